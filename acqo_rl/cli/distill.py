@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError
-from acqo_rl.training.settings import PathSettings
+from acqo_rl.training.settings import PathSettings, check_batch_sizes
 
 if TYPE_CHECKING:
     from acqo_rl.reformulation.policy import PolicySettings
@@ -58,10 +58,7 @@ class DistillConfig(PathSettings):
             ConfigError: a setting is out of range, or batch_size is not a multiple of micro_batch_size.
         """
         super().__post_init__()
-        if self.batch_size % self.micro_batch_size:
-            raise ConfigError(
-                f"batch_size is {self.batch_size}; it must be a multiple of micro_batch_size {self.micro_batch_size}."
-            )
+        check_batch_sizes(self.batch_size, self.micro_batch_size)
 
 
 def make_parser() -> Any:
@@ -75,8 +72,10 @@ def main(config: DistillConfig) -> None:
     from pathlib import Path
 
     from accelerate import PartialState
+    from transformers import AutoConfig
 
-    from acqo_rl.language_models.local import TransformersModel, default_device
+    from acqo_rl.embedded import resolve
+    from acqo_rl.language_models.local import TransformersModel, base_model_of, default_device
     from acqo_rl.reformulation.policy import Policy, prompt_of, read_settings
     from acqo_rl.training.distillation import distill, needed_layers, write_completions
     from acqo_rl.training.materials import open_materials
@@ -85,8 +84,8 @@ def main(config: DistillConfig) -> None:
     check_tracking(config.report_to)
     state = PartialState(cpu=default_device() == "cpu")  # chooses the GPU of this process
     settings = read_settings(config.model)
-    model = TransformersModel.from_pretrained(config.model, max_new_tokens=settings.max_new_tokens)
-    layers = number_of_layers(config, model.model.config.get_text_config().num_hidden_layers)
+    original = AutoConfig.from_pretrained(resolve(base_model_of(config.model)[0]))
+    layers = number_of_layers(config, original.get_text_config().num_hidden_layers)
     folder = Path(config.output_dir)
     with state.main_process_first():
         status = open_run(folder, asdict(config))
@@ -94,6 +93,7 @@ def main(config: DistillConfig) -> None:
         state.print(f"{folder} is finished: {folder / 'model'}")
         return
     materials = open_materials(config, settings.feedback)
+    model = TransformersModel.from_pretrained(config.model, max_new_tokens=settings.max_new_tokens)
     prompt = prompt_of(settings, model.count_tokens)
     with state.main_process_first():
         conversations = [prompt.render(query) for query in variants(config, settings, materials)]

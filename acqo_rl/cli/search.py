@@ -58,6 +58,7 @@ from acqo_rl.retrieval.places import is_url, parts_of
 from acqo_rl.retrieval.settings import INDEX_HELP, RERANKER_HELP, IndexSettings
 from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.searching.feedback import document_of
+from acqo_rl.searching.names import is_model
 from acqo_rl.searching.reranking import DEPTH, Reranking
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.threshold import check_cosine
@@ -238,7 +239,7 @@ def check(config: SearchConfig) -> None:
     check_ranges(config, {"k": (1, FINITE), "rerank_depth": (1, FINITE)})
     single = (*WITHOUT_MODEL, "prompted", "policy", f"policy{WITH_RULES}", "adaptive", REWRITE_RETRIEVE_READ)
     if config.reformulator not in single and not prompts_model(config.reformulator):
-        if {":", "/"} & set(config.reformulator):
+        if is_model(config.reformulator):
             raise ConfigError(
                 f"The reformulator is {config.reformulator!r}, which looks like a model; for a policy, give --model "
                 f"{config.reformulator} and omit --reformulator."

@@ -29,6 +29,7 @@ from acqo_rl.training.settings import (
     PathSettings,
     PromptSettings,
     RewardSettings,
+    check_batch_sizes,
     policy_settings,
     warn_of_low_rate,
 )
@@ -118,10 +119,7 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
             ConfigError: a setting is out of range, or batch_size is not a multiple of micro_batch_size.
         """
         super().__post_init__()
-        if self.batch_size % self.micro_batch_size:
-            raise ConfigError(
-                f"batch_size is {self.batch_size}; it must be a multiple of micro_batch_size {self.micro_batch_size}."
-            )
+        check_batch_sizes(self.batch_size, self.micro_batch_size)
 
 
 def make_parser() -> Any:

@@ -19,13 +19,17 @@ UNNAMED = "index"
 """Name of an index that is given without one."""
 
 _NAME = re.compile(r"\w[\w.+-]*")
-_IS_MODEL = re.compile(r"[:/]")
 _NO_NAME = re.compile(r"[^\w.-]+")
+
+
+def is_model(given: str) -> bool:
+    """Whether the name of a reformulator is that of a policy's model, such as ``trained:demo`` or ``outputs/mine``."""
+    return ":" in given or "/" in given
 
 
 def reformulator_name(given: str) -> str:
     """The name of a reformulator; the name of a policy given as a model alone is derived from the model."""
-    return _NO_NAME.sub("-", given).strip("-.") if _IS_MODEL.search(given) else given
+    return _NO_NAME.sub("-", given).strip("-.") if is_model(given) else given
 
 
 def name_reformulators(given: Sequence[str], default_model: str | None) -> dict[str, str]:
@@ -43,7 +47,7 @@ def name_reformulators(given: Sequence[str], default_model: str | None) -> dict[
     models: dict[str, str] = {}
     for item in given:
         name, _, model = item.partition("=")
-        if not model and _IS_MODEL.search(name):
+        if not model and is_model(name):
             name, model = reformulator_name(name), name
         check_name(name, models)
         if name in WITHOUT_MODEL and model:

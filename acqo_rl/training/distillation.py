@@ -26,7 +26,7 @@ from acqo_rl.data.beir import write_atomic
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.layers import keep_layers
 from acqo_rl.reformulation.policy import PolicySettings
-from acqo_rl.training.model import save_policy
+from acqo_rl.training.model import fine_tuning_arguments, save_policy
 from acqo_rl.training.run_folder import last_checkpoint, prepare_tracking, write_json
 
 _CALIBRATION, _CALIBRATION_BATCH = 64, 32
@@ -153,25 +153,24 @@ def needed_layers(policy: Any, written: Sequence[Written], number: int, pad: int
     sample.sort(key=lambda row: len(row.prompt) + len(row.completion))
     starts = range(0, len(sample), _CALIBRATION_BATCH)
     batches = [batch_of(sample[i : i + _CALIBRATION_BATCH], pad, policy.device) for i in starts]
-    # A shallow copy of the modules above the layers, so that the copy can lose layers and shares all weights.
-    weights = {id(value): value for value in (*policy.parameters(), *policy.buffers())}
-    smaller = copy.deepcopy(policy, memo=dict(weights))
-    layers = list(smaller.get_decoder().layers)
     wanted = [read(policy, batch) for batch in batches]
+    decoder, config = policy.get_decoder(), policy.config.get_text_config()
+    layers = decoder.layers
+
+    def loss_without(removed: int) -> float:
+        decoder.layers = ModuleList([layers[layer] for layer in kept if layer != removed])
+        config.num_hidden_layers = len(decoder.layers)
+        return sum(
+            divergence(goal, read(policy, batch), batch, 0.0).item()
+            for goal, batch in zip(wanted, batches, strict=True)
+        )
+
     kept = list(range(len(layers)))
-    with tqdm(total=len(kept) - number, desc="choose layers", unit="layer", disable=len(kept) == number) as progress:
-        while len(kept) > number:
-            losses = {}
-            for candidate in kept:
-                stay = [layers[layer] for layer in kept if layer != candidate]
-                smaller.get_decoder().layers = ModuleList(stay)
-                smaller.config.num_hidden_layers = len(stay)
-                losses[candidate] = sum(
-                    divergence(goal, read(smaller, batch), batch, 0.0).item()
-                    for goal, batch in zip(wanted, batches, strict=True)
-                )
-            kept.remove(min(losses, key=lambda layer: losses[layer]))
-            progress.update()
+    try:
+        for _ in tqdm(range(len(layers) - number), desc="choose layers", unit="layer"):
+            kept.remove(min(kept, key=loss_without))
+    finally:
+        decoder.layers, config.num_hidden_layers = layers, len(layers)
     return kept
 
 
@@ -230,29 +229,21 @@ def distill(
         The folder of the model, a complete checkpoint in bfloat16.
     """
     prepare_tracking(report_to, output_dir)
-    on_gpu = torch.cuda.is_available()
     set_seed(seed)
     arguments = TrainingArguments(
-        output_dir=str(output_dir),
-        learning_rate=learning_rate,
-        num_train_epochs=epochs,
-        per_device_train_batch_size=micro_batch_size,
-        gradient_accumulation_steps=batch_size // micro_batch_size,
-        lr_scheduler_type="cosine",
-        warmup_steps=0.05,
-        weight_decay=0.0,
-        max_grad_norm=1.0,
-        logging_steps=5,
-        save_steps=save_steps,
-        save_total_limit=2,
+        **fine_tuning_arguments(
+            output_dir,
+            learning_rate=learning_rate,
+            epochs=epochs,
+            batch_size=batch_size,
+            micro_batch_size=micro_batch_size,
+            save_steps=save_steps,
+            seed=seed,
+            report_to=report_to,
+        ),
         remove_unused_columns=False,
         train_sampling_strategy="group_by_length",
         length_column_name="length",
-        bf16=on_gpu,
-        dataloader_pin_memory=False,
-        use_cpu=not on_gpu,
-        report_to=report_to,
-        seed=seed,
     )
     pad = policy.tokenizer.pad_token_id
     trainer = DistillationTrainer(

@@ -48,6 +48,53 @@ def load_trainable(path: str, lora_rank: int, seed: int) -> tuple[Any, Any]:
     return model, tokenizer
 
 
+def fine_tuning_arguments(
+    output_dir: str | Path,
+    *,
+    learning_rate: float,
+    epochs: float,
+    batch_size: int,
+    micro_batch_size: int,
+    save_steps: int,
+    seed: int,
+    report_to: str,
+) -> dict[str, Any]:
+    """Arguments of the trainers that fine-tune on completions: warm start and distillation.
+
+    Args:
+        output_dir: folder of the run.
+        learning_rate: peak learning rate; it follows a cosine.
+        epochs: passes over the examples.
+        batch_size: examples per device and optimizer step; a multiple of ``micro_batch_size``.
+        micro_batch_size: examples per forward pass.
+        save_steps: steps between checkpoints, of which two are kept.
+        seed: seed of the order and of new weights.
+        report_to: experiment tracker.
+    """
+    import torch
+
+    on_gpu = torch.cuda.is_available()
+    return {
+        "output_dir": str(output_dir),
+        "learning_rate": learning_rate,
+        "num_train_epochs": epochs,
+        "per_device_train_batch_size": micro_batch_size,
+        "gradient_accumulation_steps": batch_size // micro_batch_size,
+        "lr_scheduler_type": "cosine",
+        "warmup_steps": 0.05,
+        "weight_decay": 0.0,
+        "max_grad_norm": 1.0,
+        "logging_steps": 5,
+        "save_steps": save_steps,
+        "save_total_limit": 2,
+        "bf16": on_gpu,
+        "dataloader_pin_memory": on_gpu,
+        "use_cpu": not on_gpu,
+        "report_to": report_to,
+        "seed": seed,
+    }
+
+
 def _frozen_dtype() -> Any:
     """The type of frozen weights: bfloat16 if the device is fast in it over whole sequences, else float32.
 

@@ -236,6 +236,16 @@ class GrpoSettings:
     )
 
 
+def check_batch_sizes(batch_size: int, micro_batch_size: int) -> None:
+    """Checks that the forward passes of an optimizer step have the same size.
+
+    Raises:
+        ConfigError: ``batch_size`` is not a multiple of ``micro_batch_size``.
+    """
+    if batch_size % micro_batch_size:
+        raise ConfigError(f"batch_size is {batch_size}; it must be a multiple of micro_batch_size {micro_batch_size}.")
+
+
 def warn_of_low_rate(learning_rate: float, lora_rank: int, usual: float) -> str:
     """A warning if the learning rate is too low for an adapter; empty if it is not.
 

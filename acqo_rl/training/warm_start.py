@@ -28,7 +28,7 @@ from acqo_rl.rewards import Reward, rank_map
 from acqo_rl.text import text_of
 from acqo_rl.training.candidates import Candidate, splits_completely
 from acqo_rl.training.data import sft_dataset
-from acqo_rl.training.model import load_trainable, save_policy
+from acqo_rl.training.model import fine_tuning_arguments, load_trainable, save_policy
 from acqo_rl.training.run_folder import last_checkpoint, prepare_tracking, write_json
 from acqo_rl.types import Qrels, Query, Reformulation, Route, SubQuery
 
@@ -323,7 +323,6 @@ def train(
     Returns:
         The folder of the model.
     """
-    import torch
     from trl import SFTConfig
 
     from acqo_rl.training.sft import CompletionTrainer
@@ -331,29 +330,21 @@ def train(
     prepare_tracking(report_to, output_dir)
     trainable, tokenizer = load_trainable(model, lora_rank, seed)
     prompt = prompt_of(settings, TransformersModel(trainable, tokenizer).count_tokens)
-    on_gpu = torch.cuda.is_available()
     arguments = SFTConfig(
-        output_dir=str(output_dir),
-        learning_rate=learning_rate,
-        num_train_epochs=epochs,
-        per_device_train_batch_size=micro_batch_size,
-        gradient_accumulation_steps=batch_size // micro_batch_size,
-        lr_scheduler_type="cosine",
-        warmup_steps=0.05,
-        weight_decay=0.0,
-        max_grad_norm=1.0,
-        logging_steps=5,
-        save_steps=save_steps,
-        save_total_limit=2,
+        **fine_tuning_arguments(
+            output_dir,
+            learning_rate=learning_rate,
+            epochs=epochs,
+            batch_size=batch_size,
+            micro_batch_size=micro_batch_size,
+            save_steps=save_steps,
+            seed=seed,
+            report_to=report_to,
+        ),
         completion_only_loss=True,
         train_sampling_strategy="sequential",
         max_length=None,
         gradient_checkpointing=False,
-        bf16=on_gpu,
-        dataloader_pin_memory=on_gpu,
-        use_cpu=not on_gpu,
-        report_to=report_to,
-        seed=seed,
     )
     trainer = CompletionTrainer(
         model=trainable,
