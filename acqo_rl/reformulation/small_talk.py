@@ -170,14 +170,19 @@ def asks_for_nothing(query: Query) -> bool:
 
 
 def _kinds(text: str) -> set[str]:
-    """The kinds of the clauses of a text: a remark is "said", a yes is an "answer"; empty if a clause is neither."""
+    """The kinds of the clauses of a text: a remark is "said", a yes is an "answer".
+
+    Empty if there are fewer than two clauses, or if a clause is neither.
+    """
     clauses = [clause for part in _CLAUSE_END.split(text) if (clause := _clause(part))]
+    if len(clauses) < 2:
+        return set()
     kinds: set[str] = set()
     for clause in clauses:
         if not (kind := _kind(clause)):
             return set()
         kinds.add(kind)
-    return kinds if len(clauses) > 1 else set()
+    return kinds
 
 
 def _kind(clause: str) -> str:
