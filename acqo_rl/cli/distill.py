@@ -83,11 +83,11 @@ def main(config: DistillConfig) -> None:
     from acqo_rl.training.run_folder import check_tracking, open_run, write_json
 
     check_tracking(config.report_to)
+    state = PartialState(cpu=default_device() == "cpu")  # chooses the GPU of this process
     settings = read_settings(config.model)
     model = TransformersModel.from_pretrained(config.model, max_new_tokens=settings.max_new_tokens)
     layers = number_of_layers(config, model.model.config.get_text_config().num_hidden_layers)
     folder = Path(config.output_dir)
-    state = PartialState(cpu=default_device() == "cpu")
     with state.main_process_first():
         status = open_run(folder, asdict(config))
     if status == "finished":

@@ -238,6 +238,11 @@ def check(config: SearchConfig) -> None:
     check_ranges(config, {"k": (1, FINITE), "rerank_depth": (1, FINITE)})
     single = (*WITHOUT_MODEL, "prompted", "policy", f"policy{WITH_RULES}", "adaptive", REWRITE_RETRIEVE_READ)
     if config.reformulator not in single and not prompts_model(config.reformulator):
+        if {":", "/"} & set(config.reformulator):
+            raise ConfigError(
+                f"The reformulator is {config.reformulator!r}, which looks like a model; for a policy, give --model "
+                f"{config.reformulator} and omit --reformulator."
+            )
         raise ConfigError(
             f"Unknown reformulator {config.reformulator!r}; choose one of {', '.join(single + STRATEGIES)}, "
             f"or several of the last {len(STRATEGIES)}, joined by '+'."

@@ -250,6 +250,7 @@ class TestStrategies:
         ("arguments", "message"),
         [
             (("--reformulator", "magic", "--model", "m"), "'magic'; choose one of raw"),
+            (("--reformulator", "trained:demo"), "--model trained:demo"),
             (("--reformulator", "hyde+policy", "--model", "m"), "'hyde+policy'"),
             (("--reformulator", "rewrite_retrieve_read", "--model", "openai:m@http://127.0.0.1:9/v1"), "cosines"),
             (("--reformulator", "rewrite_retrieve_read"), "needs a model"),
