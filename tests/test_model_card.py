@@ -124,17 +124,19 @@ def test_card_of_a_run_with_its_evaluation(adapter, evaluation, tmp_path):
     assert "<script>" not in body.replace("\\<", "")
 
 
-def test_card_of_the_embedded_base_model(adapter, tmp_path):
+@pytest.mark.parametrize(("base", "removed"), [("embedded:smollm2", False), ("embedded:smollm2-20-layers", True)])
+def test_card_of_the_embedded_base_model(adapter, tmp_path, base, removed):
     from huggingface_hub import ModelCard
 
     model = shutil.copytree(adapter, tmp_path / "model")
     config = json.loads((model / "adapter_config.json").read_text())
-    (model / "adapter_config.json").write_text(json.dumps(config | {"base_model_name_or_path": "embedded:smollm2"}))
+    (model / "adapter_config.json").write_text(json.dumps(config | {"base_model_name_or_path": base}))
     text = model_card(model, "name/model")
     card = ModelCard(text)
     assert card.data.base_model == "HuggingFaceTB/SmolLM2-135M-Instruct"
     assert card.data.license == "apache-2.0"
     assert "quantised to 4 bits" in text
+    assert ("Ten of its 30 layers were removed" in text) == removed
 
 
 def test_the_base_of_a_full_model_is_found_through_its_training_runs(full, adapter, tmp_path):
