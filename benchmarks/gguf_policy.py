@@ -32,6 +32,8 @@ def write_gguf(policy: str, path: Path, weights: str) -> None:
         value = field.contents()
         if name == "general.file_type":
             value = gguf.LlamaFileType[f"MOSTLY_{weights}"].value
+        if name == "llama.block_count":
+            value = model.config.num_hidden_layers
         if name == "tokenizer.ggml.eos_token_id":
             value = model.generation_config.eos_token_id
         writer.add_key_value(name, value, field.types[0], field.types[1] if len(field.types) > 1 else None)

@@ -91,19 +91,30 @@ def test_lower_precision_stays_close(weights, most, tmp_path):
     ids = torch.tensor([original._ids(CONVERSATIONS[3])])
     with torch.no_grad():
         wanted = original.model(ids).logits[0, -1]
-    seen = fast.model(
-        input_ids=ids,
-        attention_mask=torch.ones_like(ids),
-        position_ids=torch.arange(ids.shape[1])[None],
-        past_key_values=decoding_cache(original.model),
-    ).logits[0, -1]
+    seen = read(fast.model, ids).logits[0, -1]
     assert 0 < (seen - wanted).std() < most * wanted.std()
 
 
-def decoding_cache(model):
+def read(model, ids):
     from acqo_rl.language_models.rows import empty_cache
 
-    return empty_cache(model)
+    return model(
+        input_ids=ids,
+        attention_mask=torch.ones_like(ids),
+        position_ids=torch.arange(ids.shape[1])[None],
+        past_key_values=empty_cache(model),
+    )
+
+
+def test_memory_does_not_grow_with_the_number_of_lengths(tmp_path):
+    import psutil
+
+    model = on_openvino(random_model("llama"), tmp_path / "graph", "float16").model
+    read(model, torch.ones(1, 100, dtype=torch.long))
+    before = psutil.Process().memory_info().rss
+    for length in range(20, 100):
+        read(model, torch.ones(1, length, dtype=torch.long))
+    assert psutil.Process().memory_info().rss - before < 100e6
 
 
 def test_a_batch_equals_one_by_one_and_what_was_read_before_changes_nothing(tmp_path):
