@@ -13,8 +13,8 @@ Every engine is a process with one thread. Times are CPU times of the process, b
     same        share of completions equal to those of the first engine
 
 The engines of this package use the rule "each word once" (acqo_rl.language_models.words_once). The others have no hook
-between two tokens, so their outputs also differ where the rule applies. Packages: openvino, ctranslate2, xllamacpp,
-openvino-genai, onnxruntime-genai with onnx-ir.
+between two tokens, so their outputs also differ where the rule applies. Packages: openvino, torchao, ctranslate2,
+xllamacpp, openvino-genai, onnxruntime-genai with onnx-ir.
 """
 
 from __future__ import annotations
@@ -182,8 +182,8 @@ def local(model: Any) -> Generate:
     return generate
 
 
-def transformers(dtype: str) -> Callable[[str, Path], tuple[Generate, int]]:
-    """Transformers with weights of a type, which need not be stored."""
+def transformers(dtype: str, *, int8: bool = False) -> Callable[[str, Path], tuple[Generate, int]]:
+    """Transformers with weights of a type, which need not be stored; with ``int8``, torchao quantises projections."""
 
     def load(policy: str, _: Path) -> tuple[Generate, int]:
         import torch
@@ -192,7 +192,15 @@ def transformers(dtype: str) -> Callable[[str, Path], tuple[Generate, int]]:
 
         model = TransformersModel.from_pretrained(policy, words_once=True)
         model.model.to(getattr(torch, dtype))
-        return local(model), sum(p.numel() * p.element_size() for p in model.model.parameters())
+        size = sum(p.numel() * p.element_size() for p in model.model.parameters())
+        if int8:
+            from torchao.quantization import Int8DynamicActivationInt8WeightConfig, quantize_
+
+            projections = [m.weight for name, m in model.model.named_modules() if name.endswith("_proj")]
+            size -= sum(weights.numel() * (weights.element_size() - 1) for weights in projections)
+            config = Int8DynamicActivationInt8WeightConfig()
+            quantize_(model.model, config, lambda _, name: name.endswith("_proj"))
+        return local(model), size
 
     return load
 
@@ -345,6 +353,7 @@ def onnx_genai(precision: str) -> Callable[[str, Path], tuple[Generate, int]]:
 ENGINES: dict[str, Callable[[str, Path], tuple[Generate, int]]] = {
     "transformers float32": transformers("float32"),
     "transformers bfloat16": transformers("bfloat16"),
+    "transformers int8": transformers("float32", int8=True),
     "OpenVINO float32": openvino("float32"),
     "OpenVINO float16, no guesses": openvino("float16", guess=False),
     "OpenVINO float16": openvino("float16"),
