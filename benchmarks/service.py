@@ -43,6 +43,7 @@ from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.load import ENGINE_HELP
 from acqo_rl.retrieval.settings import IndexSettings
+from acqo_rl.types import Query
 
 if TYPE_CHECKING:
     import httpx
@@ -71,6 +72,7 @@ class BenchmarkConfig(IndexSettings):
     clients: list[int] = field(default_factory=lambda: [1, 8, 32], metadata={"help": "Numbers of concurrent requests."})
     requests: int = field(default=96, metadata={"help": "Requests per line of the table."})
     turns: int = field(default=3, metadata={"help": "Number of parts per line; the servers alternate between parts."})
+    conversations: bool = field(default=False, metadata={"help": "Sends queries with their conversations."})
     batch_size: int = field(default=32, metadata={"help": "Maximum batch size of the server with batching."})
     max_batch_delay_ms: float = field(
         default=2.0, metadata={"help": "Maximum time that the first query of a batch waits for others."}
@@ -117,17 +119,19 @@ def main(config: BenchmarkConfig) -> None:
     if unknown := set(config.batching) - {"off", "on"}:
         raise ConfigError(f"batching contains {min(unknown)!r}; give off, on or both.")
     data = split_paths(config.collection.partition("=")[2])[0]
-    texts = list(dict.fromkeys(query.text for query in read_queries(data, config.split)))[: config.requests]
+    queries = {query.text: query for query in read_queries(data, config.split)}
+    sent = [query if config.conversations else Query(query.id, query.text) for query in queries.values()]
+    sent = sent[: config.requests]
     load = machine.load()
     kinds = [(engine, batching) for engine in config.engines for batching in config.batching]
     lines = {(kind, clients): Line() for clients in config.clients for kind in kinds}
     with ExitStack() as stack:
         starting = {kind: stack.enter_context(serving(config, *kind)) for kind in kinds}
         servers = {kind: wait_until_up() for kind, wait_until_up in starting.items()}
-        known = {kind: asyncio.run(alone(server.url, texts, config.seconds)) for kind, server in servers.items()}
+        known = {kind: asyncio.run(alone(server.url, sent, config.seconds)) for kind, server in servers.items()}
         for turn in range(config.turns):
             begin, end = (config.requests * i // config.turns for i in (turn, turn + 1))
-            part = [texts[i % len(texts)] for i in range(begin, end)]
+            part = [sent[i % len(sent)] for i in range(begin, end)]
             for (kind, clients), line in lines.items():
                 measure(line, servers[kind], part, clients, config.seconds, known[kind])
     print(f"{machine.describe(load)}\n")
@@ -172,11 +176,11 @@ def address(process: subprocess.Popen[bytes], log: Path) -> Server:
 
 
 def measure(
-    line: Line, server: Server, texts: Sequence[str], clients: int, seconds: float, known: dict[str, Content]
+    line: Line, server: Server, queries: Sequence[Query], clients: int, seconds: float, known: dict[str, Content]
 ) -> None:
     """Runs one part of a line of the table."""
     before, worked, begin = batches(server.url), server.worked(), time.perf_counter()
-    answers = asyncio.run(ask_all(server.url, texts, clients, seconds))
+    answers = asyncio.run(ask_all(server.url, queries, clients, seconds))
     line.passed += time.perf_counter() - begin
     line.worked += server.worked() - worked
     line.megabytes = server.process.memory_info().rss / 1e6
@@ -186,25 +190,25 @@ def measure(
     line.verdicts += [verdict(text, answer, known) for text, answer, _ in answers]
 
 
-async def alone(url: str, texts: Sequence[str], seconds: float) -> dict[str, Content]:
-    """The content of the response to each text, without concurrency."""
-    return {text: content(answer) for text, answer, _ in await ask_all(url, texts, 1, seconds)}
+async def alone(url: str, queries: Sequence[Query], seconds: float) -> dict[str, Content]:
+    """The content of the response to each query, by its text, without concurrency."""
+    return {text: content(answer) for text, answer, _ in await ask_all(url, queries, 1, seconds)}
 
 
 async def ask_all(
-    url: str, texts: Sequence[str], clients: int, seconds: float
+    url: str, queries: Sequence[Query], clients: int, seconds: float
 ) -> list[tuple[str, dict[str, Any] | None, float]]:
     """Text, response and seconds of each request, with the given concurrency; a response of ``None`` is an error."""
     import httpx
 
-    waiting = iter(enumerate(texts))
+    waiting = iter(enumerate(queries))
     done: list[tuple[str, dict[str, Any] | None, float]] = []
 
     async def client(http: httpx.AsyncClient) -> None:
-        for number, text in waiting:
+        for number, query in waiting:
             begin = time.perf_counter()
-            answer = await ask(http, f"request-{number}", text)
-            done.append((text, answer, time.perf_counter() - begin))
+            answer = await ask(http, f"request-{number}", query)
+            done.append((query.text, answer, time.perf_counter() - begin))
 
     limits = httpx.Limits(max_connections=clients, max_keepalive_connections=clients)
     direct = httpx.AsyncHTTPTransport(limits=limits)  # not through a proxy of the environment
@@ -213,11 +217,11 @@ async def ask_all(
     return done
 
 
-async def ask(http: httpx.AsyncClient, request_id: str, text: str) -> dict[str, Any] | None:
+async def ask(http: httpx.AsyncClient, request_id: str, query: Query) -> dict[str, Any] | None:
     """Sends one request; returns the response with the sent id as ``asked as``, or ``None`` on failure."""
     import httpx
 
-    body = {"query": text, "limit": 10, "include_rankings": True}
+    body = {"query": query.text, "history": list(map(str, query.history)), "limit": 10, "include_rankings": True}
     try:
         answer = await http.post("/v1/search", json=body, headers={"X-Request-ID": request_id})
     except httpx.HTTPError:

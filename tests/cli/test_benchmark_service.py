@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
 
+import httpx
 import pytest
 from server_process import ROOT
 from shared import load_script
@@ -52,6 +54,19 @@ def test_nothing_is_lost_or_mixed_up(tmp_path):
     assert all(float(cell) > 0 for row in rows for cell in row[3:9])
     assert [row[9] for row in rows[:3]] == ["1.0"] * 3
     assert float(rows[3][9]) > 1
+
+
+async def test_a_query_is_sent_with_its_conversation(script):
+    sent = []
+
+    def answer(request):
+        sent.append(json.loads(request.content))
+        return httpx.Response(200, json={})
+
+    async with httpx.AsyncClient(base_url="http://service", transport=httpx.MockTransport(answer)) as http:
+        await script.ask(http, "1", Query("q", "And its capital?", ["U: Where is Peru?", "S: In South America."]))
+    assert sent[0]["query"] == "And its capital?"
+    assert sent[0]["history"] == ["U: Where is Peru?", "S: In South America."]
 
 
 KNOWN = {"a and b": (frozenset(["a", "b"]), ("1", "2")), "c": (frozenset(["c"]), ("3",))}
