@@ -8,8 +8,6 @@ COPY . .
 RUN pip wheel --no-deps --wheel-dir /wheels .
 
 FROM python:3.11-slim
-# The threshold keeps the memory of long conversations low (docs/results/performance.md).
-ENV MALLOC_MMAP_THRESHOLD_=131072
 ENV PYTHONUNBUFFERED=1 HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false XDG_CACHE_HOME=/var/cache/acqo
 COPY --from=build /wheels /wheels
 COPY constraints.txt models.txt /tmp/

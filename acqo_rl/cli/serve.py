@@ -69,10 +69,12 @@ def main(settings: ServiceSettings, strategies: StrategySettings, config: ServeC
     from acqo_rl.serving.app import make_app
     from acqo_rl.serving.http import serve
     from acqo_rl.serving.logs import configure_logs
+    from acqo_rl.serving.memory import return_freed_blocks
     from acqo_rl.serving.metrics import Metrics
     from acqo_rl.serving.web import Web
 
     check_ranges(config, PORTS)
+    return_freed_blocks()
     configure_logs(config.log_level)
     metrics = Metrics()
     limits, web = make_limits(config), Web(config.root_path, tuple(config.cors_origins))
