@@ -3,9 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from acqo_rl.errors import ConfigError
+
+if TYPE_CHECKING:
+    from torch.nn import ModuleList
+
+
+def layers_of(model: Any) -> ModuleList:
+    """The transformer layers of a causal language model.
+
+    Raises:
+        ConfigError: the model has no list of layers that this module knows.
+    """
+    from torch.nn import ModuleList
+
+    decoder = model.get_decoder()
+    layers = getattr(decoder, "layers", None)
+    if not isinstance(layers, ModuleList):
+        raise ConfigError(
+            f"The layers of {type(decoder).__name__} cannot be removed; use a model with a list named layers, such as"
+            " Llama, Qwen2 or Qwen3."
+        )
+    return layers
 
 
 def keep_layers(model: Any, kept: Sequence[int]) -> None:
@@ -20,14 +41,12 @@ def keep_layers(model: Any, kept: Sequence[int]) -> None:
     """
     from torch.nn import ModuleList
 
-    decoder = model.get_decoder()
-    layers = getattr(decoder, "layers", None)
-    if not isinstance(layers, ModuleList):
-        raise ConfigError(f"{type(decoder).__name__} has no list of layers, so none can be removed.")
+    layers = layers_of(model)
     if not kept or list(kept) != sorted(set(kept)) or not 0 <= kept[0] <= kept[-1] < len(layers):
         raise ConfigError(f"The model has layers 0 to {len(layers) - 1}; it cannot keep {list(kept)}.")
-    decoder.layers = ModuleList([layers[number] for number in kept])
-    for number, layer in enumerate(decoder.layers):
+    remaining: Any = ModuleList([layers[number] for number in kept])
+    model.get_decoder().layers = remaining
+    for number, layer in enumerate(remaining):
         for module in layer.modules():
             if hasattr(module, "layer_idx"):
                 module.layer_idx = number

@@ -75,12 +75,16 @@ def model_card(
     base = _base_model(model)
     note = {_SMOLLM2: _SMOLLM2_NOTE, _SMOLLM2_20_LAYERS: _20_LAYERS_NOTE}.get(base or "", "")
     on_hub = _SMOLLM2_ON_HUB if note else base
+    distilled = "state_weight" in config
     data = ModelCardData(
         base_model=on_hub,
         library_name="transformers",
         pipeline_tag="text-generation",
         license="apache-2.0" if note else None,
-        tags=["acqo", "query-reformulation", "information-retrieval", "grpo", *([] if merged else ["peft", "lora"])],
+        tags=[
+            *("acqo", "query-reformulation", "information-retrieval", "distillation" if distilled else "grpo"),
+            *(() if merged else ("peft", "lora")),
+        ],
         model_name=repo_id.rsplit("/", 1)[-1] if results else None,
         eval_results=results.measures if results else None,
     )
@@ -91,6 +95,7 @@ def model_card(
         settings=settings,
         facts=_facts(on_hub, merged, settings, config, results.facts if results else []),
         base_note=note,
+        distilled=distilled,
         results=results,
         config=_yaml(config),
         versions=", ".join(f"{name} {version}" for name, version in environment.get("packages", {}).items()),
@@ -218,6 +223,7 @@ def _name_of(model: Path, evaluation: Path, reformulators: Mapping[str, str]) ->
 
 def _base_model(model: Path) -> str | None:
     """The original base model; follows adapters and earlier training runs back to the first model."""
+    from acqo_rl.embedded import resolve
     from acqo_rl.language_models.local import base_model_of, is_missing_folder
 
     name = str(model)
@@ -228,6 +234,7 @@ def _base_model(model: Path) -> str | None:
             name = base
         elif config.is_file():
             name = _read_json(config).get("model", "")
+            name = resolve(name) if name.startswith("trained:") else name
         else:
             return None
     return name if name and not is_missing_folder(name) else None

@@ -146,6 +146,20 @@ def test_the_base_of_a_full_model_is_found_through_its_training_runs(full, adapt
     assert "HuggingFaceTB/SmolLM2-135M-Instruct" in model_card(tmp_path / "two" / "model", "name/model")
 
 
+def test_a_distilled_copy_says_what_it_is_and_of_which_base_model(full, tmp_path):
+    from huggingface_hub import ModelCard
+
+    shutil.copytree(full, tmp_path / "run" / "model")
+    (tmp_path / "run" / "config.json").write_text(json.dumps({"model": "trained:demo", "state_weight": 1.0}))
+    (tmp_path / "run" / "environment.json").write_text("{}")
+    text = model_card(tmp_path / "run" / "model", "name/model", run=tmp_path / "run")
+    card = ModelCard(text)
+    assert card.data.base_model == "HuggingFaceTB/SmolLM2-135M-Instruct"
+    assert "distillation" in card.data.tags and "grpo" not in card.data.tags
+    assert "a copy with fewer layers of another policy" in text
+    assert "a copy with fewer layers" not in model_card(full, "name/model")
+
+
 def test_an_evaluation_of_the_export_is_accepted(adapter, full, evaluation, tmp_path):
     summary = json.loads((evaluation / "summary.json").read_text())
     for source, name in ((adapter, "policy"), (full, "rules")):

@@ -1,7 +1,7 @@
 r"""Distill: make a copy of a policy with fewer layers, which takes less time for each query.
 
     acqo distill --model RUN/model --data BEIR_DIR --index INDEX_DIR --layers 20 --output_dir outputs/smaller
-    acqo distill --model trained:demo --data data/embedded --index indexes/embedded --layers 24 --results 4 \
+    acqo distill --model trained:four_sets --data BEIR_DIR --index INDEX_DIR --layers 16 --results 4 \
         --output_dir outputs/smaller
 
 The policy completes one prompt for each training query; with --results, one for each of the first results. The layers
@@ -76,6 +76,7 @@ def main(config: DistillConfig) -> None:
 
     from acqo_rl.embedded import resolve
     from acqo_rl.language_models.local import TransformersModel, base_model_of, default_device
+    from acqo_rl.layers import layers_of
     from acqo_rl.reformulation.policy import Policy, prompt_of, read_settings
     from acqo_rl.training.distillation import distill, needed_layers, write_completions
     from acqo_rl.training.materials import open_materials
@@ -94,6 +95,7 @@ def main(config: DistillConfig) -> None:
         return
     materials = open_materials(config, settings.feedback)
     model = TransformersModel.from_pretrained(config.model, max_new_tokens=settings.max_new_tokens)
+    layers_of(model.model)
     prompt = prompt_of(settings, model.count_tokens)
     with state.main_process_first():
         conversations = [prompt.render(query) for query in variants(config, settings, materials)]
@@ -124,6 +126,7 @@ def main(config: DistillConfig) -> None:
             materials.dev_measures(Policy.from_pretrained(name), config.eval_limit, config.eval_measure)
             for name in (config.model, str(folder / "model"))
         )
+        write_json(folder / "dev.json", {"policy": before, "copy": after})
         measure = config.eval_measure
         print(f"Dev queries: {measure} {before[measure]:.3f} with the policy, {after[measure]:.3f} with the copy.")
         print(f"The copy with {layers} layers is in {folder / 'model'}.")

@@ -24,7 +24,7 @@ from transformers import Trainer, TrainingArguments, set_seed
 
 from acqo_rl.data.beir import write_atomic
 from acqo_rl.language_models.local import TransformersModel
-from acqo_rl.layers import keep_layers
+from acqo_rl.layers import keep_layers, layers_of
 from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.training.model import fine_tuning_arguments, save_policy
 from acqo_rl.training.run_folder import last_checkpoint, prepare_tracking, write_json
@@ -154,22 +154,26 @@ def needed_layers(policy: Any, written: Sequence[Written], number: int, pad: int
     starts = range(0, len(sample), _CALIBRATION_BATCH)
     batches = [batch_of(sample[i : i + _CALIBRATION_BATCH], pad, policy.device) for i in starts]
     wanted = [read(policy, batch) for batch in batches]
-    decoder, config = policy.get_decoder(), policy.config.get_text_config()
-    layers = decoder.layers
+    decoder, config, layers = policy.get_decoder(), policy.config.get_text_config(), layers_of(policy)
+    rounds = range(len(layers), number, -1)
+    progress = tqdm(total=sum(rounds), desc="choose layers", unit="trial")
 
     def loss_without(removed: int) -> float:
         decoder.layers = ModuleList([layers[layer] for layer in kept if layer != removed])
         config.num_hidden_layers = len(decoder.layers)
-        return sum(
+        loss = sum(
             divergence(goal, read(policy, batch), batch, 0.0).item()
             for goal, batch in zip(wanted, batches, strict=True)
         )
+        progress.update()
+        return loss
 
     kept = list(range(len(layers)))
     try:
-        for _ in tqdm(range(len(layers) - number), desc="choose layers", unit="layer"):
+        for _ in rounds:
             kept.remove(min(kept, key=loss_without))
     finally:
+        progress.close()
         decoder.layers, config.num_hidden_layers = layers, len(layers)
     return kept
 
