@@ -120,8 +120,8 @@ def main(config: BenchmarkConfig) -> None:
         raise ConfigError(f"batching contains {min(unknown)!r}; give off, on or both.")
     data = split_paths(config.collection.partition("=")[2])[0]
     queries = {query.text: query for query in read_queries(data, config.split)}
-    sent = [query if config.conversations else Query(query.id, query.text) for query in queries.values()]
-    sent = sent[: config.requests]
+    chosen = list(queries.values())[: config.requests]
+    sent = chosen if config.conversations else [Query(query.id, query.text) for query in chosen]
     load = machine.load()
     kinds = [(engine, batching) for engine in config.engines for batching in config.batching]
     lines = {(kind, clients): Line() for clients in config.clients for kind in kinds}

@@ -95,7 +95,7 @@ def main(config: DistillConfig) -> None:
         return
     materials = open_materials(config, settings.feedback)
     model = TransformersModel.from_pretrained(config.model, max_new_tokens=settings.max_new_tokens)
-    layers_of(model.model)
+    layers_of(model.model)  # refuses other architectures before the completions are written
     prompt = prompt_of(settings, model.count_tokens)
     with state.main_process_first():
         conversations = [prompt.render(query) for query in variants(config, settings, materials)]
