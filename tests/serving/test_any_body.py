@@ -7,10 +7,10 @@ import json
 
 import httpx
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pipeline_stand_ins import ModelByRole
-from serving_stand_ins import DOCUMENTS, Parts, Scripted, Words, events, running
+from serving_stand_ins import DOCUMENTS, Parts, Scripted, Searching, events, running
 
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConversationError
@@ -47,7 +47,7 @@ def service():
     """A client of a running service, and the reformulator that records the queries of the strategy ``parts``."""
     recording = Recording()
     service = Service(
-        [Collection("world", DOCUMENTS, (InCollection(Words(), "world", "dense 1"),))],
+        [Collection("world", DOCUMENTS, (InCollection(Searching(), "world", "dense 1"),))],
         Scripted(parts=recording, rules=Heuristic()),
         RankScoreFusion(),
         Timeouts(),
@@ -61,7 +61,7 @@ def service():
 @pytest.fixture(scope="module")
 def retriever():
     info = IndexInfo("dense", "f", "c", len(DOCUMENTS), "e")
-    app = make_retriever_app(Words(), info, Metrics(), Limits())
+    app = make_retriever_app(Searching(), info, Metrics(), Limits())
     with running(app) as url, httpx.Client(base_url=url, timeout=30) as client:
         yield client
 
@@ -206,6 +206,7 @@ def test_what_the_strategy_reads_is_what_was_sent_or_the_notes_report_it(service
         optional={"k": st.one_of(st.integers(0, 2001), VALUES), "passages": st.one_of(st.lists(st.integers()), VALUES)},
     )
 )
+@example({"texts": ["broken", "stall"]})  # Hypothesis also draws constants of the modules that are loaded
 def test_the_retriever_server_returns_one_ranking_per_text_or_a_reason(retriever, body):
     response = post(retriever, "/search", json.dumps(body).encode("utf-8", "surrogatepass"))
     if response is not None:
