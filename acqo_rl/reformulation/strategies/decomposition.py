@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from acqo_rl.reformulation.small_talk import function_words
 from acqo_rl.reformulation.strategies.strategy import Reading, ask, nothing_usable
 from acqo_rl.replies.lists import read_list
 from acqo_rl.replies.sub_questions import one_field_a_line
@@ -65,5 +64,7 @@ def _is_about_the_question(line: str, query: Query) -> bool:
     """Whether the only line is a remark that shares no content word with the query: "No decomposition needed."."""
     if not line.endswith((".", "!", "\u3002", "\uff01", "\u0964")):
         return False
+    from bm25s.stopwords import STOPWORDS_EN_PLUS
+
     said, asked = (set(_WORD.findall(text.casefold())) for text in (line, text_of(query)))
-    return said & asked <= function_words()
+    return said & asked <= set(STOPWORDS_EN_PLUS)
