@@ -14,7 +14,9 @@ hi|hello|hey|hello there|good morning|good afternoon|good evening|good night|how
 thanks|thank you|thank you very much|thank you so much|many thanks|thanks a lot|thx|ok thanks|ok thank you
 great thanks|great thank you|no thanks|no thank you|thanks bye|that is all|that's all|you're welcome
 hallo|danke|vielen dank|bonjour|merci|merci beaucoup|hola|gracias|muchas gracias|ciao|grazie|obrigado|你好|谢谢
-""".strip().replace("\n", "|").split("|")
+""".strip()
+    .replace("\n", "|")
+    .split("|")
 )
 
 
