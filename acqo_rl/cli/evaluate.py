@@ -91,9 +91,6 @@ if TYPE_CHECKING:
     from acqo_rl.data.beir import Beir
     from acqo_rl.evaluation.study import Study
     from acqo_rl.evaluation.systems import StudyComponents
-    from acqo_rl.evaluation.tables import Table
-
-_PUBLISHED = "published"
 
 
 @dataclass
@@ -152,20 +149,6 @@ class EvaluateConfig(IndexSettings):
         default_factory=list,
         metadata={"help": "Also evaluate changed queries: typos (drawn by --seed), paraphrases."},
     )
-    claims: str | None = field(
-        default=None,
-        metadata={
-            "help": f"Check claims about strategies, such as a gain in recall: a YAML file, or '{_PUBLISHED}' for "
-            "typical published claims, which come with the package."
-        },
-    )
-    everyday: bool = field(
-        default=False,
-        metadata={
-            "help": "Also count how many of a hundred everyday questions in the package each reformulator rewrites "
-            "well. Nothing is searched for this."
-        },
-    )
     pipeline: list[str] = field(default_factory=list, metadata={"help": "Steps of the pipeline; see above."})
     max_model_calls: int = field(default=20, metadata={"help": "Maximum number of model calls per query of a step."})
     answers: Literal["comprehensive", "brief"] = field(
@@ -190,13 +173,11 @@ def main(config: EvaluateConfig, strategies: StrategySettings) -> None:
     from acqo_rl.cli.open_systems import open_components
     from acqo_rl.data.beir import read_beir
     from acqo_rl.evaluation.cache import Cache
-    from acqo_rl.evaluation.labelled import judge_everyday
     from acqo_rl.evaluation.report import write_report
     from acqo_rl.evaluation.summary import failed_queries
-    from acqo_rl.evaluation.tables import Table, aligned
+    from acqo_rl.evaluation.tables import aligned
 
     check(config)
-    claims = read_claims(config)
     data = read_beir(config.data, config.split)
     claim_folder(config, data)
     queries = choose_queries(config, data, strategies.seed)
@@ -205,19 +186,12 @@ def main(config: EvaluateConfig, strategies: StrategySettings) -> None:
             config, strategies, cache, data.corpus, data.qrels[config.split], metadata_of(queries, data)
         )
         study = run(config, strategies, components, queries)
-        further, content = list[Table](), dict[str, Any]()
-        if config.everyday:
-            table, content["everyday"] = judge_everyday(components.reformulators)
-            further = [table]
     print("Comparing and writing the report ...", flush=True)
-    if claims:
-        tables, checked = check_published(study, claims)
-        further, content = [*further, *tables], content | checked
     margin = config.non_inferiority_margin
     non_inferiority = [] if margin is None else study.non_inferiority(margin)
-    content["non_inferiority"] = [{**asdict(one), "sentence": str(one)} for one in non_inferiority]
+    content = {"non_inferiority": [{**asdict(one), "sentence": str(one)} for one in non_inferiority]}
     settings = settings_of(config, strategies, components, data, len(queries))
-    answer, tables = write_report(Path(config.output), study, settings, further, **content)
+    answer, tables = write_report(Path(config.output), study, settings, **content)
     print("\n".join(["", aligned(tables[0]), "", answer, *map(str, non_inferiority)]))
     for system, evaluation in study.evaluations.items():
         if failed := failed_queries(evaluation):
@@ -341,26 +315,6 @@ def run(
     return Study(evaluations.pop(""), evaluations, baseline_of(config), config.measures, gold)
 
 
-def read_claims(config: EvaluateConfig) -> list[Any]:
-    """The claims to check; empty if none are asked for."""
-    from acqo_rl.evaluation.claims import CLAIMS, read_claims
-
-    if config.claims is None:
-        return []
-    return read_claims(CLAIMS if config.claims == _PUBLISHED else config.claims)
-
-
-def check_published(study: Study, claims: Sequence[Any]) -> tuple[list[Table], dict[str, Any]]:
-    """The tables of claims and of the rules on labelled questions, and their entries in ``summary.json``."""
-    from acqo_rl.evaluation.claims import check_claims, claims_table
-    from acqo_rl.evaluation.labelled import classifier_content, classifier_tables, judge_rules
-
-    findings, rules = check_claims(claims, study), judge_rules()
-    tables = [claims_table(findings, study), *classifier_tables(rules, study.with_same_retrieval(), study.measures[0])]
-    checked = [{**asdict(finding), "claim": finding.claim.claim, "verdict": finding.verdict} for finding in findings]
-    return tables, {"claims": checked, "classifier": classifier_content(rules)}
-
-
 def settings_of(
     config: EvaluateConfig, strategies: StrategySettings, components: StudyComponents, data: Beir, queries: int
 ) -> dict[str, Any]:
@@ -383,7 +337,7 @@ def settings_of(
         "reformulators": {name: place(model) for name, model in models.items()},
         "kinds": "data set" if any("kind" in metadata for metadata in data.metadata.values()) else "rules",
     }
-    for key in ("fusion", "measures", "rounds", "limit", "sample", "robustness", "claims", "batch_size"):
+    for key in ("fusion", "measures", "rounds", "limit", "sample", "robustness", "batch_size"):
         if value := getattr(config, key):
             settings[key] = value
     if config.reranker:

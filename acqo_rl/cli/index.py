@@ -9,7 +9,7 @@ r"""Build a search index from a BEIR folder or from precomputed embeddings.
     acqo index --data data/my_corpus --output indexes/split --split_passages True
     acqo index --data data/my_corpus --output qdrant://localhost:6333/my_corpus
     acqo index --data data/my_corpus --output indexes/served --encoder openai:BAAI/bge-m3@http://localhost:8080/v1
-    accelerate launch --num_processes 4 scripts/build_index.py --data data/my_corpus --output indexes/my_corpus
+    accelerate launch --num_processes 4 -m acqo_rl.cli index --data data/my_corpus --output indexes/my_corpus
 
 The same command resumes an interrupted build. A finished index is never overwritten: other settings are rejected. In a
 search engine, --update True adds and deletes documents until the collection contains exactly the given corpus.

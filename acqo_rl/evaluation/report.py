@@ -74,7 +74,7 @@ class Report:
 
 
 def write_report(
-    folder: Path, study: Study, settings: Mapping[str, Any], further: Sequence[Table] = (), **content: Any
+    folder: Path, study: Study, settings: Mapping[str, Any], **content: Any
 ) -> tuple[str, list[Table]]:
     """Writes ``report.html``, ``report.md`` with ``plots/``, and the files of :mod:`acqo_rl.evaluation.files`.
 
@@ -82,14 +82,13 @@ def write_report(
         folder: the output folder; files of an earlier report are replaced.
         study: all evaluations.
         settings: of the study, JSON-serialisable; paths should be relative to the folder.
-        further: tables after those of the study.
         content: further entries of ``summary.json``.
 
     Returns:
         The result in one sentence, and the tables of the report.
     """
     gains = study.comparisons()
-    tables = [*main_tables(study, gains), *detail_tables(study), *further]
+    tables = [*main_tables(study, gains), *detail_tables(study)]
     names = dict.fromkeys(system.reformulator for system in study.evaluations)
     report = Report(
         title=f"Evaluation of {', '.join(names)}",

@@ -1,4 +1,4 @@
-"""The main tables of a report: results, differences, costs, steps of the pipeline, robustness and claims."""
+"""The main tables of a report: results, differences, costs, steps of the pipeline and robustness."""
 
 from __future__ import annotations
 

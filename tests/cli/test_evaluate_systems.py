@@ -225,7 +225,6 @@ def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch)
         ({"reformulator": ["raw", "rewrite_retrieve_read=x"]}, "give a dense index"),
         ({"fusion": "magic"}, "rsf, rrf"),
         ({"robustness": "noise"}, "choose typos, paraphrases"),
-        ({"claims": "nowhere.yaml"}, "nowhere.yaml"),
         ({"limit": 0}, "must be at least 1"),
         ({"measures": "nDGC@10"}, "nDGC@10"),
     ],
@@ -265,26 +264,3 @@ def test_a_larger_limit_goes_on_and_its_files_replace_those_of_the_smaller(scrip
     assert sizes[0] == (4, 3)  # three queries, and what the reformulator reads of a first search
     assert sizes[1][0] == 1 + sizes[1][1] > 4
     assert sizes[2] == (sizes[1][0], 3)
-
-
-def test_claims_are_checked_on_request(script, world, tmp_path):
-    for claims, wanted in ({}, []), ({"claims": "published"}, ["claims", "classifier"]):
-        command.run(script.main, script.make_parser(), arguments(world, tmp_path / "out", **claims))
-        content = json.loads((tmp_path / "out" / "summary.json").read_text())
-        assert [key for key in ("claims", "classifier") if key in content] == wanted
-        assert ("## Claims" in (tmp_path / "out" / "report.md").read_text()) == bool(wanted)
-    assert {claim["verdict"] for claim in content["claims"]} >= {"not measured"}
-
-
-def test_everyday_questions_are_rewritten_on_request(script, world, tmp_path):
-    """The raw query is right if a question should pass; the rules are right more often."""
-    command.run(script.main, script.make_parser(), arguments(world, tmp_path / "out", everyday=True))
-    counts = json.loads((tmp_path / "out" / "summary.json").read_text())["everyday"]
-    rows = [
-        [cell.strip() for cell in line.split("|")[1:-1]]
-        for line in (tmp_path / "out" / "report.md").read_text().splitlines()
-    ]
-    by_kind = {cells[0]: cells[1:] for cells in rows if cells}
-    assert by_kind["kind"] == ["questions", "raw", "rules"]
-    assert by_kind["all"] == ["100", by_kind["pass"][0], str(counts["rules"])]
-    assert counts["raw"] == int(by_kind["pass"][0]) < counts["rules"]

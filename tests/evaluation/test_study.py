@@ -1,4 +1,4 @@
-"""Comparing many systems: corrected significance, thirds, costs, routes and claims, by hand."""
+"""Comparing many systems: corrected significance, thirds, costs and routes, by hand."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from by_hand import evaluation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acqo_rl.errors import ConfigError
-from acqo_rl.evaluation.claims import Claim, check_claims, read_claims
 from acqo_rl.evaluation.significance import holm
 from acqo_rl.evaluation.study import Confusion, Study, difficulties, routing_of, with_kinds
 from acqo_rl.evaluation.summary import commonest_problems, cost_of, pareto_front
@@ -186,67 +184,3 @@ def test_what_a_wrong_route_costs_by_hand():
     assert other.confusions[0] == Confusion("compound", "disambiguate", 1, 0, None, None)
     assert (other.confusions[1].lost, other.confusions[1].wasted) == (pytest.approx(0.3), 1)
     assert routing_of(with_kinds(raw, {f"q{i}": "strange" for i in range(4)}), [], "nDCG@10") is None
-
-
-def test_claims_beside_what_was_measured(study):
-    """Splitting gains (.3 + .2) / 1.2 on compound queries with RSF; RRF adds .3 to a mean of .5."""
-    claims = [
-        Claim("more on compound queries", "split", measure="nDCG@10", kind="compound", low=0.25),
-        Claim("twice as good", "split", measure="nDCG@10", low=1.0),
-        Claim("RRF is better", "split", measure="nDCG@10", fusion="rrf", against="rsf", low=1e-9),
-        Claim("at most twice the embeddings", "any", "embedded_ratio", high=2),
-        Claim("one call", "split", "calls", low=1, high=1),
-        Claim("within 50 ms", "split", "ms_p95", high=50),
-        Claim("60 ms more", "split", "added_ms", low=60, high=60),
-        Claim("the right route for half", "split", "route_accuracy", low=0.5),
-        Claim("never run", "hyde", measure="nDCG@10"),
-        Claim("never measured", "split", measure="R@10"),
-        Claim("no such queries", "split", measure="nDCG@10", kind="none"),
-        Claim("nothing to compare with", "raw", measure="nDCG@10"),
-    ]
-    found = check_claims(claims, study)
-    assert [finding.verdict for finding in found] == [
-        *("holds", "does not hold", "holds", "holds", "holds", "does not hold", "holds", "holds"),
-        *["not measured"] * 4,
-    ]
-    assert [finding.measured for finding in found[:8]] == pytest.approx([0.5 / 1.2, 0.0, 0.6, 2, 1, 70, 60, 0.5])
-    low, high = found[0].interval
-    assert low < 0.5 / 1.2 < high
-    [undecided] = check_claims([Claim("not worse", "split", measure="nDCG@10", low=-0.1)], study)
-    assert undecided.verdict == "undecided"
-
-
-def test_the_routes_of_too_few_queries_are_not_judged(study):
-    """Six have the share above; of five it would be luck."""
-    five = {s: replace(e, results=e.results[:5]) for s, e in study.evaluations.items()}
-    [found] = check_claims([Claim("right", "split", "route_accuracy", low=0.5)], replace(study, evaluations=five))
-    assert found.verdict == "not measured"
-
-
-def test_what_the_rules_find_is_a_claim_of_no_system(study):
-    """The share of held-out questions whose challenges the rules name without a model."""
-    [found] = check_claims([Claim("most", "rules", "challenges_found", low=0.0)], study)
-    assert found.verdict == "holds"
-    assert 0 < found.measured < 1
-
-
-def test_the_claims_of_the_library_are_read():
-    claims = read_claims()
-    assert {"multi_query", "hyde", "step_back", "decomposition", "expansion", "rewrite_retrieve_read", "adaptive"} <= {
-        claim.reformulator for claim in claims
-    }
-    assert all(claim.low > float("-inf") or claim.high < float("inf") for claim in claims)
-    assert all(claim.measure for claim in claims if claim.quantity == "gain")
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["- {claim: x, reformulator: y, quantity: gian}", "- {claim: x, reformulator: y, low: 2, high: 1}",
-     "- {claim: x}", "5", "- {claim: x, reformulator: y, surprise: 1}", "- ["],
-)  # fmt: skip
-def test_wrong_claims_are_refused(tmp_path, text):
-    (tmp_path / "claims.yaml").write_text(text)
-    with pytest.raises(ConfigError, match=r"claims\.yaml"):
-        read_claims(tmp_path / "claims.yaml")
-    with pytest.raises(ConfigError, match="nowhere"):
-        read_claims(tmp_path / "nowhere.yaml")
