@@ -1,14 +1,11 @@
 import itertools
 import tempfile
-import threading
 import warnings
 import zlib
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from elastic_stand_in import make_server
-from shared import in_thread
 
 from acqo_rl.retrieval import SentenceTransformerEncoder
 from acqo_rl.retrieval.faiss_index import use_threads
@@ -80,13 +77,6 @@ def postgres(postgres_server):
 
 
 @pytest.fixture(scope="session")
-def elastic():
-    """Address of a stand-in for Elasticsearch and OpenSearch."""
-    with in_thread(make_server(), threading.Event()) as server:
-        yield f"127.0.0.1:{server.server_address[1]}"
-
-
-@pytest.fixture(scope="session")
 def engine_index(tmp_path_factory, request):
     """Location of a new collection in an engine that the tests have."""
     numbers = itertools.count()
@@ -94,8 +84,6 @@ def engine_index(tmp_path_factory, request):
     def located(engine: str, name: str) -> str:
         if engine == "postgresql":
             return f"{request.getfixturevalue('postgres')}/{name}_{next(numbers)}"
-        if engine in ("elasticsearch", "opensearch"):
-            return f"{engine}://{request.getfixturevalue('elastic')}/{name}_{next(numbers)}"
         folder = tmp_path_factory.mktemp(engine)
         return f"{engine}:{folder}{'/here.db' if engine == 'milvus' else ''}/{name}"
 

@@ -10,7 +10,7 @@ import numpy as np
 from acqo_rl.roles import Encoder
 from acqo_rl.types import Document
 
-ENGINES = ("qdrant", "milvus", "postgresql", "lancedb", "elasticsearch", "opensearch")
+ENGINES = ("qdrant", "milvus", "postgresql", "lancedb")
 
 
 class UnitEncoder(Encoder):

@@ -6,14 +6,11 @@ import contextlib
 import socket
 import subprocess
 import sys
-import threading
 import time
 
 import psycopg
 import pytest
-from elastic_stand_in import make_server
 from engine_cases import CORPUS, UnitEncoder
-from shared import in_thread
 
 from acqo_rl.errors import SearchError
 from acqo_rl.retrieval.engines.build import build_engine_index
@@ -106,21 +103,4 @@ def test_a_search_survives_a_restart_of_milvus_which_loads_no_collection(tmp_pat
         found(impatient)
 
     with milvus_server(tmp_path, port):
-        assert found(retriever) == 10
-
-
-@pytest.mark.parametrize("engine", ["elasticsearch", "opensearch"])
-def test_a_search_survives_a_restart_of_an_http_engine(engine):
-    first = make_server()
-    port = first.server_address[1]
-    index = f"{engine}://127.0.0.1:{port}/pages"
-    with in_thread(first, threading.Event()):
-        retriever, impatient = built(index)
-    with pytest.raises(SearchError):
-        found(impatient)
-
-    second = make_server(port)
-    second.indices = first.indices
-    with in_thread(second, threading.Event()):
-        assert found(impatient) == 10
         assert found(retriever) == 10

@@ -117,7 +117,6 @@ def test_an_interrupted_update_leaves_a_collection_that_can_be_searched_and_goes
         ("postgresql", Document("n" * 3000, "", "a")),
         ("milvus", Document("n", "", "long " * 20_000)),
         ("milvus", Document("n", "", "a", {"of": [{"large": 2**64}]})),
-        ("opensearch", Document("n" * 513, "", "a")),
     ],
 )
 def test_a_document_that_an_engine_cannot_hold_changes_nothing(engine_index, engine, refused):
@@ -281,8 +280,6 @@ def test_metadata_that_are_no_json_numbers_are_null_and_encoded_once(index):
         "qdrant://127.0.0.1:9",
         "milvus://127.0.0.1:9",
         "postgresql://127.0.0.1:9/db",
-        "elasticsearch://127.0.0.1:9",
-        "opensearch://127.0.0.1:9",
     ],
 )
 def test_an_engine_that_does_not_run_is_reported(server):
@@ -290,7 +287,7 @@ def test_an_engine_that_does_not_run_is_reported(server):
         load_retriever(f"{server}/places?timeout=1", remote_timeout=0.2)
 
 
-@pytest.mark.parametrize("server", ["qdrant", "milvus", "elasticsearch", "opensearch"])
+@pytest.mark.parametrize("server", ["qdrant", "milvus"])
 def test_an_engine_that_does_not_run_is_reported_within_seconds(server):
     begin = time.monotonic()
 

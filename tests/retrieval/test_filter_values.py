@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import datetime
-import json
 import operator
 
-import httpx
 import pytest
 from engine_cases import ENGINES, UnitEncoder
 
@@ -194,18 +192,6 @@ def make_qdrant(index, vectors):
     client.upsert(name, [models.PointStruct(id=i, vector=row.pop("vec"), payload=row) for i, row in enumerate(rows)])
 
 
-def make_elastic(index, vectors, vector):
-    address, _, name = index.partition("://")[2].partition("/")
-    types = {"page": "long", "rate": "double", "draft": "boolean", "day": "date", "tags": "keyword", "key": "keyword"}
-    properties = {field: {"type": kind} for field, kind in types.items()}
-    properties["lang"] = {"type": "text", "fields": {"keyword": {"type": "keyword"}}}
-    mappings = {"properties": {**properties, "body": {"type": "text"}, "vec": vector}}
-    url = f"http://{address}/{name}"
-    httpx.put(url, json={"mappings": mappings})
-    lines = [line for row in with_keys(vectors) for line in ({"index": {"_index": name, "_id": row["key"]}}, row)]
-    httpx.put(f"{url}/_bulk", content="\n".join(map(json.dumps, lines)))
-
-
 def with_keys(vectors):
     return [
         {"key": f"k{row}", "body": f"t{row}", **values, "vec": vectors[row].tolist()} for row, values in enumerate(ROWS)
@@ -217,8 +203,4 @@ MAKERS = {
     "milvus": make_milvus,
     "postgresql": make_postgresql,
     "qdrant": make_qdrant,
-    "elasticsearch": lambda *a: make_elastic(*a, {"type": "dense_vector", "dims": 16, "similarity": "cosine"}),
-    "opensearch": lambda *a: make_elastic(
-        *a, {"type": "knn_vector", "dimension": 16, "method": {"space_type": "cosinesimil"}}
-    ),
 }

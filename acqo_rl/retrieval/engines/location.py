@@ -13,7 +13,7 @@ from acqo_rl.errors import ConfigError
 
 Mode = Literal["dense", "text", "hybrid"]
 
-_SERVERS = ("qdrant", "milvus", "postgresql", "elasticsearch", "opensearch")
+_SERVERS = ("qdrant", "milvus", "postgresql")
 _FOLDERS = ("qdrant", "milvus", "lancedb")
 _SCHEME = re.compile(rf"({'|'.join(dict.fromkeys(_SERVERS + _FOLDERS))}):")
 _OTHER_SCHEME = re.compile(r"(?!https?:)([A-Za-z][A-Za-z0-9+.-]+)://")
@@ -203,7 +203,7 @@ def _form(scheme: str) -> str:
         "postgresql": "postgresql://USER@HOST:PORT/DATABASE/TABLE",
         "lancedb": "lancedb:FOLDER/TABLE",
     }
-    return forms.get(scheme, f"{scheme}://HOST:PORT/INDEX")
+    return forms[scheme]
 
 
 def _hidden(index: str) -> str:
