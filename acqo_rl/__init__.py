@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from acqo_rl.reformulation.heuristic import Heuristic
     from acqo_rl.reformulation.policy import Policy
     from acqo_rl.retrieval.load import load_retriever
-    from acqo_rl.rewards import Reward
     from acqo_rl.searching.path import SearchPath
     from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
+    from acqo_rl.training.rewards import Reward
     from acqo_rl.types import Document, Query
 
 __version__ = "0.1.0"
@@ -38,7 +38,7 @@ _MODULES = {
     "Query": "types",
     "RankScoreFusion": "fusion",
     "ReciprocalRankFusion": "fusion",
-    "Reward": "rewards",
+    "Reward": "training.rewards",
     "SearchPath": "searching.path",
     "Timeouts": "searching.searcher",
     "evaluate": "evaluation.run",

@@ -39,8 +39,14 @@ def main(config: DifficultyConfig) -> None:
 
     from transformers import set_seed
 
-    from acqo_rl.curriculum import load_difficulties, save_difficulties, score_difficulty, select_band, write_report
     from acqo_rl.reformulation.policy import Policy
+    from acqo_rl.training.curriculum import (
+        load_difficulties,
+        save_difficulties,
+        score_difficulty,
+        select_band,
+        write_report,
+    )
     from acqo_rl.training.materials import open_materials
     from acqo_rl.training.run_folder import open_run
 

@@ -135,7 +135,7 @@ def within_band(config: GrpoRunConfig, queries: list[Query], least: int) -> list
     Raises:
         ConfigError: fewer queries remain than one batch needs.
     """
-    from acqo_rl.curriculum import hardest_of, load_difficulties, select_band
+    from acqo_rl.training.curriculum import hardest_of, load_difficulties, select_band
 
     if config.difficulty is not None:
         kept = select_band(load_difficulties(config.difficulty), config.min_mean_reward, config.max_mean_reward).kept

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     from acqo_rl.data.beir import Beir
     from acqo_rl.evaluation.run import Evaluation
-    from acqo_rl.rewards import Reward
     from acqo_rl.training.headroom import Advice, Headroom
+    from acqo_rl.training.rewards import Reward
     from acqo_rl.training.warm_start import ScoredQuery
 
 
@@ -75,9 +75,9 @@ def main(config: HeadroomConfig) -> None:
     """Scores the candidates that are not scored yet, then reports."""
     from acqo_rl.data.beir import read_beir
     from acqo_rl.reformulation.heuristic import kinds_of
-    from acqo_rl.rewards import Reward
     from acqo_rl.searching.path import add_feedback
     from acqo_rl.training.headroom import Headroom, advise, measure_bounds
+    from acqo_rl.training.rewards import Reward
     from acqo_rl.training.run_folder import open_run
 
     models = check(config)

@@ -197,7 +197,7 @@ def compare(
     from acqo_rl.data.beir import read_qrels
     from acqo_rl.labelling.agreement import agreement, reward_agreement
     from acqo_rl.measures import judged as with_relevant
-    from acqo_rl.rewards import Reward
+    from acqo_rl.training.rewards import Reward
     from acqo_rl.training.warm_start import score_candidates
 
     gold, found = with_relevant(read_qrels(config.data, config.gold)), with_relevant(judged)

@@ -40,9 +40,9 @@ def make_parser() -> Any:
 
 def main(config: PlotTrainingConfig) -> None:
     """Draws the figures."""
-    from acqo_rl.curriculum import load_difficulties
     from acqo_rl.data.beir import write_atomic
     from acqo_rl.evaluation.files import read_results
+    from acqo_rl.training.curriculum import load_difficulties
     from acqo_rl.training.curves import draw_difficulty, draw_kinds, draw_training, name_folders, read_log
 
     if not (config.run or config.difficulty or config.evaluation):

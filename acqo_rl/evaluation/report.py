@@ -73,9 +73,7 @@ class Report:
     settings: Mapping[str, str]
 
 
-def write_report(
-    folder: Path, study: Study, settings: Mapping[str, Any], **content: Any
-) -> tuple[str, list[Table]]:
+def write_report(folder: Path, study: Study, settings: Mapping[str, Any], **content: Any) -> tuple[str, list[Table]]:
     """Writes ``report.html``, ``report.md`` with ``plots/``, and the files of :mod:`acqo_rl.evaluation.files`.
 
     Args:

@@ -126,7 +126,7 @@ def _seeded(seed: int | None) -> Iterator[None]:
         yield
 
 
-def _all_of(constraints: Sequence[Forbidden]) -> Forbidden:
+def all_of(constraints: Sequence[Forbidden]) -> Forbidden:
     """The constraint that forbids what one of several constraints forbids."""
 
     def forbidden(prompt: Sequence[int], written: Sequence[int]) -> npt.NDArray[np.int64]:
@@ -181,7 +181,7 @@ class TransformersModel(SamplingModel):
         if regex is not None and GuidedDecoding.supports(tokenizer):
             vocabulary = model.config.get_text_config().vocab_size
             constraints.append(GuidedDecoding(tokenizer, self.ends, regex, vocabulary))
-        self.forbidden = _all_of(constraints) if constraints else None
+        self.forbidden = all_of(constraints) if constraints else None
         self.starts_thinking = opens_thoughts(tokenizer)
         self.fixed_weights = fixed_weights
         self._prompt_cache = PromptCache() if fixed_weights else None

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from acqo_rl.curriculum import Difficulty
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.plots import COLOURS, draw_sub_queries_by_kind, render
 from acqo_rl.evaluation.run import Evaluation
 from acqo_rl.evaluation.summary import summarise
+from acqo_rl.training.curriculum import Difficulty
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,18 +17,19 @@ from torch.utils.data import Sampler
 from trl import GRPOConfig, GRPOTrainer
 from trl.models import unwrap_model_for_generation
 
-from acqo_rl.curriculum import RewardHistory
 from acqo_rl.errors import ConfigError, did_you_mean
 from acqo_rl.language_models.chat import end_tokens
-from acqo_rl.language_models.decoder import Decoding
+from acqo_rl.language_models.decoder import Decoding, Forbidden
 from acqo_rl.language_models.decoding import complete, keeps_every_token
-from acqo_rl.language_models.local import TransformersModel
+from acqo_rl.language_models.guided import GuidedDecoding
+from acqo_rl.language_models.local import TransformersModel, all_of
 from acqo_rl.language_models.words_once import WordsOnce
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import Policy, PolicySettings
-from acqo_rl.rewards import Reward
+from acqo_rl.training.curriculum import RewardHistory
 from acqo_rl.training.model import load_trainable, save_policy
 from acqo_rl.training.prefix_tree import completion_log_probs
+from acqo_rl.training.rewards import Reward
 from acqo_rl.training.run_folder import prepare_tracking, write_json
 from acqo_rl.training.settings import GrpoSettings, trainer_settings
 
@@ -119,7 +120,7 @@ class AcqoTrainer(GRPOTrainer):
         self._sampler: HistorySampler | None = None
         self._sampler_state: dict[str, Any] | None = None
         super().__init__(**trainer)
-        self._words_once = WordsOnce(self.processing_class)
+        self._constraint = self._decoding_constraint()
         if self.is_fsdp_enabled:
             # All processes must make the same number of forward passes, but prefix trees need different numbers.
             self._shared_prefix = False
@@ -130,6 +131,18 @@ class AcqoTrainer(GRPOTrainer):
             self._sampler_state = json.loads(file.read_text(encoding="utf-8"))
         self.args.eval_on_start = self.args.eval_on_start and checkpoint is None
         self.train(resume_from_checkpoint=str(checkpoint) if checkpoint is not None else None)
+
+    def _decoding_constraint(self) -> Forbidden:
+        """Forbids repeated words and completions outside the grammar.
+
+        The grammar is enforced only if the texts of single tokens are known.
+        """
+        constraints: list[Forbidden] = [WordsOnce(self.processing_class)]
+        if GuidedDecoding.supports(self.processing_class):
+            regex = Grammar(self._policy_settings.max_sub_queries).regex
+            vocabulary = self.model.config.get_text_config().vocab_size
+            constraints.append(GuidedDecoding(self.processing_class, self.eos_token_ids, regex, vocabulary))
+        return all_of(constraints)
 
     def _get_train_sampler(self, dataset: Dataset | None = None) -> Sampler[int]:
         if not self._prioritised_sampling:
@@ -149,9 +162,12 @@ class AcqoTrainer(GRPOTrainer):
         self, inputs: list[dict[str, Any]], prompts: list[Any], completions: list[Any], completion_ids_list: list[Any]
     ) -> torch.Tensor:
         rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
+        reward = self.reward_funcs[0]
+        groups = rewards[:, 0].reshape(-1, self.num_generations)
+        rewards[:, 0] = below_the_group(groups, reward.invalid_reward).flatten()
         if self.model.training:
             rows = gather_object([example["row"] for example in inputs])
-            self._history.record(rows, rewards[:, 0].tolist())
+            self._history.record(rows, gather_object(reward.qualities))
         return rewards
 
     @cached_property
@@ -192,7 +208,7 @@ class AcqoTrainer(GRPOTrainer):
                 temperature=self.temperature,
                 top_p=self.args.top_p,
                 batch_size=max(len(prompt_ids), 1),
-                forbidden=self._words_once,
+                forbidden=self._constraint,
             )
             completions = complete(model, prompt_ids, decoding)
         return completions, None
@@ -235,6 +251,24 @@ class AcqoTrainer(GRPOTrainer):
         self._policy_settings.save(folder)
         if self._sampler is not None:
             write_json(folder / SAMPLER_FILE, self._sampler.state(epoch_is_over=float(self.state.epoch).is_integer()))
+
+
+def below_the_group(rewards: torch.Tensor, invalid_reward: float) -> torch.Tensor:
+    """Sets the reward of an invalid completion to the lowest valid reward of its group plus ``invalid_reward``.
+
+    With a fixed reward, one invalid completion beside rewards near 1.8 would outweigh all other differences of its
+    group. A group without a valid completion keeps its rewards.
+
+    Args:
+        rewards: float[groups, completions]; NaN for a masked completion.
+        invalid_reward: the reward that marks an invalid completion; below 0.
+
+    Returns:
+        float[groups, completions].
+    """
+    invalid = rewards == rewards.new_tensor(invalid_reward)
+    lowest = rewards.masked_fill(invalid | rewards.isnan(), torch.inf).min(dim=1, keepdim=True).values
+    return torch.where(invalid & lowest.isfinite(), lowest + invalid_reward, rewards)
 
 
 def token_advantages(

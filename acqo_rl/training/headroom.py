@@ -18,9 +18,9 @@ from acqo_rl.evaluation.significance import FEWEST, Difference
 from acqo_rl.evaluation.study import with_kinds
 from acqo_rl.evaluation.summary import compare
 from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.rewards import Reward
 from acqo_rl.roles import Reformulator
 from acqo_rl.searching.path import SearchPath
+from acqo_rl.training.rewards import Reward
 from acqo_rl.training.warm_start import ScoredCandidate, ScoredQuery
 from acqo_rl.types import FeedbackSpec, Qrels, Query, Reformulation
 

@@ -14,10 +14,10 @@ from acqo_rl.evaluation.run import evaluate
 from acqo_rl.fusion import fusion_named
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import PolicySettings
-from acqo_rl.rewards import Reward
 from acqo_rl.roles import Fusion, Reformulator, Retriever
 from acqo_rl.searching.path import SearchPath, add_feedback
 from acqo_rl.training.data import with_gold
+from acqo_rl.training.rewards import Reward
 from acqo_rl.training.settings import PathSettings, RewardSettings
 from acqo_rl.types import Document, FeedbackSpec, Qrels, Query
 

@@ -167,13 +167,17 @@ class RewardSettings:
         },
     )
     invalid_reward: float = field(
-        default=-0.1, metadata={"help": "Reward of a completion outside the grammar; below 0."}
+        default=-0.1,
+        metadata={
+            "help": "Reward of a completion outside the grammar, relative to the lowest valid reward of its group; "
+            "below 0."
+        },
     )
     gold_decay: float = field(
         default=0.6,
         metadata={
             "help": "Eta in the paper. If a query has several gold documents, the value of the i-th one by rank, "
-            "counted from 0, is multiplied by this factor i times."
+            "counted from 1, is multiplied by this factor i times."
         },
     )
     bonus_ranks: int = field(

@@ -24,11 +24,11 @@ from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.measures import gold_of
 from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.reformulation.policy import PolicySettings, prompt_of
-from acqo_rl.rewards import Reward, rank_map
 from acqo_rl.text import text_of
 from acqo_rl.training.candidates import Candidate, splits_completely
 from acqo_rl.training.data import sft_dataset
 from acqo_rl.training.model import fine_tuning_arguments, load_trainable, save_policy
+from acqo_rl.training.rewards import Reward, rank_map
 from acqo_rl.training.run_folder import last_checkpoint, prepare_tracking, write_json
 from acqo_rl.types import Qrels, Query, Reformulation, Route, SubQuery
 

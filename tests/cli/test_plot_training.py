@@ -7,8 +7,8 @@ import json
 import pytest
 
 from acqo_rl.cli import command, module_of
-from acqo_rl.curriculum import Difficulty, save_difficulties
 from acqo_rl.errors import ConfigError
+from acqo_rl.training.curriculum import Difficulty, save_difficulties
 
 
 def plot(*arguments):

@@ -17,14 +17,14 @@ from forked import run_command
 from server_process import started
 
 from acqo_rl.cli import command, module_of
-from acqo_rl.curriculum import load_difficulties
 from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.reformulation.policy import Policy
-from acqo_rl.rewards import Reward
 from acqo_rl.roles import Reformulator
 from acqo_rl.text import each_word_once
+from acqo_rl.training.curriculum import load_difficulties
 from acqo_rl.training.curves import FIGURES, draw_training, read_log
 from acqo_rl.training.materials import open_materials
+from acqo_rl.training.rewards import Reward
 from acqo_rl.types import FeedbackSpec, Reformulation, SubQuery
 
 ROOT = Path(__file__).parents[2]
@@ -204,7 +204,7 @@ def test_difficulty_resumes_after_the_last_scored_batch(shared, tmp_path, monkey
     script = module_of("difficulty")
     settings = {**shared, "output_dir": tmp_path / "run", "rollouts": 2, "temperature": 1.0, "top_p": 1.0}
     config = script.DifficultyConfig(**{key: str(v) if isinstance(v, Path) else v for key, v in settings.items()})
-    monkeypatch.setattr("acqo_rl.curriculum._BATCH", 3)
+    monkeypatch.setattr("acqo_rl.training.curriculum._BATCH", 3)
     asked = []
     score = Reward.__call__
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acqo_rl.curriculum import Difficulty
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.run import Evaluation, QueryResult
+from acqo_rl.training.curriculum import Difficulty
 from acqo_rl.training.curves import (
     draw_difficulty,
     draw_kinds,

@@ -11,11 +11,18 @@ import pytest
 import torch
 from transformers import AutoTokenizer, LlamaForCausalLM, TrainerCallback
 
-from acqo_rl.curriculum import RewardHistory
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.training.callbacks import Alarms
+from acqo_rl.training.curriculum import RewardHistory
 from acqo_rl.training.data import grpo_dataset
-from acqo_rl.training.grpo import SAMPLER_FILE, HistorySampler, build_trainer, finish, token_advantages
+from acqo_rl.training.grpo import (
+    SAMPLER_FILE,
+    HistorySampler,
+    below_the_group,
+    build_trainer,
+    finish,
+    token_advantages,
+)
 from acqo_rl.training.model import load_trainable
 from acqo_rl.training.run_folder import last_checkpoint
 from acqo_rl.training.settings import GrpoSettings
@@ -30,14 +37,17 @@ class DistinctLetters:
     """A reward that varies within a group; records the queries that it scores."""
 
     __name__ = "letters"
+    invalid_reward = -0.1
 
     def __init__(self):
         self.asked = []
+        self.qualities = []
 
     def __call__(self, prompts, completions, query, **_):
         self.asked.append(query)
         texts = [c[-1]["content"] for c in completions]
-        return [len(set(text)) / 8 for text in texts]
+        self.qualities = [len(set(text)) / 8 for text in texts]
+        return self.qualities
 
 
 def dev_measures(*values):
@@ -198,6 +208,30 @@ def test_groups_may_have_any_size(tiny, tmp_path):
     """TRL requires its (unused) evaluation batch to contain whole groups, too."""
     trainer = trainer_of(tiny, tmp_path, num_generations=16, per_device_train_batch_size=16)
     assert trainer.num_generations == 16
+
+
+def test_an_invalid_completion_does_not_outweigh_its_group():
+    nan = float("nan")
+    rewards = torch.tensor([[1.8, -0.1, 1.7, nan], [-0.1, -0.1, -0.1, nan], [0.5, 0.4, 0.3, 0.2]])
+    wanted = torch.tensor([[1.8, 1.6, 1.7, nan], [-0.1, -0.1, -0.1, nan], [0.5, 0.4, 0.3, 0.2]])
+    torch.testing.assert_close(below_the_group(rewards, -0.1), wanted, equal_nan=True)
+
+
+@pytest.mark.slow
+def test_rollouts_on_a_cpu_follow_the_grammar(tiny, tmp_path):
+    """A random model writes only beginnings of completions in the grammar."""
+    written = []
+
+    class Reader(DistinctLetters):
+        def __call__(self, prompts, completions, query, **others):
+            written.extend(c[-1]["content"] for c in completions)
+            return super().__call__(prompts, completions, query, **others)
+
+    trainer_of(tiny, tmp_path, reward=Reader(), max_steps=1).resume(None)
+    assert written
+    routes = ("pass", "resolve", "split")
+    first_lines = [text.split("\n")[0] for text in written]
+    assert all(any(route.startswith(line) for route in routes) for line in first_lines)
 
 
 class TestFinish:

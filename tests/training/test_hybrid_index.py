@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from acqo_rl.cli import command, module_of
-from acqo_rl.curriculum import load_difficulties
 from acqo_rl.data.beir import read_corpus
 from acqo_rl.retrieval import (
     SentenceTransformerEncoder,
@@ -16,6 +15,7 @@ from acqo_rl.retrieval import (
     build_dense_index,
     build_hybrid_index,
 )
+from acqo_rl.training.curriculum import load_difficulties
 from acqo_rl.training.materials import open_materials
 from acqo_rl.training.settings import PathSettings, PromptSettings, RewardSettings, policy_settings
 from acqo_rl.types import FeedbackSpec

@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from acqo_rl.cli import command, module_of
-from acqo_rl.curriculum import load_difficulties
 from acqo_rl.reformulation.policy import Policy
+from acqo_rl.training.curriculum import load_difficulties
 from acqo_rl.training.run_folder import open_run
 
 ROOT = Path(__file__).parents[2]

@@ -9,8 +9,8 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation import load
 from acqo_rl.reformulation.lexicon import Lexicon
-from acqo_rl.rewards import Reward
 from acqo_rl.roles import LanguageModel
+from acqo_rl.training.rewards import Reward
 from acqo_rl.training.teachers import candidates_of_teachers, name_teachers
 from acqo_rl.training.warm_start import score_candidates, verified_examples
 from acqo_rl.types import Completion, Query

@@ -12,9 +12,9 @@ from stand_ins import ScriptedRetriever
 
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.policy import Policy, PolicySettings
-from acqo_rl.rewards import Reward
 from acqo_rl.training.candidates import Candidate, candidates, splits_completely
 from acqo_rl.training.data import grpo_dataset, sft_dataset, with_gold
+from acqo_rl.training.rewards import Reward
 from acqo_rl.training.warm_start import (
     Example,
     arranged,

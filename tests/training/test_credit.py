@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acqo_rl.credit import shapley
+from acqo_rl.training.credit import shapley
 
 rewards = st.floats(-2, 2)
 games = st.integers(1, 3).flatmap(lambda n: st.lists(rewards, min_size=2**n, max_size=2**n))

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acqo_rl.conversations import Turn
-from acqo_rl.credit import shapley
 from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.pass_through import pass_through
@@ -25,6 +24,7 @@ from acqo_rl.roles import Fusion, Retriever
 from acqo_rl.searching.path import search
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.text import word_key
+from acqo_rl.training.credit import shapley
 from acqo_rl.types import Query, Ranking, Reformulation
 
 CUTOFF = 10
@@ -70,6 +70,7 @@ class Reward:
         shapley_values: for each completion of the last call, the Shapley value of each line after the first, without
             ``word_cost``. The value of the empty set is the reward of the raw query. Empty for a completion with fewer
             than two such lines, and for one whose lines and searches do not correspond.
+        qualities: S of each completion of the last call, before costs are subtracted; NaN outside the grammar.
         raw_query_margin: from the policy's settings. The additional search of the raw query has no cost, because the
             policy does not write it.
 
@@ -119,6 +120,7 @@ class Reward:
         self.raw_query_margin = raw_query_margin
         self.per_sub_query_credit = per_sub_query_credit
         self.shapley_values: list[list[float]] = []
+        self.qualities: list[float] = []
         self.__name__ = f"acqo_{stage}"
 
     def __call__(
@@ -162,9 +164,11 @@ class Reward:
         raw_rankings = rankings[len(searched) :]
         fused_full = [result.fused for result in found[: len(searched)]]
         rewards = [self.invalid_reward] * len(texts)
+        self.qualities = [float("nan")] * len(texts)
         scores = self._scores(rankings[: len(searched)], fused_full, [gold[i] for i in valid])
         for i, score in zip(valid, scores, strict=True):
             searches = len(written[i].sub_queries)
+            self.qualities[i] = score
             rewards[i] = score - self.cost * (searches - 1) - self.word_cost * _new_words(written[i])
         credits = self._credits([rankings[n] for n in credited], raw_rankings, [gold[valid[n]] for n in credited])
         self.shapley_values = [[] for _ in texts]

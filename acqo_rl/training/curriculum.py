@@ -22,9 +22,9 @@ from acqo_rl.data.beir import write_atomic
 from acqo_rl.errors import ConfigError
 from acqo_rl.measures import gold_of
 from acqo_rl.reformulation.grammar import TAGS
-from acqo_rl.rewards import Reward
 from acqo_rl.roles import Reformulator
 from acqo_rl.text import one_line, text_of
+from acqo_rl.training.rewards import Reward
 from acqo_rl.types import Qrels, Query
 
 _BATCH = 32
@@ -37,7 +37,7 @@ class Difficulty:
     Attributes:
         query_id: id of the query.
         mean: mean reward.
-        spread: standard deviation of the rewards; GRPO learns nothing from a query with spread 0.
+        spread: standard deviation of the rewards before costs; GRPO learns little from a query with spread 0.
         best: highest reward.
     """
 
@@ -49,13 +49,14 @@ class Difficulty:
 
 @dataclass(frozen=True)
 class Band:
-    """Difficulties inside and outside [low, high]."""
+    """Difficulties inside and outside [low, high]; those inside that have spread 0 are ``equal`` and not kept."""
 
     low: float
     high: float
     kept: tuple[Difficulty, ...]
     too_easy: tuple[Difficulty, ...]
     too_hard: tuple[Difficulty, ...]
+    equal: tuple[Difficulty, ...]
 
 
 def score_difficulty(
@@ -84,14 +85,17 @@ def score_difficulty(
             gold=[gold_of(qrels, query.id) for query in batch],
             visible_text=[text_of(query) for query in batch],
         )
+        qualities = np.reshape(np.nan_to_num(reward.qualities), (-1, rollouts))
         yield [
-            Difficulty(query.id, float(values.mean()), float(values.std()), float(values.max()))
-            for query, values in zip(batch[::rollouts], np.reshape(rewards, (-1, rollouts)), strict=True)
+            Difficulty(query.id, float(values.mean()), float(found.std()), float(values.max()))
+            for query, values, found in zip(
+                batch[::rollouts], np.reshape(rewards, (-1, rollouts)), qualities, strict=True
+            )
         ]
 
 
 def select_band(difficulties: Sequence[Difficulty], low: float, high: float) -> Band:
-    """Keeps queries with ``low`` <= mean reward <= ``high``.
+    """Keeps queries with ``low`` <= mean reward <= ``high`` whose rollouts did not all find the same.
 
     Raises:
         ConfigError: ``low`` is above ``high``, or no query is kept.
@@ -101,14 +105,16 @@ def select_band(difficulties: Sequence[Difficulty], low: float, high: float) -> 
     band = Band(
         low,
         high,
-        kept=tuple(d for d in difficulties if low <= d.mean <= high),
+        kept=tuple(d for d in difficulties if low <= d.mean <= high and d.spread > 0),
         too_easy=tuple(d for d in difficulties if d.mean > high),
         too_hard=tuple(d for d in difficulties if d.mean < low),
+        equal=tuple(d for d in difficulties if low <= d.mean <= high and d.spread == 0),
     )
     if not band.kept:
         raise ConfigError(
-            f"No query is kept: of {len(difficulties)} queries, {len(band.too_hard)} have a mean reward below {low} "
-            f"and {len(band.too_easy)} above {high}. Widen the band, or score more queries."
+            f"No query is kept: of {len(difficulties)} queries, {len(band.too_hard)} have a mean reward below {low}, "
+            f"{len(band.too_easy)} above {high}, and {len(band.equal)} got the same reward in every rollout. Widen the "
+            f"band, or score more queries."
         )
     return band
 
@@ -145,18 +151,16 @@ def load_difficulties(file: str | Path) -> list[Difficulty]:
 def write_report(band: Band, queries: Sequence[Query], folder: str | Path, examples: int = 5) -> None:
     """Writes ``report.md`` and ``histogram.png``: how many queries are kept, too easy and too hard, with examples."""
     text = {query.id: one_line(query.text).replace("|", "\\|") for query in queries}
-    total = len(band.kept) + len(band.too_easy) + len(band.too_hard)
+    total = len(band.kept) + len(band.too_easy) + len(band.too_hard) + len(band.equal)
     sides = (
         (f"Kept: mean reward from {band.low:g} to {band.high:g}", band.kept),
         (f"Too easy: mean reward above {band.high:g}", band.too_easy),
         (f"Too hard: mean reward below {band.low:g}", band.too_hard),
+        ("Equal: every rollout found the same", band.equal),
     )
-    no_spread = sum(d.spread == 0 for d in band.kept)
     lines = ["# Difficulty", "", f"{total} queries were scored.", "", "![Mean reward of each query](histogram.png)", ""]
     for title, side in sides:
         lines += [f"## {title}", "", f"{len(side)} of {total} queries ({len(side) / total:.0%}).", ""]
-        if side is band.kept:
-            lines += [f"{no_spread} of them got the same reward in every rollout.", ""]
         if side:
             lines += ["| mean | standard deviation | best | query |", "|---|---|---|---|"]
             shown = side[:: max(1, len(side) // examples)][:examples]
@@ -173,7 +177,7 @@ def _plot(band: Band, file: Path) -> None:
     figure = Figure(figsize=(7, 3.5), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
-    sides = (("too hard", band.too_hard), ("kept", band.kept), ("too easy", band.too_easy))
+    sides = (("too hard", band.too_hard), ("equal", band.equal), ("kept", band.kept), ("too easy", band.too_easy))
     means = [[d.mean for d in side] for _, side in sides]
     bins = np.linspace(min(min(m, default=0.0) for m in means), max(max(m, default=2.0) for m in means) + 1e-9, 31)
     axes.hist(means, bins=bins.tolist(), stacked=True, label=[name for name, _ in sides])
@@ -186,10 +190,11 @@ def _plot(band: Band, file: Path) -> None:
 
 
 class RewardHistory:
-    """Counts, for each prompt, its groups and the groups with different rewards.
+    """Counts, for each prompt, its groups and the groups whose completions differ in quality.
 
-    GRPO learns nothing from a group with equal rewards, because its advantages are 0. The probability of drawing a
-    prompt is proportional to (groups with different rewards + 1) / (groups + 1). A prompt whose rewards never differ
+    GRPO learns nothing from a group with equal rewards, because its advantages are 0. Differences that only the costs
+    make are not counted, because such a group teaches nothing about retrieval. The probability of drawing a
+    prompt is proportional to (groups that differ + 1) / (groups + 1). A prompt whose rewards never differ
     becomes rarer as 1/(n + 1), but stays in the pool, because the policy changes.
     """
 
@@ -197,15 +202,15 @@ class RewardHistory:
         self.groups = np.zeros(prompts, np.int64)
         self.varied = np.zeros(prompts, np.int64)
 
-    def record(self, rows: Sequence[int], rewards: Sequence[float]) -> None:
+    def record(self, rows: Sequence[int], qualities: Sequence[float]) -> None:
         """Adds one generation batch.
 
         Args:
             rows: row of each rollout's prompt in the data set.
-            rewards: reward of each rollout; NaN for a masked rollout.
+            qualities: quality of each rollout; NaN for a rollout outside the grammar.
         """
         for row in dict.fromkeys(rows):
-            values = np.array([value for r, value in zip(rows, rewards, strict=True) if r == row])
+            values = np.array([value for r, value in zip(rows, qualities, strict=True) if r == row])
             values = values[~np.isnan(values)]
             self.groups[row] += 1
             self.varied[row] += len(values) > 0 and bool(np.ptp(values) > 1e-6)
