@@ -123,7 +123,7 @@ def main(config: DistillConfig) -> None:
     )
     if state.is_main_process:
         before, after = (
-            materials.dev_measures(Policy.from_pretrained(name), config.eval_limit, config.eval_measure)
+            materials.dev_measures(Policy.from_pretrained(name), limit=config.eval_limit, measure=config.eval_measure)
             for name in (config.model, str(folder / "model"))
         )
         write_json(folder / "dev.json", {"policy": before, "copy": after})

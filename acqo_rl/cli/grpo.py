@@ -107,14 +107,17 @@ def main(config: GrpoRunConfig) -> None:
     if differences := describe_changed_settings(config.model, settings):
         state.print(differences)
     prompt = prompt_of(settings, TransformersModel(model, tokenizer).count_tokens)
+    reward = materials.reward(config.stage, config, settings, per_sub_query_credit=config.per_sub_query_credit)
     trainer = build_trainer(
         config,
         model=model,
         tokenizer=tokenizer,
         policy=settings,
-        reward=materials.reward(config.stage, config, settings, per_sub_query_credit=config.per_sub_query_credit),
+        reward=reward,
         train_dataset=grpo_dataset(queries, materials.qrels, prompt),
-        dev_measures=partial(materials.dev_measures, limit=config.eval_limit, measure=config.eval_measure),
+        dev_measures=partial(
+            materials.dev_measures, limit=config.eval_limit, measure=config.eval_measure, reward=reward
+        ),
         output_dir=folder,
         seed=config.seed,
         callbacks=[Alarms(config.alarm_patience, folder)],

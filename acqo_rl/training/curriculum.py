@@ -25,7 +25,7 @@ from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.roles import Reformulator
 from acqo_rl.text import one_line, text_of
 from acqo_rl.training.rewards import Reward
-from acqo_rl.types import Qrels, Query
+from acqo_rl.types import Qrels, Query, Reformulation
 
 _BATCH = 32
 
@@ -77,14 +77,7 @@ def score_difficulty(
     steps = range(0, len(queries), _BATCH)
     for start in tqdm(steps, desc="score difficulty", unit="batch", disable=len(steps) < 4):
         batch = [query for query in queries[start : start + _BATCH] for _ in range(rollouts)]
-        answers = policy.reformulate(batch)
-        rewards = reward(
-            prompts=batch,
-            completions=[answer.completion if answer.calls else TAGS["pass"] for answer in answers],
-            query=[query.text for query in batch],
-            gold=[gold_of(qrels, query.id) for query in batch],
-            visible_text=[text_of(query) for query in batch],
-        )
+        rewards = rewards_of(policy.reformulate(batch), qrels, reward)
         qualities = np.reshape(np.nan_to_num(reward.qualities), (-1, rollouts))
         yield [
             Difficulty(query.id, float(values.mean()), float(found.std()), float(values.max()))
@@ -92,6 +85,18 @@ def score_difficulty(
                 batch[::rollouts], np.reshape(rewards, (-1, rollouts)), qualities, strict=True
             )
         ]
+
+
+def rewards_of(answers: Sequence[Reformulation], qrels: Qrels, reward: Reward) -> list[float]:
+    """The reward of each reformulation of a policy; a query that is passed without a completion counts as passed."""
+    queries = [answer.query for answer in answers]
+    return reward(
+        prompts=queries,
+        completions=[answer.completion if answer.calls else TAGS["pass"] for answer in answers],
+        query=[query.text for query in queries],
+        gold=[gold_of(qrels, query.id) for query in queries],
+        visible_text=[text_of(query) for query in queries],
+    )
 
 
 def select_band(difficulties: Sequence[Difficulty], low: float, high: float) -> Band:

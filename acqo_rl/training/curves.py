@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 LOG = "log.json"
 _BINS = 24
-_DEV = "eval_"
+_DEV, _ERROR = "eval_", "_error"
 WINDOW = 5
 """Number of logged steps over which a curve is smoothed."""
 
@@ -156,8 +156,9 @@ def draw_training(logs: Sequence[Log]) -> dict[str, Drawing]:
 def _dev_panels(logs: Sequence[Log]) -> tuple[Panel, ...]:
     keys = dict.fromkeys(k for log in logs for values in log.steps.values() for k in values if k.startswith(_DEV))
     effort = (Panel("eval_searches", "dev: searches per query"), Panel("eval_pass", "dev: queries passed", share=True))
-    measures = [key for key in keys if key not in {panel.key for panel in effort}]
-    return (*(Panel(key, f"dev: {key.removeprefix(_DEV)}") for key in measures), *effort)
+    other = {panel.key for panel in effort}
+    measures = [key for key in keys if key not in other and not key.endswith(_ERROR)]
+    return (*(Panel(key, f"dev: {key.removeprefix(_DEV).replace('_', ' ')}") for key in measures), *effort)
 
 
 def _draw(logs: Sequence[Log], panels: Sequence[Panel]) -> Drawing | None:
@@ -200,7 +201,8 @@ def _style(position: int) -> dict[str, str]:
 def _curve(axes: Axes, log: Log, panel: Panel, style: Mapping[str, Any]) -> None:
     steps, values = log.points(panel.key)
     if panel.key.startswith(_DEV):
-        axes.plot(steps, values, **style, marker="o", markersize=4)
+        _, errors = log.points(panel.key + _ERROR)
+        axes.errorbar(steps, values, errors if len(errors) else None, **style, marker="o", markersize=4, capsize=2)
         return
     axes.plot(steps, values, ".", color=style["color"], alpha=0.35, markersize=4)
     axes.plot(steps, moving_mean(values, WINDOW), **style)

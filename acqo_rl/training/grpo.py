@@ -104,7 +104,7 @@ class AcqoTrainer(GRPOTrainer):
     def __init__(
         self,
         *,
-        dev_measures: Callable[[Policy], dict[str, float]],
+        dev_measures: Callable[[Policy, Policy], dict[str, float]],
         settings: PolicySettings,
         prioritised_sampling: bool,
         shared_prefix: bool,
@@ -232,11 +232,12 @@ class AcqoTrainer(GRPOTrainer):
         return logps, entropies if compute_entropy else None, None
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """Evaluates the current policy on dev with greedy decoding; returns ``eval_MEASURE`` -> value."""
+        """Evaluates the current policy on dev, greedily and as it samples; returns ``eval_MEASURE`` -> value."""
         self.model.eval()
+        given = self.accelerator.unwrap_model(self.model), self.processing_class, self._policy_settings
         with torch.no_grad():
-            policy = policy_of(self.accelerator.unwrap_model(self.model), self.processing_class, self._policy_settings)
-            metrics = {f"eval_{name}": value for name, value in self._dev_measures(policy).items()}
+            sampling = policy_of(*given, temperature=self.temperature, top_p=self.args.top_p, seed=self.args.seed)
+            metrics = {f"eval_{n}": value for n, value in self._dev_measures(policy_of(*given), sampling).items()}
         self.log(metrics)
         self.model.train()
         self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
@@ -350,7 +351,7 @@ def build_trainer(
     policy: PolicySettings,
     reward: Reward,
     train_dataset: Dataset,
-    dev_measures: Callable[[Policy], dict[str, float]],
+    dev_measures: Callable[[Policy, Policy], dict[str, float]],
     output_dir: str | Path,
     seed: int,
     callbacks: Sequence[Any] = (),

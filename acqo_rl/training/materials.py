@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean as mean
 from typing import Literal
+
+import numpy as np
 
 from acqo_rl.data.beir import read_beir
 from acqo_rl.errors import ConfigError
@@ -16,6 +19,7 @@ from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.roles import Fusion, Reformulator, Retriever
 from acqo_rl.searching.path import SearchPath, add_feedback
+from acqo_rl.training.curriculum import rewards_of
 from acqo_rl.training.data import with_gold
 from acqo_rl.training.rewards import Reward
 from acqo_rl.training.settings import PathSettings, RewardSettings
@@ -66,21 +70,46 @@ class Materials:
             per_sub_query_credit=per_sub_query_credit,
         )
 
-    def dev_measures(self, policy: Reformulator, limit: int, measure: str) -> dict[str, float]:
+    def dev_measures(
+        self,
+        policy: Reformulator,
+        sampling: Reformulator | None = None,
+        *,
+        limit: int,
+        measure: str,
+        reward: Reward | None = None,
+    ) -> dict[str, float]:
         """Evaluates a policy on a fixed sample of at most ``limit`` dev queries.
 
+        Args:
+            policy: decodes greedily.
+            sampling: the same policy, which samples as in training; ``None`` if its rewards are not needed.
+            limit: maximum number of queries.
+            measure: a measure of ir_measures.
+            reward: the reward of the training stage; needed with ``sampling``.
+
         Returns:
-            The measure, the mean number of searches per query and the share of queries that are passed.
+            The measure, the mean number of searches per query and the share of queries that are passed. With
+            ``sampling``, also the mean reward of greedy and of sampled completions, each with its standard error.
         """
         sample = self.dev if limit >= len(self.dev) else random.Random(0).sample(self.dev, limit)
         # The queries already have their feedback.
         path = SearchPath(policy, self.retriever, self.fusion, feedback=FeedbackSpec(0))
         results = evaluate(path, sample, self.qrels, name=policy.name, measures=[measure]).results
-        return {
+        found = {
             measure: mean(result.measures[measure] for result in results),
             "searches": mean(result.searches for result in results),
             "pass": mean(result.reformulation.route == "pass" for result in results),
         }
+        if sampling is not None and reward is not None:
+            greedy = [result.reformulation for result in results]
+            for name, answers in (("greedy", greedy), ("sampled", sampling.reformulate(sample))):
+                values = rewards_of(answers, self.qrels, reward)
+                found |= {
+                    f"{name}_reward": mean(values),
+                    f"{name}_reward_error": float(np.std(values) / math.sqrt(len(values))),
+                }
+        return found
 
 
 def open_materials(paths: PathSettings, feedback: FeedbackSpec) -> Materials:

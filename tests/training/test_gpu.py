@@ -69,7 +69,7 @@ def test_an_adapter_is_trained_on_the_gpu(tmp_path):
         policy=policy,
         reward=_distinct_letters,
         train_dataset=grpo_dataset(queries, {q.id: {"g": 1} for q in queries}, prompt_of(policy, len)),
-        dev_measures=lambda made: {"nDCG@10": next(measured) if made.reformulate(queries) else 0.0},
+        dev_measures=lambda made, _: {"nDCG@10": next(measured) if made.reformulate(queries) else 0.0},
         output_dir=tmp_path / "run",
         seed=0,
     )

@@ -54,8 +54,9 @@ def dev_measures(*values):
     """A dev measure that returns these values in turn and repeats the last one."""
     left = list(values)
 
-    def measure(policy):
+    def measure(policy, sampling):
         assert policy.reformulate(QUERIES[:1])
+        assert sampling.reformulate(QUERIES[:1])
         return {"nDCG@10": left.pop(0) if len(left) > 1 else left[0]}
 
     return measure

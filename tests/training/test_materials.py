@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import shutil
 
+import numpy as np
 import pytest
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.reformulation.pass_through import pass_through
+from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
+from acqo_rl.training.curriculum import rewards_of
 from acqo_rl.training.materials import open_materials
 from acqo_rl.training.settings import PathSettings, PromptSettings, RewardSettings, policy_settings
 from acqo_rl.types import FeedbackSpec
+from stand_ins import ScriptedLanguageModel
 
 
 def test_a_query_in_both_splits_is_rejected(data, index, tmp_path):
@@ -51,3 +56,28 @@ def test_the_reward_uses_the_search_settings_of_the_policy(data, index):
         == (policy.max_sub_queries, policy.raw_query_margin)
         == (2, 0.05)
     )
+
+
+def test_greedy_and_sampled_rewards_of_dev_have_standard_errors(data, index):
+    """Scripted policies: the greedy one passes; of the sampled completions, every second one is outside the grammar."""
+    paths = PathSettings(data=str(data), index=str(index), output_dir="run", model="none")
+    materials = open_materials(paths, FeedbackSpec())
+    settings = PolicySettings()
+    reward = materials.reward("explore", RewardSettings(), settings)
+    count = len(materials.dev)
+
+    def policy(*completions):
+        return Policy(ScriptedLanguageModel(*completions), prompt_of(settings, len), settings)
+
+    found = materials.dev_measures(
+        policy(*["pass"] * count),
+        policy(*(["pass", "broken"] * count)[:count]),
+        limit=count,
+        measure="nDCG@10",
+        reward=reward,
+    )
+    passed = np.array(rewards_of([pass_through(query, "") for query in materials.dev], materials.qrels, reward))
+    sampled = np.where(np.arange(count) % 2, reward.invalid_reward, passed)
+    assert found["greedy_reward"] == pytest.approx(passed.mean())
+    assert found["sampled_reward"] == pytest.approx(sampled.mean())
+    assert found["sampled_reward_error"] == pytest.approx(sampled.std() / count**0.5)
