@@ -6,6 +6,7 @@ import shutil
 
 import numpy as np
 import pytest
+from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.pass_through import pass_through
@@ -14,7 +15,6 @@ from acqo_rl.training.curriculum import rewards_of
 from acqo_rl.training.materials import open_materials
 from acqo_rl.training.settings import PathSettings, PromptSettings, RewardSettings, policy_settings
 from acqo_rl.types import FeedbackSpec
-from stand_ins import ScriptedLanguageModel
 
 
 def test_a_query_in_both_splits_is_rejected(data, index, tmp_path):
