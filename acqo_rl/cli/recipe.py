@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import shlex
 import sys
@@ -69,9 +68,6 @@ class RecipeConfig(RewardSettings, PromptSettings, IndexSettings):
     stage1: dict = field(default_factory=dict, metadata={"help": "Settings of acqo grpo in Stage I."})
     difficulty: dict = field(default_factory=dict, metadata={"help": "Settings of acqo difficulty."})
     stage2: dict = field(default_factory=dict, metadata={"help": "Settings of acqo grpo in Stage II."})
-    plan: bool = field(default=False, metadata={"help": "Print memory, steps and hours without running anything."})
-    passages: int = field(default=0, metadata={"help": "--plan without data: number of passages."})
-    queries: int = field(default=0, metadata={"help": "--plan without data: number of training queries."})
     minutes: dict = field(
         default_factory=dict,
         metadata={
@@ -178,19 +174,6 @@ def launcher_of(config: RecipeConfig) -> list[str]:
     words = shlex.split(config.launcher)
     shipped = command.configs_folder().parent
     return [str(shipped / word) if word.startswith("configs/") and not Path(word).exists() else word for word in words]
-
-
-def processes_of(launcher: Sequence[str]) -> tuple[int, str]:
-    """The number of processes and the sharding of a launcher, from its ``--num_processes`` and ``--config_file``."""
-    import yaml
-
-    parser = argparse.ArgumentParser(allow_abbrev=False, add_help=False)
-    parser.add_argument("--config_file", type=Path)
-    parser.add_argument("--num_processes", type=int)
-    given = parser.parse_known_args(launcher)[0]
-    settings = yaml.safe_load(given.config_file.read_text(encoding="utf-8")) if given.config_file else {}
-    sharding = {"FSDP": "fsdp2", "DEEPSPEED": "zero2"}.get(str(settings.get("distributed_type")), "")
-    return given.num_processes or settings.get("num_processes", 1), sharding
 
 
 def check(stage: Stage) -> Any:

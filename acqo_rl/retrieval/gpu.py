@@ -58,22 +58,6 @@ def to_device(index: Any, device: IndexDevice, *, float16: bool = False) -> Any:
         return _keep_on_cpu(index, device, reason_of(error))
 
 
-def gpu_bytes(index: Any, size: int, *, float16: bool = False) -> int:
-    """The memory that an index takes on GPUs, in bytes.
-
-    Args:
-        index: the index, which may be empty.
-        size: its size on the CPU, in bytes.
-        float16: use half precision.
-
-    Raises:
-        ConfigError: FAISS does not support the index type on GPUs.
-    """
-    if reason := _unsupported(index):
-        raise ConfigError(f"The {type(index).__name__} cannot be searched on a GPU: {reason}. {_INSTEAD}")
-    return size // 2 if float16 and isinstance(_innermost(index), import_faiss().IndexFlat) else size
-
-
 class _OneSearchAtATime:
     """An index on a GPU with a lock, because FAISS does not allow concurrent searches of a GPU index."""
 

@@ -68,11 +68,6 @@ def _everyday() -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def count_passages(seed: int = 0) -> int:
-    """The number of passages that :func:`write_embedded` writes."""
-    return sum(len(entity.passages) for entity in write_entities(load_facts(), random.Random(f"passages-{seed}")))
-
-
 def _split(entities: list[Entity], rng: random.Random) -> dict[str, list[Entity]]:
     """Divides the entities over the splits in proportion to their queries.
 
