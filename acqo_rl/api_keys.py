@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 
+from acqo_rl.addresses import hide
 from acqo_rl.errors import ConfigError
 
 
 def key_in(variable: str) -> str | None:
     """The API key in an environment variable, without white space around it; ``None`` if there is none.
+
+    It is masked in all later messages.
 
     Raises:
         ConfigError: it contains a character that cannot be sent in a header.
@@ -19,4 +22,5 @@ def key_in(variable: str) -> str | None:
         raise ConfigError(
             f"{variable} contains the character {odd!r}, which is not possible in an API key; copy the key again."
         )
+    hide(key)
     return key or None

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
+
+from acqo_rl.addresses import masked
 
 
 class AcqoError(Exception):
-    """Base class. Scripts print the message without a traceback and exit with status 2."""
+    """Base class. Scripts print the message without a traceback and exit with status 2.
+
+    The message has ``***`` in place of passwords and keys.
+    """
+
+    def __init__(self, *args: object, **named: Any) -> None:
+        super().__init__(*(masked(arg) if isinstance(arg, str) else arg for arg in args), **named)
 
 
 class DataError(AcqoError):

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from acqo_rl.addresses import Address, whole_of
 from acqo_rl.errors import AcqoError, ConfigError
 
 _PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
@@ -33,8 +34,8 @@ def is_loopback(url: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
-def checked_url(url: str, parse: Callable[[str], object]) -> str:
-    """Returns the URL of a server.
+def checked_url(url: str, parse: Callable[[str], object]) -> None:
+    """Checks the URL of a server.
 
     Args:
         url: the URL.
@@ -43,14 +44,16 @@ def checked_url(url: str, parse: Callable[[str], object]) -> str:
     Raises:
         ConfigError: the client cannot parse it, or it has no host or another scheme than http and https.
     """
+    whole = whole_of(url)
     try:
-        parse(url)
-        parts = urlsplit(url)
+        parse(whole)
+        parts = urlsplit(whole)
         if parts.scheme not in ("http", "https") or not (parts.hostname or "").strip():
             raise ValueError("it must begin with http://HOST or https://HOST")
     except Exception as error:  # an InvalidURL of the client, which is no ValueError
-        raise ConfigError(f"{url!r} is no URL of a server ({error}); give one such as http://HOST:8000.") from error
-    return url
+        raise ConfigError(
+            f"{Address(url)!r} is no URL of a server ({error}); give one such as http://HOST:8000."
+        ) from error
 
 
 @contextmanager

@@ -58,6 +58,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from acqo_rl.addresses import Address
 from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.ranges import check_ranges
@@ -99,7 +100,7 @@ class PrepareDataConfig:
     more: int = field(
         default=0, metadata={"help": "embedded: number of questions in the split train-more, at most 10000."}
     )
-    documents: list[str] = field(
+    documents: list[Address] = field(
         default_factory=list,
         metadata={"help": "files: tables, TREC collections, pages, folders of pages. collection: its location."},
     )

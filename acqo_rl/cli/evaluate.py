@@ -67,6 +67,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from acqo_rl.addresses import Address
 from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import fusion_named
@@ -99,12 +100,12 @@ class EvaluateConfig(IndexSettings):
 
     data: str = field(metadata={"help": "BEIR folder: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv."})
     split: str = field(metadata={"help": "Judgements to use: qrels/SPLIT.tsv."})
-    index: list[str] = field(metadata={"help": "INDEX, or one or several NAME=INDEX or NAME=ONE+OTHER; see above."})
+    index: list[Address] = field(metadata={"help": "INDEX, or one or several NAME=INDEX or NAME=ONE+OTHER; see above."})
     output: str = field(metadata={"help": "Output folder: new, or with earlier results for the same data and split."})
     reformulator: list[str] = field(
         default_factory=lambda: ["raw"], metadata={"help": "NAME or NAME=MODEL, one or several; see above."}
     )
-    model: str | None = field(
+    model: Address | None = field(
         default=None, metadata={"help": "Model of reformulators without one, and of the steps of the pipeline."}
     )
     fusion: list[str] = field(
@@ -113,7 +114,7 @@ class EvaluateConfig(IndexSettings):
             "help": "One or several of rsf, rrf, combsum, combmnz; with the suffix +reranker, the reranker follows."
         },
     )
-    reranker: str | None = field(default=None, metadata={"help": RERANKER_HELP})
+    reranker: Address | None = field(default=None, metadata={"help": RERANKER_HELP})
     rerank_depth: int = field(
         default=RERANKED_DOCUMENTS, metadata={"help": "Number of documents per query that are reranked."}
     )

@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from acqo_rl.addresses import Address
 from acqo_rl.cli import command
 from acqo_rl.evaluation.cache import hash_queries
 from acqo_rl.fusion import fusion_named
@@ -49,7 +50,7 @@ class HeadroomConfig(RewardSettings, IndexSettings):
     """Settings of the command."""
 
     data: str = field(metadata={"help": "BEIR folder with corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv."})
-    index: str = field(metadata={"help": INDEX_HELP})
+    index: Address = field(metadata={"help": INDEX_HELP})
     output: str = field(metadata={"help": "Folder of the report: new, or one of the same settings to continue."})
     split: str = field(default="train", metadata={"help": "Queries to estimate with: qrels/SPLIT.tsv."})
     limit: int = field(default=300, metadata={"help": "Number of queries, drawn at random; 0 uses all."})

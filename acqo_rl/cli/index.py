@@ -24,6 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from acqo_rl.addresses import Address
 from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError
 from acqo_rl.ranges import FINITE, check_ranges
@@ -49,7 +50,7 @@ WHOLE_DOCUMENTS = (
 class BuildIndexConfig:
     """Settings of the build."""
 
-    output: str = field(metadata={"help": "Folder of the index, or collection of a search engine."})
+    output: Address = field(metadata={"help": "Folder of the index, or collection of a search engine."})
     data: str | None = field(default=None, metadata={"help": "BEIR folder with corpus.jsonl."})
     embeddings: str | None = field(
         default=None,
@@ -195,7 +196,7 @@ def check_encoder(config: BuildIndexConfig) -> None:
     """Rejects settings that do not apply to the encoder."""
     on_server = is_on_server(config.encoder)
     other = ("revision", "dtype", "max_length", "split_passages") if on_server else ("dimensions",)
-    defaults = BuildIndexConfig(output="")
+    defaults = BuildIndexConfig(output=Address(""))
     if given := [name for name in other if getattr(config, name) != getattr(defaults, name)]:
         where = "on a server" if on_server else "in this process"
         raise ConfigError(f"An encoder {where} has no setting {given[0]}; omit it.")
@@ -209,7 +210,7 @@ def check_engine(config: BuildIndexConfig) -> None:
     if config.split_passages:
         raise ConfigError(WHOLE_DOCUMENTS)
     of_folders = ("kind", "factory", "build_parameters", "search_parameters", "language", "k1", "b")
-    defaults = BuildIndexConfig(output="")
+    defaults = BuildIndexConfig(output=Address(""))
     if given := [name for name in of_folders if getattr(config, name) != getattr(defaults, name)]:
         raise ConfigError(
             f"A search engine has its own dense and text indexes; omit {', '.join(given)}, and choose"

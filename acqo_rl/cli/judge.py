@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from acqo_rl.addresses import Address
 from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import fusion_named
@@ -58,11 +59,11 @@ class JudgeConfig(IndexSettings):
     """Settings of the judgements."""
 
     data: str = field(metadata={"help": "BEIR folder with corpus.jsonl and queries.jsonl; acqo data writes one."})
-    index: str = field(metadata={"help": INDEX_HELP})
+    index: Address = field(metadata={"help": INDEX_HELP})
     output: str = field(
         metadata={"help": "BEIR folder to write: new, or that of the same command, which then continues."}
     )
-    judge: str = field(metadata={"help": "Language model, such as openai:NAME@URL, or cross-encoder:NAME."})
+    judge: Address = field(metadata={"help": "Language model, such as openai:NAME@URL, or cross-encoder:NAME."})
     reformulator: list[str] = field(
         default_factory=lambda: ["raw", "rules", "turns"],
         metadata={"help": "Reformulators whose results are pooled, NAME or NAME=MODEL as in acqo evaluate."},

@@ -28,6 +28,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from acqo_rl.addresses import Address
 from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.fusion import fusion_named
@@ -49,7 +50,7 @@ class QuestionsConfig(IndexSettings):
     """Settings of the questions."""
 
     data: str = field(metadata={"help": "BEIR folder of the corpus; acqo data writes one from your files."})
-    index: str = field(metadata={"help": INDEX_HELP})
+    index: Address = field(metadata={"help": INDEX_HELP})
     output: str = field(
         metadata={"help": "BEIR folder to write: new, or that of the same command, which then continues."}
     )

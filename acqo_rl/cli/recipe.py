@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
+from acqo_rl.addresses import Address, whole_of
 from acqo_rl.cli import command, parser_of
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.settings import IndexSettings
@@ -30,7 +31,7 @@ class RecipeConfig(RewardSettings, PromptSettings, IndexSettings):
     encoder: str = field(
         default="embedded:minilm", metadata={"help": "Dense encoder: Hub id, folder or embedded:minilm."}
     )
-    index: str | None = field(
+    index: Address | None = field(
         default=None,
         metadata={"help": "Index of the data to search, as in acqo search; by default the recipe builds one."},
     )
@@ -88,7 +89,13 @@ class Stage:
 
     def argv(self) -> list[str]:
         """The command as arguments of a subprocess."""
-        return [*(self.launcher or [sys.executable]), "-m", "acqo_rl.cli", self.command, *self.arguments()]
+        return [
+            *(self.launcher or [sys.executable]),
+            "-m",
+            "acqo_rl.cli",
+            self.command,
+            *map(whole_of, self.arguments()),
+        ]
 
     def shown(self) -> str:
         """The command as a user would type it."""
@@ -204,7 +211,7 @@ def _words(value: Any) -> list[str]:
     """A value as command-line arguments."""
     if isinstance(value, list):
         return list(map(str, value))
-    return [json.dumps(value) if isinstance(value, dict) else str(value)]
+    return [json.dumps(value) if isinstance(value, dict) else value if isinstance(value, Address) else str(value)]
 
 
 def _pick(config: RecipeConfig, settings: type) -> Settings:

@@ -37,6 +37,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from acqo_rl.addresses import Address
 from acqo_rl.cli import command
 from acqo_rl.cli.search_output import answer_as_json, answer_lines, as_json, cut, lines
 from acqo_rl.conversations import Turn, read_history
@@ -76,13 +77,13 @@ ANSWER_TOKENS = 256
 class SearchConfig(IndexSettings):
     """Settings of a search."""
 
-    index: str = field(metadata={"help": INDEX_HELP})
+    index: Address = field(metadata={"help": INDEX_HELP})
     data: str | None = field(
         default=None,
         metadata={"help": "BEIR folder with the documents (corpus.jsonl); not needed for a search engine."},
     )
     reformulator: str = field(default="policy_with_rules", metadata={"help": "Reformulator; see above."})
-    model: str | None = field(
+    model: Address | None = field(
         default=None, metadata={"help": "Policy (folder or Hub id), or language model of the strategy."}
     )
     engine: Engine = field(default="auto", metadata={"help": ENGINE_HELP})
@@ -102,13 +103,13 @@ class SearchConfig(IndexSettings):
     answer_mode: Literal["off", "pipeline", "auto", "simple", "recursive", "multi_hop", "self_query"] = field(
         default="off", metadata={"help": "How the pipeline searches for an answer; see above."}
     )
-    answer_model: str | None = field(
+    answer_model: Address | None = field(
         default=None, metadata={"help": "Language model that writes answers; same forms as --model of a strategy."}
     )
     max_model_calls: int = field(default=20, metadata={"help": "Maximum number of model calls per answer."})
     fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})
     rrf_k: float = field(default=60.0, metadata={"help": "Rank constant of rrf."})
-    reranker: str | None = field(default=None, metadata={"help": RERANKER_HELP})
+    reranker: Address | None = field(default=None, metadata={"help": RERANKER_HELP})
     rerank_depth: int = field(default=DEPTH, metadata={"help": "Number of documents that are reranked."})
     json: bool = field(default=False, metadata={"help": "Print only one JSON object per query."})
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from acqo_rl.addresses import Address
 from acqo_rl.cli import command
 from acqo_rl.ranges import PORTS, check_ranges
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
@@ -24,7 +25,7 @@ from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 class ServeRetrieverConfig(IndexSettings):
     """Settings of a retriever server."""
 
-    index: str = field(metadata={"help": INDEX_HELP})
+    index: Address = field(metadata={"help": INDEX_HELP})
     mmap: bool = field(default=False, metadata={"help": "Memory-map the index instead of loading it."})
     threads: int | None = field(default=None, metadata={"help": "Threads per search; by default FAISS decides."})
     host: str = field(default="127.0.0.1", metadata={"help": "Address to listen on."})

@@ -25,6 +25,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from acqo_rl.addresses import Address
 from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.cache import hash_queries, reformulator_key
@@ -67,7 +68,7 @@ class TuneConfig(IndexSettings):
     """Settings of the command."""
 
     data: str = field(metadata={"help": "BEIR folder with queries and qrels/SPLIT.tsv."})
-    index: str = field(metadata={"help": INDEX_HELP})
+    index: Address = field(metadata={"help": INDEX_HELP})
     output: str = field(metadata={"help": "Output folder: new, or with earlier results for the same data and split."})
     split: str = field(default="dev", metadata={"help": "Judgements to use: qrels/SPLIT.tsv."})
     strategy: str = field(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
+from acqo_rl.addresses import HIDDEN, Address
 from acqo_rl.errors import ConfigError
 from acqo_rl.roles import LanguageModel
 
@@ -98,10 +99,12 @@ def _check_address(model: str, url: str) -> None:
     except ValueError:
         is_good = False
     if not is_good:
-        raise ConfigError(f"{url!r} is not the URL of a server; write {model}@http://HOST:PORT/v1, or https://....")
-    if address.password:
+        raise ConfigError(
+            f"{Address(url)!r} is not the URL of a server; write {model}@http://HOST:PORT/v1, or https://...."
+        )
+    if address.username or HIDDEN in Address(url):
         key = f"{model.partition(':')[0].upper()}_API_KEY"
         raise ConfigError(
-            f"The URL of {model} contains a password, but settings are written to result files. Set the environment"
-            f" variable {key} instead."
+            f"The URL of {model} contains a password or a key, but settings are written to result files. Set the"
+            f" environment variable {key} instead."
         )

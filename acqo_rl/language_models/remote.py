@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from acqo_rl.addresses import masked
 from acqo_rl.loopback import checked_url, is_loopback, proxy_note
 from acqo_rl.text import one_line
 from acqo_rl.types import Completion, Conversation
@@ -35,9 +35,6 @@ _PROMPT = re.compile(
     r"|(?:prompt|input) (?:has|contains) (\d+)",
     re.I,
 )
-_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
-_SHORTEST_KEY = 8
-"""Minimum characters of a key that is masked; shorter ones are placeholders such as "x"."""
 
 
 def complete_each(
@@ -68,11 +65,8 @@ def complete_each(
 
 
 def failed(why: str) -> Completion:
-    """The completion of a call that returned no text; API keys in the message are masked."""
-    for key in (os.environ.get(name, "").strip() for name in _KEYS):
-        if len(key) >= _SHORTEST_KEY:
-            why = why.replace(key, "***")
-    return Completion("", 0, finished=False, problem=one_line(why)[:300])
+    """The completion of a call that returned no text; passwords and keys in the message are masked."""
+    return Completion("", 0, finished=False, problem=one_line(masked(why))[:300])
 
 
 def failed_call(error: Exception) -> Completion:

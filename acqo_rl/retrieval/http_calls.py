@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from acqo_rl.addresses import Address
 from acqo_rl.errors import MissingPackageError
 from acqo_rl.loopback import checked_environment, checked_url, is_loopback
 
@@ -15,11 +16,11 @@ TEMPORARY = frozenset({408, 425, 429, 500, 502, 503, 504})
 """HTTP statuses after which a retry may succeed."""
 
 
-def connect(url: str, key: str | None, timeout: float, what: str) -> httpx.Client:
+def connect(url: Address, key: str | None, timeout: float, what: str) -> httpx.Client:
     """A client of a server; it uses no proxy for a server on this machine.
 
     Args:
-        url: base URL.
+        url: base URL; a user and a password in it are sent by HTTP basic authentication.
         key: API key, sent as a bearer token.
         timeout: seconds to wait for one response.
         what: the kind of server, for the message.
@@ -35,11 +36,15 @@ def connect(url: str, key: str | None, timeout: float, what: str) -> httpx.Clien
         raise MissingPackageError(
             f"{what} needs the package {error.name}; run: pip install 'acqo-rl[remote]'"
         ) from error
-    base_url = checked_url(url, httpx.URL)
+    checked_url(url, httpx.URL)
+    base_url = httpx.URL(url.whole())
+    login = (base_url.username, base_url.password) if base_url.userinfo else None
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     with checked_environment():
         direct = httpx.HTTPTransport() if is_loopback(url) else None  # an explicit transport ignores proxies
-        return httpx.Client(base_url=base_url, timeout=timeout, headers=headers, transport=direct)
+        return httpx.Client(
+            base_url=base_url.copy_with(userinfo=b""), auth=login, timeout=timeout, headers=headers, transport=direct
+        )
 
 
 def retrying(attempts: int, longest_pause: float, seconds: float | None) -> tenacity.Retrying:

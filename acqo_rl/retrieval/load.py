@@ -10,6 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from acqo_rl.addresses import Address
 from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval import faiss_index
@@ -116,7 +117,7 @@ def _joined(index: str | Path, parts: Sequence[Retriever]) -> HybridRetriever:
     return HybridRetriever(parts, RankScoreFusion())
 
 
-def _connect(url: str, expected_corpus_hash: str | None, seconds: float | None) -> RemoteRetriever:
+def _connect(url: Address, expected_corpus_hash: str | None, seconds: float | None) -> RemoteRetriever:
     """Creates a client whose rankings have the same ``retriever`` name as the index loaded in this process."""
     info = describe(url)
     _check_corpus(url, info.corpus_hash, expected_corpus_hash)

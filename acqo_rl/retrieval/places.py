@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from acqo_rl.addresses import Address, whole_of
 from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.retrieval.engines.location import is_engine, read_location
 from acqo_rl.retrieval.manifest import FILE_NAME, HybridSettings, read_manifest
@@ -17,10 +18,10 @@ def is_url(index: str | Path) -> bool:
 
 def is_place(text: str) -> bool:
     """Whether the text is a URL, a collection of a search engine or an existing folder."""
-    return is_url(text) or is_engine(text) or (bool(text) and Path(text).exists())
+    return is_url(text) or is_engine(text) or (bool(text) and Path(whole_of(text)).exists())
 
 
-def split_places(text: str, known: Callable[[str], bool] = is_place) -> list[str]:
+def split_places(text: str | Path, known: Callable[[str], bool] = is_place) -> list[Address]:
     """Splits index locations that are joined by ``+``.
 
     The text is split only where both sides are known, so that names of folders and URLs may contain a ``+``.
@@ -35,43 +36,45 @@ def split_places(text: str, known: Callable[[str], bool] = is_place) -> list[str
     Raises:
         ConfigError: the text contains a ``+``, and one of the parts is not known.
     """
-    if "+" not in text or Path(text).exists():
-        return [text]
-    if parts := split_known(text, "+", known):
+    address = Address(text)
+    whole = address.whole()
+    if "+" not in whole or Path(whole).exists():
+        return [address]
+    if parts := split_known(whole, "+", known):
         return parts
-    unknown = next(word for word in text.split("+") if not known(word))
+    unknown = next(word for word in whole.split("+") if not known(word))
     raise ConfigError(
-        f"{text!r} joins indexes by '+', but {unknown!r} is not an index. Give existing folders or URLs of retriever"
-        " servers."
+        f"{address!r} joins indexes by '+', but {Address(unknown)!r} is not an index. Give existing folders or URLs of"
+        " retriever servers."
     )
 
 
-def split_known(text: str, separator: str, known: Callable[[str], bool]) -> list[str]:
+def split_known(text: str, separator: str, known: Callable[[str], bool]) -> list[Address]:
     """Splits a text at a separator into as many known parts as possible; empty if no split has only known parts."""
 
-    def split(words: Sequence[str]) -> list[str]:
+    def split(words: Sequence[str]) -> list[Address]:
         for end in range(1, len(words) + 1):
             first = separator.join(words[:end])
             if known(first):
                 rest = split(words[end:])
                 if rest or end == len(words):
-                    return [first, *rest]
+                    return [Address(first), *rest]
         return []
 
     return split(text.split(separator))
 
 
-def parts_of(index: str | Path) -> list[str]:
+def parts_of(index: str | Path) -> list[Address]:
     """The locations of the single indexes that an index consists of; a hybrid index has more than one.
 
     Raises:
         ConfigError: a location joined by ``+`` does not exist, or that of a search engine is malformed.
         IndexMismatchError: the folder of a hybrid index is damaged, or one of its parts was replaced.
     """
-    return [part for place in split_places(str(index)) for part in _singles(place)]
+    return [part for place in split_places(index) for part in _singles(place)]
 
 
-def _singles(place: str) -> list[str]:
+def _singles(place: Address) -> list[Address]:
     if is_engine(place):
         location = read_location(place)
         return [location.with_mode("dense"), location.with_mode("text")] if location.mode == "hybrid" else [place]
@@ -85,4 +88,4 @@ def _singles(place: str) -> list[str]:
             raise IndexMismatchError(
                 f"{place}/{name} has changed since {place} was built; delete {place} and build it again."
             )
-    return [str(Path(place, name)) for name in settings.parts]
+    return [Address(Path(place, name)) for name in settings.parts]

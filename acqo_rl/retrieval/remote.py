@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from acqo_rl.addresses import Address
 from acqo_rl.api_keys import key_in
 from acqo_rl.errors import IndexMismatchError, SearchError
 from acqo_rl.loopback import proxy_note
@@ -75,7 +76,7 @@ def describe(index: str) -> IndexInfo:
     return IndexInfo("hybrid", fingerprint, first.corpus_hash, first.document_count, "")
 
 
-def _describe(index: str) -> IndexInfo:
+def _describe(index: Address) -> IndexInfo:
     if is_engine(index):
         from acqo_rl.retrieval.engines.opening import open_collection
 
@@ -164,7 +165,7 @@ class RemoteRetriever(Retriever):
         self.name = name
         self.fingerprint = fingerprint
         self.cosine = cosine
-        self._url = url.rstrip("/")
+        self._url = Address(url).removesuffix("/")
         longest_call = timeout if seconds is None else min(timeout, seconds)
         self._client = connect(self._url, key_in(KEY_VARIABLE), longest_call, "A retriever server")
         self._closing = weakref.finalize(self, self._client.close)  # commands do not close their retrievers

@@ -10,6 +10,7 @@ from itertools import groupby
 from threading import Lock
 from typing import Any
 
+from acqo_rl.addresses import Address
 from acqo_rl.api_keys import key_in
 from acqo_rl.embedded import resolve
 from acqo_rl.errors import ConfigError, SearchError
@@ -137,7 +138,7 @@ class RerankServer(Reranker):
         if url is None:
             raise ConfigError(f"{name!r} has no URL; write {SERVER}NAME@URL, such as {SERVER}NAME@http://HOST:PORT/v1.")
         self.name = name
-        self._url = f"{url.rstrip('/')}/rerank"
+        self._url = Address(f"{url.rstrip('/')}/rerank")
         longest_call = timeout if seconds is None else min(timeout, seconds)
         self._client = connect(self._url, key_in(KEY_VARIABLE), longest_call, "A rerank server")
         weakref.finalize(self, self._client.close)  # commands do not close their rerankers

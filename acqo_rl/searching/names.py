@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from acqo_rl.addresses import Address, whole_of
 from acqo_rl.errors import ConfigError, did_you_mean
 from acqo_rl.reformulation.load import WITHOUT_MODEL
 from acqo_rl.retrieval.places import is_place, parts_of, split_places
@@ -80,13 +81,13 @@ def name_indexes(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """
     indexes: dict[str, tuple[str, ...]] = {}
     for item in given:
-        name, equals, what = item.partition("=")
+        name, equals, what = whole_of(item).partition("=")
         if not equals or is_place(item) or not _NAME.fullmatch(name):
-            name, what = UNNAMED, item
+            name, what = UNNAMED, whole_of(item)
         check_name(name, indexes)
         if not what:
             raise ConfigError(f"The index {name!r} has no location: give {name}=INDEX or {name}=ONE+OTHER.")
-        parts = _parts(item, what, [name for name, made_of in indexes.items() if len(made_of) == 1])
+        parts = _parts(Address(item), Address(what), [name for name, made_of in indexes.items() if len(made_of) == 1])
         if all(part.endswith(ORIGINAL) for part in parts):
             raise ConfigError(f"In {item!r} nothing searches sub-queries; leave {ORIGINAL} out of one part.")
         if len(set(parts)) < len(parts):
@@ -97,7 +98,7 @@ def name_indexes(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return indexes
 
 
-def _parts(item: str, what: str, names: Sequence[str]) -> tuple[str, ...]:
+def _parts(item: Address, what: Address, names: Sequence[str]) -> tuple[str, ...]:
     def known(part: str) -> bool:
         return part.removesuffix(ORIGINAL) in names or is_place(part.removesuffix(ORIGINAL))
 
@@ -110,7 +111,7 @@ def _parts(item: str, what: str, names: Sequence[str]) -> tuple[str, ...]:
     made_of: list[str] = []
     for part in parts:
         one, mark = part.removesuffix(ORIGINAL), ORIGINAL if part.endswith(ORIGINAL) else ""
-        made_of += [part] if one in names else [f"{place}{mark}" for place in parts_of(one)]
+        made_of += [part] if one in names else [Address(f"{place.whole()}{mark}") for place in parts_of(one)]
     return tuple(made_of)
 
 

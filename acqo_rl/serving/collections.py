@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from acqo_rl.addresses import Address, whole_of
 from acqo_rl.batching import BatchedRetriever, Batcher, Search
 from acqo_rl.errors import ConfigError, NotFoundError
 from acqo_rl.fusion import RankScoreFusion
@@ -110,10 +111,10 @@ def open_collection(
     from acqo_rl.retrieval.remote import describe
     from acqo_rl.searching.names import ORIGINAL, check_name
 
-    name, _, places = setting.partition("=")
+    name, _, places = whole_of(setting).partition("=")
     data, *indexes = split_paths(places)
     if is_engine(data):
-        data, indexes = "", [data, *indexes]
+        data, indexes = Address(""), [data, *indexes]
     if not indexes or not all(indexes) or not (data or is_engine(indexes[0])):
         raise ConfigError(f"The collection {name!r} cannot be opened; use the form NAME=DATA,INDEX.")
     check_name(name, {})
@@ -154,7 +155,7 @@ def _documents(data: str, index: str, seconds: float | None) -> tuple[Mapping[st
     return documents, corpus_hash(documents.values())
 
 
-def split_paths(places: str) -> list[str]:
+def split_paths(places: str) -> list[Address]:
     """Splits ``DATA,INDEX,...`` into paths; a comma belongs to a path if the paths exist only then."""
     from acqo_rl.retrieval.places import is_place, split_known
     from acqo_rl.searching.names import ORIGINAL
@@ -162,7 +163,7 @@ def split_paths(places: str) -> list[str]:
     def known(path: str) -> bool:
         return bool(split_known(path.removesuffix(ORIGINAL), "+", is_place))
 
-    return split_known(places, ",", known) or places.split(",")
+    return split_known(places, ",", known) or list(map(Address, places.split(",")))
 
 
 def searched_as_one(collections: Sequence[Collection], label: str = "indexes") -> Retriever:

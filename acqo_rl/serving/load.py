@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from acqo_rl.addresses import Address
 from acqo_rl.reformulation.load import ENGINE_HELP, Engine, StrategySettings, lexicon_for, with_engine_prefix
 from acqo_rl.retrieval.settings import RERANKER_HELP, IndexSettings
 from acqo_rl.searching.reranking import DEPTH
@@ -21,7 +22,7 @@ _INDEX_THREADS = 4
 class ServiceSettings(IndexSettings):
     """Collections, strategies and limits of a service."""
 
-    collections: list[str] = field(
+    collections: list[Address] = field(
         metadata={
             "help": "NAME=DATA,INDEX: a BEIR folder and its index. NAME=DATA,DENSE+BM25: a hybrid index. "
             "NAME=DATA,DENSE,BM25@original: the BM25 index is searched only with the raw query. "
@@ -35,9 +36,11 @@ class ServiceSettings(IndexSettings):
             "policy, it is combined with the rules, and the policy alone is offered too. raw is always offered."
         },
     )
-    model: str | None = field(default=None, metadata={"help": "Model of the strategies that are given without one."})
+    model: Address | None = field(
+        default=None, metadata={"help": "Model of the strategies that are given without one."}
+    )
     engine: Engine = field(default="auto", metadata={"help": ENGINE_HELP})
-    answer_model: str | None = field(
+    answer_model: Address | None = field(
         default=None, metadata={"help": "Model that writes answers; without it, only passages are returned."}
     )
     answer_tokens: int = field(default=256, metadata={"help": "Maximum tokens of each completion of answer_model."})
@@ -60,7 +63,7 @@ class ServiceSettings(IndexSettings):
         default=3.0,
         metadata={"help": "Time limit of one sub-query's search, in seconds; a ranking that comes later is not used."},
     )
-    reranker: str | None = field(default=None, metadata={"help": RERANKER_HELP})
+    reranker: Address | None = field(default=None, metadata={"help": RERANKER_HELP})
     rerank_depth: int = field(default=DEPTH, metadata={"help": "Number of documents per query that are reranked."})
     reranking_timeout: float = field(
         default=3.0, metadata={"help": "Time limit of the reranker, in seconds; afterwards the fused order is kept."}

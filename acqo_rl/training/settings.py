@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from types import SimpleNamespace
 from typing import Any, Literal
 
+from acqo_rl.addresses import Address
 from acqo_rl.errors import ConfigError
 from acqo_rl.ranges import ABOVE_0, FINITE, check_ranges
 from acqo_rl.reformulation.policy import RANGES, PolicySettings, settings_of_policy
@@ -94,7 +95,7 @@ class PathSettings(IndexSettings):
     """Inputs and outputs of a stage."""
 
     data: str = field(metadata={"help": "BEIR folder with corpus.jsonl, queries.jsonl and qrels/."})
-    index: str = field(metadata={"help": INDEX_HELP})
+    index: Address = field(metadata={"help": INDEX_HELP})
     output_dir: str = field(
         metadata={"help": "Folder of the run. The same command with the same settings resumes an interrupted run."}
     )

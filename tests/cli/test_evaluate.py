@@ -10,11 +10,17 @@ from pathlib import Path
 import pytest
 from forked import run_command
 from rerank_server import RerankServer
+from serving_stand_ins import running
 from shared import PLACES, in_thread
 
 from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.retrieval.build import build_bm25_index
+from acqo_rl.retrieval.load import load_retriever
+from acqo_rl.retrieval.remote import describe
+from acqo_rl.serving.limits import Limits
+from acqo_rl.serving.metrics import Metrics
+from acqo_rl.serving.retriever_app import make_retriever_app
 from acqo_rl.types import Document, Query
 
 ROOT = Path(__file__).parents[2]
@@ -151,6 +157,20 @@ def test_the_settings_of_a_report_have_paths_relative_to_it(data, index, tmp_pat
     settings = json.loads((tmp_path / "out" / "summary.json").read_text())["settings"]
     assert (tmp_path / "out" / settings["data"]).resolve() == data.resolve()
     assert str(data) not in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_no_file_and_no_message_has_the_password_of_an_index(data, index, tmp_path):
+    app = make_retriever_app(load_retriever(index), describe(str(index)), Metrics(), Limits())
+    with running(app) as url:
+        place = f"{url.replace('://', '://ann:s3cret@')}+{index}?key=s3cret"
+        shown = run("--data", data, "--split", "test", "--index", place, "--output", tmp_path / "no", status=2)
+        place = url.replace("://", "://ann:s3cret@")
+        said = run("--data", data, "--split", "test", "--index", place, "--output", tmp_path / "out", *QUICK)
+    written = [path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()]
+
+    assert "http://ann:***@" in (tmp_path / "out" / "report.html").read_text()
+    said_and_written = [f"{shown.stderr} {said.stdout} {said.stderr}".encode(), *written]
+    assert not [content for content in said_and_written if b"s3cret" in content]
 
 
 @pytest.mark.parametrize(

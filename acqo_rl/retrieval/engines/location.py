@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
+from acqo_rl.addresses import Address, whole_of
 from acqo_rl.errors import ConfigError
 
 Mode = Literal["dense", "text", "hybrid"]
@@ -47,13 +48,13 @@ class Fields:
         return f"{self.metadata}.{name}" if self.metadata else name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Location:
-    """Where a collection is, and how it is searched.
+    """Where a collection is, and how it is searched. It is rendered without passwords.
 
     Attributes:
         scheme: name of the engine.
-        place: ``HOST:PORT``, folder or file; for PostgreSQL ``USER@HOST:PORT/DATABASE``.
+        place: ``HOST:PORT``, folder or file; for PostgreSQL ``USER@HOST:PORT/DATABASE``. A password is percent-encoded.
         collection: name of the collection, table or index.
         options: the query part.
         is_server: whether the engine is a server; else it runs in this process.
@@ -113,28 +114,28 @@ class Location:
         named = {name: self.given[name] for name in ("id", "title", "text", "metadata") if self.given.get(name)}
         return {**named, "tenant": fields.path_of(self.tenant)} if self.tenant else named
 
-    def with_mode(self, mode: Mode) -> str:
+    def with_mode(self, mode: Mode) -> Address:
         """The location of the same collection that is searched in another way."""
         options = [(name, value) for name, value in self.options if name != "mode"]
-        return str(replace(self, options=(*options, ("mode", mode))))
+        return replace(self, options=(*options, ("mode", mode))).address
 
     def absolute(self) -> Location:
         """The same location, independent of the working directory."""
         return self if self.is_server else replace(self, place=str(Path(self.place).resolve()))
 
-    def without_password(self) -> Location:
-        """The same location as it may be logged and stored."""
-        options = tuple((name, value) for name, value in self.options if name != "password")
-        return replace(self, place=re.sub(r"^([^@:]*):[^@]*@", r"\1@", self.place), options=options)
-
     @property
     def shown(self) -> str:
         """The location without password and options, for messages."""
-        return str(replace(self.without_password(), options=()))
+        return str(replace(self, options=()))
 
-    def __str__(self) -> str:
+    @property
+    def address(self) -> Address:
+        """The location as it is given to :func:`read_location`."""
         options = f"?{urlencode(self.options, quote_via=quote, safe=':/')}" if self.options else ""
-        return f"{self.scheme}:{'//' if self.is_server else ''}{self.place}/{self.collection}{options}"
+        return Address(f"{self.scheme}:{'//' if self.is_server else ''}{self.place}/{self.collection}{options}")
+
+    def __repr__(self) -> str:
+        return str(self.address)
 
 
 def is_engine(index: str | Path) -> bool:
@@ -160,15 +161,19 @@ def read_location(index: str) -> Location:
     Raises:
         ConfigError: it has another form, or an option is unknown or has a wrong value.
     """
-    scheme = index.partition(":")[0]
-    rest, _, query = index.partition(":")[2].partition("?")
+    scheme, _, rest = whole_of(index).partition(":")
+    rest, _, query = rest.partition("?")
     is_server = rest.startswith("//")
     place, _, collection = rest.removeprefix("//").rpartition("/")
+    credentials, _, host_and_rest = place.rpartition("@")
+    user, _, password = credentials.partition(":")
+    if password:
+        place = f"{user}:{quote(unquote(password), safe='')}@{host_and_rest}"
     host = urlsplit(f"//{place}")
     known = _SERVERS if is_server else _FOLDERS
     has_place = "/" in place if scheme == "postgresql" else bool(place)
     if scheme not in known or not collection or not has_place:
-        raise ConfigError(f"{_hidden(index)!r} is not a location of a collection; write {_form(scheme)}.")
+        raise ConfigError(f"{Address(index)!r} is not a location of a collection; write {_form(scheme)}.")
     location = Location(scheme, place, collection, tuple(parse_qsl(query, keep_blank_values=True)), is_server)
     try:
         _ = host.port
@@ -204,7 +209,3 @@ def _form(scheme: str) -> str:
         "lancedb": "lancedb:FOLDER/TABLE",
     }
     return forms[scheme]
-
-
-def _hidden(index: str) -> str:
-    return re.sub(r"//([^@/:]*):[^@/]*@", r"//\1@", index)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-import os
 from functools import cache
 from logging.handlers import BufferingHandler
 from pathlib import Path
+from urllib.parse import unquote
 
 from pymilvus import MilvusClient
 from pymilvus.exceptions import ConnectionConfigException
 
+from acqo_rl.api_keys import key_in
 from acqo_rl.retrieval.engines.location import Location
 
 TOKEN_VARIABLE = "MILVUS_TOKEN"
@@ -41,5 +42,6 @@ def of_file(path: str) -> MilvusClient:
 def of_server(location: Location) -> MilvusClient:
     """A client of a server."""
     tls = "https" if location.given.get("tls") == "true" else "http"
-    token = os.environ.get(TOKEN_VARIABLE, "")
-    return MilvusClient(f"{tls}://{location.place}", token=token, timeout=location.seconds)
+    credentials, _, host = location.place.rpartition("@")
+    token = unquote(credentials) or key_in(TOKEN_VARIABLE) or ""
+    return MilvusClient(f"{tls}://{host}", token=token, timeout=location.seconds)

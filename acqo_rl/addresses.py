@@ -1,0 +1,110 @@
+"""Addresses of folders and servers, which are rendered without passwords and keys."""
+
+from __future__ import annotations
+
+import re
+
+import yaml
+
+HIDDEN = "***"
+_SHORTEST_KEY = 8
+"""Minimum characters of a key that is masked; shorter ones are placeholders such as "x"."""
+_NAME = r"([?&][\w.-]{0,40}?(?:pass|pwd|secret|token|key|auth|credential|signature)[\w.-]{0,40}=)"
+_PARAMETER = re.compile(rf"{_NAME}[^&\s]*", re.I)
+_PARAMETER_OF_ADDRESS = re.compile(rf"{_NAME}[^&]*", re.I)
+_AUTHORITY = re.compile(r"[^/?\s]*")
+_PORT = re.compile(r"\d+(?![\w%])")
+_AT = re.compile(r"@(?!original(?:[,+\s]|$))")
+"""The sign before a host; ``@original`` follows an index that searches only the raw query."""
+_keys: set[str] = set()
+
+
+class Address(str):
+    """An index, a model or a server: a name, a folder, a URL, or several of them in one setting.
+
+    The text has ``***`` in place of passwords and keys, so no rendering of it (f-string, ``repr``, JSON, YAML,
+    ``asdict``) contains them.
+
+        >>> address = Address("postgresql://me:p@ss@localhost/db/pages?sslpassword=x")
+        >>> address
+        'postgresql://me:***@localhost/db/pages?sslpassword=***'
+        >>> address.whole()
+        'postgresql://me:p@ss@localhost/db/pages?sslpassword=x'
+    """
+
+    __slots__ = ("_whole",)
+    _whole: str
+
+    def __new__(cls, text: object) -> Address:
+        """Creates an address; that of another :class:`Address` keeps its secrets."""
+        whole = whole_of(text)
+        address = super().__new__(cls, _masked(whole, is_address=True))
+        address._whole = whole
+        return address
+
+    def whole(self) -> str:
+        """The address with its secrets, for the client library of the server."""
+        return self._whole
+
+    def removesuffix(self, suffix: str) -> Address:
+        """As of a text, with the secrets."""
+        return Address(self._whole.removesuffix(suffix))
+
+    def __reduce__(self) -> tuple[type[Address], tuple[str]]:
+        return Address, (str(self),)
+
+    def __deepcopy__(self, _: object) -> Address:
+        return self
+
+
+yaml.SafeDumper.add_multi_representer(Address, lambda dumper, address: dumper.represent_str(str(address)))
+
+
+def whole_of(text: object) -> str:
+    """A text; of an :class:`Address`, with its secrets."""
+    return text.whole() if isinstance(text, Address) else str(text)
+
+
+def hide(key: str) -> None:
+    """Masks a key in all later messages."""
+    if len(key) >= _SHORTEST_KEY:
+        _keys.add(key)
+
+
+def masked(text: str) -> str:
+    """A message without the passwords and keys of the URLs in it, and without the keys of this process."""
+    for key in _keys:
+        text = text.replace(key, HIDDEN)
+    return _masked(text, is_address=False)
+
+
+def _masked(text: str, *, is_address: bool) -> str:
+    """Masks the secrets of URLs; only in an address, they may contain white space."""
+    if "?" in text:
+        text = (_PARAMETER_OF_ADDRESS if is_address else _PARAMETER).sub(rf"\1{HIDDEN}", text)
+    before, *pieces = text.split("://")
+    shown = [before]
+    for piece in pieces:
+        end = len(piece) if is_address else next((i for i, c in enumerate(piece) if c.isspace()), len(piece))
+        is_http = shown[-1].lower().endswith(("http", "https"))
+        shown.append(_without_credentials(piece[:end], is_http, is_address) + piece[end:])
+    return "://".join(shown)
+
+
+def _without_credentials(url: str, is_http: bool, is_address: bool) -> str:
+    """Masks what is before the host.
+
+    A password may contain any sign, so it ends at the last ``@`` before the parameters. It may also contain a ``?``:
+    what follows a colon is a password if it is no port. The user of an HTTP server may be a key.
+    """
+    authority = _AUTHORITY.match(url)[0]  # type: ignore[index]
+    rest = authority.partition(":")[2]
+    is_port = not rest or authority.startswith("[") or _PORT.match(rest)
+    ends = [match.start() for match in _AT.finditer(url.partition("?")[0] if is_port or "@" in authority else url)]
+    if not ends and (is_port or not is_address):  # as in http://HOST:PORT
+        return url
+    end = ends[-1] if ends else len(authority)
+    name, colon, _ = url[:end].partition(":")
+    if colon:
+        return f"{name}:{HIDDEN}{url[end:]}"
+    return f"{HIDDEN if is_http else name}{url[end:]}"

@@ -1,0 +1,110 @@
+"""No rendering of an address contains a password or a key."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from dataclasses import asdict, dataclass
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acqo_rl.addresses import Address, hide, masked
+from acqo_rl.errors import AcqoError
+from acqo_rl.retrieval.engines.location import read_location
+from acqo_rl.retrieval.places import parts_of
+from acqo_rl.searching.names import name_indexes
+
+SECRETS = ["s3cret", "p@s3cret", "a/s3cret", "a?s3cret", "12#s3cret", "12/s3cret", "s3cret:x", "p%s3cret", "with s3cret space"]
+FORMS = [
+    "postgresql://me:{}@host:1/db/t?mode=text",
+    "postgresql://host/db/t?sslmode=require&password={}",
+    "http://me:{}@host:8100",
+    "https://h/x?api_key={}",
+    "indexes/dense+http://me:{}@host",
+    "wiki=data/wiki,indexes/dense,milvus://me:{}@host/t@original",
+    "rerank:a/b@https://me:{}@host/v1",
+    "qdrant://host/t?encoder=openai:m@http://me:{}@host/v1",
+]
+
+
+@dataclass
+class Settings:
+    index: Address
+
+
+RENDERINGS = {
+    "str": str,
+    "repr": repr,
+    "f-string": lambda address: f"{address} {address!r:>50}",
+    "percent": lambda address: "%s" % address,  # noqa: UP031
+    "json": lambda address: json.dumps({"a": [address]}),
+    "yaml": lambda address: yaml.safe_dump({"a": [address]}) + yaml.dump(address),
+    "asdict": lambda address: json.dumps(asdict(Settings(address))),
+    "repr of a dataclass": lambda address: repr(Settings(address)),
+    "copy": lambda address: f"{copy.copy(address)}{copy.deepcopy(address)}",
+    "pickle": lambda address: str(pickle.dumps(address)),
+    "error": lambda address: f"{AcqoError(address)}",
+    "join": lambda address: " ".join([address]),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("secret", SECRETS)
+def test_no_rendering_has_the_secret(form, secret):
+    text = form.format(secret)
+    address = Address(text)
+
+    leaking = [name for name, render in RENDERINGS.items() if "s3cret" in render(address)]
+
+    assert leaking == []
+    assert address.whole() == Address(address).whole() == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["indexes/mine", "http://[::1]:80/x", "qdrant://h:6333/t?mode=hybrid", "postgresql://me@h/db/t", "openai:@cf/m",
+     "http://h:8100@original,indexes/bm25", "http://h:8100+indexes/bm25", "openai:m@http://h:1/v1", "trained:demo"],
+)  # fmt: skip
+def test_an_address_without_secrets_is_unchanged(text):
+    assert Address(text) == text == Address(text).whole()
+
+
+@given(st.text(), st.sampled_from(FORMS), st.text(alphabet="aB1:@/+?%", min_size=1))
+def test_masking_again_changes_nothing(before, form, secret):
+    once = masked(before + form.format(secret))
+
+    assert masked(once) == once
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if "@original" not in form])
+def test_a_message_has_no_secret_of_a_url_in_it(form):
+    url = form.format("p@s3cret")
+
+    assert "s3cret" not in str(AcqoError(f"Client error '404' for url '{url}'; write http://HOST:PORT/v1."))
+
+
+def test_a_message_of_a_server_that_repeats_the_key_has_it_masked():
+    hide("k3y-of-this-server")
+
+    assert "k3y" not in str(AcqoError("invalid key k3y-of-this-server"))
+
+
+def test_parts_of_an_address_keep_their_secrets():
+    one, other = "http://me:a+b@host:1", "postgresql://me:s3cret@host/db/t?mode=text"
+
+    assert [part.whole() for part in parts_of(f"{one}+{other}")] == [one, other]
+    assert [part.whole() for part in name_indexes([Address(f"x={one}+{other}")])["x"]] == [one, other]
+    both = parts_of(Address("postgresql://me:s3cret@host/db/t?mode=hybrid"))
+    assert [read_location(part).place for part in both] == ["me:s3cret@host/db"] * 2
+
+
+@pytest.mark.parametrize("password", ["p@ss", "p%40ss"])
+def test_a_client_gets_a_password_percent_encoded(password):
+    location = read_location(f"postgresql://me:{password}@host:1/db/t")
+
+    assert location.place == "me:p%40ss@host:1/db"
+    assert "ss@" not in f"{location} {location!r} {location.shown}"
