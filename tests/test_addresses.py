@@ -18,7 +18,17 @@ from acqo_rl.retrieval.engines.location import read_location
 from acqo_rl.retrieval.places import parts_of
 from acqo_rl.searching.names import name_indexes
 
-SECRETS = ["s3cret", "p@s3cret", "a/s3cret", "a?s3cret", "12#s3cret", "12/s3cret", "s3cret:x", "p%s3cret", "with s3cret space"]
+SECRETS = [
+    "s3cret",
+    "p@s3cret",
+    "a/s3cret",
+    "a?s3cret",
+    "12#s3cret",
+    "12/s3cret",
+    "s3cret:x",
+    "p%s3cret",
+    "with s3cret space",
+]
 FORMS = [
     "postgresql://me:{}@host:1/db/t?mode=text",
     "postgresql://host/db/t?sslmode=require&password={}",

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.language_models.load import on_server
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.roles import Encoder
 
 SERVER_SETTINGS = ("query_prompt", "passage_prompt", "dimensions", "batch_size")
 """Settings of an encoder on a server, besides its model."""
+
+
+SERVERS_VARIABLE = "ACQO_ENCODER_SERVERS"
+"""Environment variable with the URLs of the encoder servers that indexes may name, separated by spaces."""
 
 
 def is_on_server(model: str) -> bool:
@@ -40,3 +48,30 @@ def load_encoder(settings: Mapping[str, Any], seconds: float | None = None) -> E
         )
     limits: dict[str, Any] = {} if seconds is None else {"timeout": seconds, "max_retries": 1}
     return ServerEncoder(**settings, **limits)
+
+
+def load_recorded_encoder(settings: Mapping[str, Any], index: str | Path, seconds: float | None = None) -> Encoder:
+    """Loads the encoder that an index records.
+
+    Args:
+        settings: as of :func:`load_encoder`, from the manifest of the index.
+        index: the index, for messages.
+        seconds: as of :func:`load_encoder`.
+
+    Raises:
+        ConfigError: the index names a server that the user has not named, or as of :func:`load_encoder`.
+        SearchError: a server does not answer.
+    """
+    url = on_server(settings["model"])[1] if is_on_server(settings["model"]) else None
+    named = [*os.environ.get(SERVERS_VARIABLE, "").split(), os.environ.get("OPENAI_BASE_URL", "")]
+    if url and _origin(url) not in map(_origin, named):
+        raise ConfigError(
+            f"{index} names the encoder server {_origin(url)}, to which queries and OPENAI_API_KEY would be sent. If"
+            f" you trust this server, set the environment variable {SERVERS_VARIABLE} to {_origin(url)}."
+        )
+    return load_encoder(settings, seconds)
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}".lower()

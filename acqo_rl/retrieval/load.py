@@ -15,7 +15,7 @@ from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval import faiss_index
 from acqo_rl.retrieval.bm25 import Bm25Retriever
-from acqo_rl.retrieval.encoders import load_encoder
+from acqo_rl.retrieval.encoders import load_recorded_encoder
 from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.engines.opening import open_collection, retriever_of
 from acqo_rl.retrieval.faiss_index import FaissRetriever
@@ -139,7 +139,7 @@ def _fitting_encoder(folder: Path, settings: DenseSettings, encoder: Encoder | N
     if encoder is None:
         if settings.encoder is None:
             raise IndexMismatchError(f"{folder} has no settings to load its encoder; give the argument encoder.")
-        encoder = load_encoder(settings.encoder, seconds)
+        encoder = load_recorded_encoder(settings.encoder, folder, seconds)
     if encoder.fingerprint != settings.encoder_fingerprint:
         raise IndexMismatchError(
             f"{folder} was built with another encoder: {settings.encoder or settings.encoder_fingerprint}, expected"

@@ -152,7 +152,8 @@ def server(tmp_path, monkeypatch):
         yield server
 
 
-def test_what_a_server_has_to_embed_is_said_first(data, tmp_path, build, server, capsys):
+def test_what_a_server_has_to_embed_is_said_first(data, tmp_path, build, server, capsys, monkeypatch):
+    monkeypatch.setenv("ACQO_ENCODER_SERVERS", server.url)
     encoder = f"openai:letters@{server.url}"
     for kind, output in (("dense", tmp_path / "dense"), ("hybrid", tmp_path / "hybrid")):
         build("--data", data, "--output", output, "--encoder", encoder, "--kind", kind, "--query_prompt", "a: ")

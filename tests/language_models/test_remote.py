@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from acqo_rl.api_keys import key_in
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.anthropic import AnthropicModel
 from acqo_rl.language_models.load import load_language_model, on_server, without_url
@@ -394,4 +395,5 @@ def test_other_servers_are_asked_through_the_proxy_of_the_environment(server, mo
 def test_a_placeholder_of_a_key_is_not_masked_in_reasons(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret-1")
+    assert (key_in("OPENAI_API_KEY"), key_in("ANTHROPIC_API_KEY")) == ("x", "sk-secret-1")
     assert failed("exceeded the context: sk-secret-1").problem == "exceeded the context: ***"

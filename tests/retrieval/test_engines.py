@@ -297,7 +297,7 @@ def test_an_engine_that_does_not_run_is_reported_within_seconds(server):
 
 
 def test_shown_locations_have_no_password():
-    assert read_location("postgresql://me:secret@host:1/db/t").shown == "postgresql://me@host:1/db/t"
+    assert read_location("postgresql://me:secret@host:1/db/t").shown == "postgresql://me:***@host:1/db/t"
 
 
 FILTERS = {

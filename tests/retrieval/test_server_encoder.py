@@ -13,6 +13,7 @@ from shared import in_thread
 
 from acqo_rl.errors import ConfigError, DataError, IndexMismatchError, SearchError
 from acqo_rl.retrieval import build_dense_index, load_retriever
+from acqo_rl.retrieval.encoders import SERVERS_VARIABLE
 from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.retrieval.server_encoder import ServerEncoder
@@ -26,6 +27,7 @@ def server(minilm, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("OPENAI_API_KEY", "key-1")
     server = EmbeddingServer(minilm)
+    monkeypatch.setenv(SERVERS_VARIABLE, f"https://other {server.url}")
     with in_thread(server, server.waiting):
         yield server
 
@@ -204,6 +206,26 @@ def test_a_collection_of_an_engine_names_its_encoder(connect, server, engine_ind
 
     assert load_retriever(index).search([PASSAGES[3]], 1)[0].doc_ids == ("d3",)
     assert len(server.asked) == 1  # only the model was recognised; the text was known
+
+
+def test_a_server_that_only_an_index_names_gets_neither_queries_nor_the_key(
+    connect, server, engine_index, tmp_path, monkeypatch
+):
+    collection = engine_index("qdrant", "served")
+    build_engine_index(collection, CORPUS, connect())
+    build_dense_index(tmp_path / "index", CORPUS, connect())
+    server.asked.clear()
+    monkeypatch.setenv(SERVERS_VARIABLE, server.url.replace("http:", "https:"))
+
+    for index in (collection, tmp_path / "index"):
+        with pytest.raises(ConfigError, match=SERVERS_VARIABLE):
+            load_retriever(index)
+    assert server.asked == []
+
+    load_retriever(f"{collection}?encoder=openai:minilm@{server.url}")
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    load_retriever(tmp_path / "index")
+    assert len(server.asked) == 2
 
 
 def test_an_encoder_that_makes_another_dimension_does_not_fit_a_collection(connect, server, engine_index):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, MissingPackageError
-from acqo_rl.retrieval.encoders import load_encoder
+from acqo_rl.retrieval.encoders import load_encoder, load_recorded_encoder
 from acqo_rl.retrieval.engines.calls import Calls, reported
 from acqo_rl.retrieval.engines.documents import EngineDocuments
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Schema
@@ -228,11 +228,12 @@ def _check_vectors(location: Location, schema: Schema, note: Note | None) -> Non
 
 def _fitting_encoder(opened: OpenCollection, encoder: Encoder | None, seconds: float | None) -> Encoder:
     shown, note = opened.location.shown, opened.note
-    settings = opened.location.encoder or (note.encoder if note else None)
+    if encoder is None and opened.location.encoder:
+        encoder = load_encoder(opened.location.encoder, seconds)
     if encoder is None:
-        if settings is None:
+        if not note or note.encoder is None:
             raise ConfigError(f"{shown} does not say with which encoder it was built; add the option encoder=MODEL.")
-        encoder = load_encoder(settings, seconds)
+        encoder = load_recorded_encoder(note.encoder, shown, seconds)
     if note and encoder.fingerprint != note.encoder_fingerprint:
         raise IndexMismatchError(
             f"{shown} was built with another encoder: {note.encoder or note.encoder_fingerprint}, expected"
