@@ -49,7 +49,7 @@ class GrpoRunConfig(GrpoSettings, RewardSettings, PromptSettings, PathSettings):
         Raises:
             ConfigError: a setting is out of range, the measure is unknown, ``trainer`` is not a mapping, a checkpoint
                 would fall between two passes over one generated batch (such a run cannot be resumed), or
-                ``per_sub_query_credit`` is combined with other settings than it supports.
+                ``route_values`` is combined with other settings than it supports.
         """
         super().__post_init__()
         check_measures([self.eval_measure], DEPTH)
@@ -60,10 +60,10 @@ class GrpoRunConfig(GrpoSettings, RewardSettings, PromptSettings, PathSettings):
                 f"eval_steps is {eval_steps} and num_iterations is {iterations}; "
                 f"eval_steps must be a multiple of num_iterations."
             )
-        if self.per_sub_query_credit and (self.stage, trainer["scale_rewards"]) != ("converge", "none"):
+        if self.route_values and (trainer["scale_rewards"] != "none" or trainer.get("use_vllm")):
             raise ConfigError(
-                f"per_sub_query_credit requires stage converge and scale_rewards none, but stage is {self.stage} and "
-                f"scale_rewards is {trainer['scale_rewards']}."
+                f"route_values requires scale_rewards none and no vLLM, but scale_rewards is {trainer['scale_rewards']}"
+                f" and use_vllm is {trainer.get('use_vllm', False)}."
             )
 
 
@@ -107,7 +107,7 @@ def main(config: GrpoRunConfig) -> None:
     if differences := describe_changed_settings(config.model, settings):
         state.print(differences)
     prompt = prompt_of(settings, TransformersModel(model, tokenizer).count_tokens)
-    reward = materials.reward(config.stage, config, settings, per_sub_query_credit=config.per_sub_query_credit)
+    reward = materials.reward(config.stage, config, settings)
     trainer = build_trainer(
         config,
         model=model,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from acqo_rl.training.curriculum import RewardHistory
 from acqo_rl.training.model import load_trainable, save_policy
 from acqo_rl.training.prefix_tree import completion_log_probs
 from acqo_rl.training.rewards import Reward
+from acqo_rl.training.route_values import after_beginnings, first_line, route_advantages
 from acqo_rl.training.run_folder import prepare_tracking, write_json
 from acqo_rl.training.settings import GrpoSettings, trainer_settings
 
@@ -97,7 +98,7 @@ class AcqoTrainer(GRPOTrainer):
 
     - Prompts are drawn by their reward history.
     - The prompt of a group is processed only once, for log-probabilities and, on a CPU, for sampling.
-    - Advantages may differ between the sub-queries of a completion.
+    - The route of a completion may have an advantage of its own.
     - Evaluation runs the search path on dev queries.
     """
 
@@ -108,20 +109,22 @@ class AcqoTrainer(GRPOTrainer):
         settings: PolicySettings,
         prioritised_sampling: bool,
         shared_prefix: bool,
-        per_sub_query_credit: bool,
+        route_values: bool,
         **trainer: Any,
     ) -> None:
         self._dev_measures = dev_measures
         self._policy_settings = settings
         self._history = RewardHistory(len(trainer["train_dataset"]))
         self._prioritised_sampling = prioritised_sampling
-        self._per_sub_query_credit = per_sub_query_credit
+        self._route_values = route_values
         self._shared_prefix = shared_prefix and keeps_every_token(trainer["model"])
         self._sampler: HistorySampler | None = None
         self._sampler_state: dict[str, Any] | None = None
         super().__init__(**trainer)
         self._constraint = self._decoding_constraint()
         if self.is_fsdp_enabled:
+            if route_values:
+                raise ConfigError("route_values is True, but FSDP shards the weights; use DDP or one process.")
             # All processes must make the same number of forward passes, but prefix trees need different numbers.
             self._shared_prefix = False
 
@@ -177,14 +180,53 @@ class AcqoTrainer(GRPOTrainer):
         return torch.tensor(["\n" in text for text in texts])
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        """Replaces the advantage of each completion by one advantage per token, if searches are credited."""
+        """Replaces the advantage of each completion by one advantage per token, if the route has its own."""
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
-        if self._per_sub_query_credit:
-            credits = self.reward_funcs[0].shapley_values
-            output["advantages"] = token_advantages(
-                output["advantages"], output["completion_ids"], credits, self._starts_a_line
-            )
+        if self._route_values:
+            output["advantages"] = self._advantages_by_route(inputs, output)
         return output
+
+    def _advantages_by_route(self, inputs: list[dict[str, Any]], output: dict[str, Any]) -> torch.Tensor:
+        written = _without_padding(output["completion_ids"], output["completion_mask"])
+        prompts = _without_padding(output["prompt_ids"], output["prompt_mask"])
+        routes = [first_line(ids, self._starts_a_line) for ids in written]
+        group = self.num_generations
+        wanted = dict.fromkeys((row // group * group, route) for row, route in enumerate(routes))
+        values = dict(zip(wanted, self._greedy_rewards(inputs, prompts, list(wanted)), strict=True))
+        rewards = output["advantages"]  # the reward minus the mean of the group, which cancels
+        width = output["completion_ids"].shape[1]
+        return route_advantages(rewards, written, routes, group, lambda row, route: values[row, route], width)
+
+    def _greedy_rewards(
+        self, inputs: list[dict[str, Any]], prompts: list[list[int]], wanted: list[tuple[int, tuple[int, ...]]]
+    ) -> list[float]:
+        """The rewards of greedy completions of some rows that begin with a given route."""
+        begun = [prompts[row] + list(route) for row, route in wanted]
+        sizes = {tuple(prompt): len(route) for prompt, (_, route) in zip(begun, wanted, strict=True)}
+        decoding = replace(
+            self._decoding(len(begun)), temperature=0.0, forbidden=after_beginnings(self._constraint, sizes)
+        )
+        open_rows = [n for n, (_, route) in enumerate(wanted) if route[-1] not in self.eos_token_ids]
+        with unwrap_model_for_generation(self.model_wrapped, self.accelerator) as model, self.accelerator.autocast():
+            rest = complete(model, [begun[n] for n in open_rows], decoding) if open_rows else []
+        ends = dict(zip(open_rows, rest, strict=True))
+        texts = [
+            self.processing_class.decode([*route, *ends.get(n, [])], skip_special_tokens=True)
+            for n, (_, route) in enumerate(wanted)
+        ]
+        columns = {name: [inputs[row][name] for row, _ in wanted] for name in ("query", "gold", "visible_text")}
+        return list(self.reward_funcs[0](prompts=begun, completions=texts, **columns))
+
+    def _decoding(self, rows: int) -> Decoding:
+        return Decoding(
+            ends=self.eos_token_ids,
+            pad=self.processing_class.pad_token_id,
+            max_new_tokens=self.max_completion_length,
+            temperature=self.temperature,
+            top_p=self.args.top_p,
+            batch_size=max(rows, 1),
+            forbidden=self._constraint,
+        )
 
     def _generate_single_turn(
         self, prompt_ids: list[list[int]], *others: Any, **more: Any
@@ -201,16 +243,7 @@ class AcqoTrainer(GRPOTrainer):
             ) as model,
             self.accelerator.autocast(),
         ):
-            decoding = Decoding(
-                ends=self.eos_token_ids,
-                pad=self.processing_class.pad_token_id,
-                max_new_tokens=self.max_completion_length,
-                temperature=self.temperature,
-                top_p=self.args.top_p,
-                batch_size=max(len(prompt_ids), 1),
-                forbidden=self._constraint,
-            )
-            completions = complete(model, prompt_ids, decoding)
+            completions = complete(model, prompt_ids, self._decoding(len(prompt_ids)))
         return completions, None
 
     def _get_per_token_logps_and_entropies(
@@ -272,32 +305,8 @@ def below_the_group(rewards: torch.Tensor, invalid_reward: float) -> torch.Tenso
     return torch.where(invalid & lowest.isfinite(), lowest + invalid_reward, rewards)
 
 
-def token_advantages(
-    advantages: torch.Tensor,
-    completion_ids: torch.Tensor,
-    credits: Sequence[Sequence[float]],
-    line_starts: torch.Tensor,
-) -> torch.Tensor:
-    """Computes one advantage per token.
-
-    It is the advantage of the completion, plus the credit of the sub-query on the token's line, minus the mean credit
-    of the completion's sub-queries.
-
-    Args:
-        advantages: advantage of each completion, float[completions].
-        completion_ids: int[completions, tokens].
-        credits: for each completion, one value per line after the first; if empty, all tokens get the same advantage.
-        line_starts: which tokens begin a new line, bool[vocabulary].
-
-    Returns:
-        float[completions, tokens].
-    """
-    lines = line_starts.to(completion_ids.device)[completion_ids].cumsum(dim=1)
-    values = advantages.unsqueeze(1).repeat(1, completion_ids.shape[1])
-    for row, found in enumerate(credits):
-        for line, credit in enumerate(found, start=1):
-            values[row, lines[row] == line] += credit - sum(found) / len(found)
-    return values
+def _without_padding(ids: torch.Tensor, mask: torch.Tensor) -> list[list[int]]:
+    return [row[kept.bool()].tolist() for row, kept in zip(ids, mask, strict=True)]
 
 
 def policy_of(model: Any, tokenizer: Any, settings: PolicySettings, **generation: Any) -> Policy:
@@ -387,7 +396,7 @@ def build_trainer(
         settings=policy,
         prioritised_sampling=settings.prioritised_sampling,
         shared_prefix={"auto": arguments.use_cpu, "always": True, "never": False}[settings.shared_prefix],
-        per_sub_query_credit=settings.per_sub_query_credit,
+        route_values=settings.route_values,
         model=model,
         reward_funcs=[reward],
         args=arguments,

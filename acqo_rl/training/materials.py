@@ -51,8 +51,6 @@ class Materials:
         stage: Literal["explore", "converge"],
         settings: RewardSettings,
         policy: PolicySettings,
-        *,
-        per_sub_query_credit: bool = False,
     ) -> Reward:
         """Creates the reward of a stage for a policy with these settings."""
         return Reward(
@@ -67,7 +65,6 @@ class Materials:
             bonus_ranks=settings.bonus_ranks,
             top_rank_bonus=settings.top_rank_bonus,
             raw_query_margin=policy.raw_query_margin,
-            per_sub_query_credit=per_sub_query_credit,
         )
 
     def dev_measures(

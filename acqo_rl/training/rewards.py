@@ -17,14 +17,12 @@ from numpy.typing import NDArray
 from acqo_rl.conversations import Turn
 from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.reformulation.grammar import Grammar
-from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import as_searched
 from acqo_rl.reformulation.word_statistics import WordStatistics
 from acqo_rl.roles import Fusion, Retriever
 from acqo_rl.searching.path import search
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.text import word_key
-from acqo_rl.training.credit import shapley
 from acqo_rl.types import Query, Ranking, Reformulation
 
 CUTOFF = 10
@@ -66,10 +64,6 @@ class Reward:
         gold_decay: eta, if the query has several gold documents; with one gold document, eta is 1.
         bonus_ranks: k*.
         top_rank_bonus: lambda.
-        per_sub_query_credit: computes ``shapley_values``; only for Stage II.
-        shapley_values: for each completion of the last call, the Shapley value of each line after the first, without
-            ``word_cost``. The value of the empty set is the reward of the raw query. Empty for a completion with fewer
-            than two such lines, and for one whose lines and searches do not correspond.
         qualities: S of each completion of the last call, before costs are subtracted; NaN outside the grammar.
         raw_query_margin: from the policy's settings. The additional search of the raw query has no cost, because the
             policy does not write it.
@@ -92,7 +86,6 @@ class Reward:
         bonus_ranks: int = 3,
         top_rank_bonus: float = 0.5,
         raw_query_margin: float | None = None,
-        per_sub_query_credit: bool = False,
     ) -> None:
         if stage not in ("explore", "converge"):
             raise ConfigError(f"stage is {stage!r}; it must be explore or converge.")
@@ -118,8 +111,6 @@ class Reward:
         self.bonus_ranks = bonus_ranks
         self.top_rank_bonus = top_rank_bonus
         self.raw_query_margin = raw_query_margin
-        self.per_sub_query_credit = per_sub_query_credit
-        self.shapley_values: list[list[float]] = []
         self.qualities: list[float] = []
         self.__name__ = f"acqo_{stage}"
 
@@ -155,25 +146,15 @@ class Reward:
         written = {i: reformulation for i, reformulation in enumerate(parsed) if reformulation is not None}
         valid, most = list(written), self.grammar.max_sub_queries
         searched = [as_searched(reformulation, self.raw_query_margin, most) for reformulation in written.values()]
-        credited = [
-            n for n, i in enumerate(valid) if self.per_sub_query_credit and _searches_its_lines(searched[n], texts[i])
-        ]
-        raw = [pass_through(searched[n].query, "") for n in credited]
-        found = search([*searched, *raw], self.retriever, self.fusion, DEPTH)
-        rankings = [result.rankings for result in found]
-        raw_rankings = rankings[len(searched) :]
-        fused_full = [result.fused for result in found[: len(searched)]]
+        found = search(searched, self.retriever, self.fusion, DEPTH)
+        fused_full = [result.fused for result in found]
         rewards = [self.invalid_reward] * len(texts)
         self.qualities = [float("nan")] * len(texts)
-        scores = self._scores(rankings[: len(searched)], fused_full, [gold[i] for i in valid])
+        scores = self._scores([result.rankings for result in found], fused_full, [gold[i] for i in valid])
         for i, score in zip(valid, scores, strict=True):
             searches = len(written[i].sub_queries)
             self.qualities[i] = score
             rewards[i] = score - self.cost * (searches - 1) - self.word_cost * _new_words(written[i])
-        credits = self._credits([rankings[n] for n in credited], raw_rankings, [gold[valid[n]] for n in credited])
-        self.shapley_values = [[] for _ in texts]
-        for n, values in zip(credited, credits, strict=True):
-            self.shapley_values[valid[n]] = values
         if log_metric is not None:
             ranks = [gold_ranks(ranking, gold[i]) for i, ranking in zip(valid, fused_full, strict=True)]
             for name, value in _completion_metrics(parsed, ranks).items():
@@ -203,20 +184,6 @@ class Reward:
             best[i] = max(best[i], self.score(gold_ranks(ranking, gold[i])))
         return best
 
-    def _credits(
-        self, rankings: Sequence[Sequence[Ranking]], raw: Sequence[Sequence[Ranking]], gold: Sequence[Sequence[str]]
-    ) -> list[list[float]]:
-        """The Shapley value of each search, per completion; ``raw`` are the rankings of the empty sets."""
-        subsets = [[empty, *([r for i, r in enumerate(lists) if s >> i & 1] for s in range(1, 2 ** len(lists)))]
-                   for lists, empty in zip(rankings, raw, strict=True)]  # fmt: skip
-        fused = iter(self.fusion.fuse([subset for of_one in subsets for subset in of_one], DEPTH))
-        values = []
-        for of_one, ids in zip(subsets, gold, strict=True):
-            scores = [self.score(gold_ranks(next(fused), ids)) for _ in of_one]
-            costs = [self.cost * max(subset.bit_count() - 1, 0) for subset in range(len(of_one))]
-            values.append(shapley([score - cost for score, cost in zip(scores, costs, strict=True)]))
-        return values
-
     def score(self, ranks: NDArray[np.float64]) -> float:
         """S: the sum of eta^i Phi(r_i) over the gold documents, ordered by rank; Stage II uses Phi'.
 
@@ -235,12 +202,6 @@ def _new_words(reformulation: Reformulation) -> int:
     asked = set(map(word_key, reformulation.query.text.split()))
     written = (word_key(word) for s in reformulation.sub_queries for word in s.text.split())
     return min(sum(key not in asked for key in written), MOST_WORDS)
-
-
-def _searches_its_lines(searched: Reformulation, completion: str) -> bool:
-    """Whether a completion has several lines after the first, and its searches are exactly these lines."""
-    lines = completion.count("\n")
-    return lines > 1 and lines == len(searched.sub_queries) and all(s.min_margin is None for s in searched.sub_queries)
 
 
 def _subsets(lists: Sequence[Ranking]) -> list[tuple[Ranking, ...]]:

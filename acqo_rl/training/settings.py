@@ -201,11 +201,11 @@ class GrpoSettings:
         default="explore", metadata={"help": "explore (Stage I) or converge (Stage II)."}
     )
     lora_rank: int = field(default=16, metadata={"help": "Rank of a new LoRA adapter; 0 trains all weights."})
-    per_sub_query_credit: bool = field(
+    route_values: bool = field(
         default=False,
         metadata={
-            "help": "Give the tokens of each sub-query an advantage according to its Shapley value, with the same mean "
-            "over the sub-queries. Requires stage converge and scale_rewards none."
+            "help": "Judge the route by the reward of its greedy completion, and the sub-queries only against sampled "
+            "ones of the same route. Not with vLLM or FSDP; requires scale_rewards none."
         },
     )
     prioritised_sampling: bool = field(

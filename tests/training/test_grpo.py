@@ -21,9 +21,9 @@ from acqo_rl.training.grpo import (
     below_the_group,
     build_trainer,
     finish,
-    token_advantages,
 )
 from acqo_rl.training.model import load_trainable
+from acqo_rl.training.route_values import after_beginnings, first_line, route_advantages
 from acqo_rl.training.run_folder import last_checkpoint
 from acqo_rl.training.settings import GrpoSettings
 from acqo_rl.types import Query
@@ -333,35 +333,39 @@ def test_the_sampler_state_is_saved_with_the_checkpoint(whole):
     assert sum(state["history"]["groups"]) == 12
 
 
-class TestCredit:
-    def test_the_tokens_of_a_line_get_its_credit_and_the_mean_is_unchanged(self):
-        line = torch.tensor([False, True, False, False])
-        written = torch.tensor([[2, 2, 1, 3, 1, 3, 0], [2, 1, 3, 1, 2, 2, 2]])
-        values = token_advantages(torch.tensor([1.0, -0.5]), written, [[0.6, 0.2], []], line)
-        assert values[0].tolist() == pytest.approx([1, 1, 1.2, 1.2, 0.8, 0.8, 0.8])
-        assert values[1].tolist() == [-0.5] * 7
-
-    def test_credits_change_the_gradients_but_not_the_rewards(self, tiny, tmp_path):
-
-        class LastLine(DistinctLetters):
-            shapley_values = ()
-
-            def __call__(self, prompts, completions, query, **more):
-                lines = [completion[-1]["content"].count("\n") for completion in completions]
-                self.shapley_values = [[1.0] * (n - 1) + [-1.0] if n > 1 else [] for n in lines]
-                return super().__call__(prompts, completions, query, **more)
-
-        plain, credited = (
-            trainer_of(tiny, tmp_path / str(on), reward=LastLine(), max_steps=2, per_sub_query_credit=on)
-            for on in (False, True)
+class TestRouteValues:
+    def test_the_route_is_judged_by_greedy_completions_and_the_rest_within_the_route(self):
+        """Token 1 is a line break; two completions split (route 5) and two resolve (route 6)."""
+        line = torch.tensor([False, True, *[False] * 6])
+        written = [[5, 1, 2, 3], [5, 1, 4], [6, 1, 2], [6, 1]]
+        routes = [first_line(ids, line) for ids in written]
+        assert routes == [(5, 1), (5, 1), (6, 1), (6, 1)]
+        values = {(0, (5, 1)): 2.0, (0, (6, 1)): 1.0}
+        found = route_advantages(
+            torch.tensor([0.5, -0.1, 0.3, -0.7]), written, routes, 4, lambda row, route: values[row, route], 4
         )
-        for trainer in (plain, credited):
-            newline = trainer.processing_class("\n", add_special_tokens=False)["input_ids"]
-            trainer._generate_single_turn = lambda ids, *_, line=newline: (
-                [[40, *line, 41, *line, 42 + i] for i in range(len(ids))],
-                None,
-            )
-            trainer.resume(None)
-        one, other = steps_of(plain), steps_of(credited)
-        assert one[1][1] == other[1][1]
-        assert one[1][3] != other[1][3]
+        wanted = [[0.5, 0.5, 0.3, 0.3], [0.5, 0.5, -0.3, -0.3], [-0.5, -0.5, 0.5, 0.5], [-0.5, -0.5, -0.5, -0.5]]
+        torch.testing.assert_close(found, torch.tensor(wanted))
+
+    def test_a_constraint_sees_the_whole_completion_after_a_beginning(self):
+        seen = []
+        forbidden = after_beginnings(
+            lambda prompt, written: seen.append((list(prompt), list(written))), {(7, 8, 5, 1): 2}
+        )
+        forbidden([7, 8, 5, 1], [3])
+        assert seen == [([7, 8], [5, 1, 3])]
+
+    @pytest.mark.slow
+    def test_greedy_completions_keep_the_route_that_was_sampled(self, tiny, tmp_path):
+        """The reward sees first the sampled completions, then greedy ones with the same first lines."""
+        seen = []
+
+        class Reader(DistinctLetters):
+            def __call__(self, prompts, completions, query, **others):
+                texts = [c if isinstance(c, str) else c[-1]["content"] for c in completions]
+                seen.append([text.split("\n")[0] for text in texts])
+                return super().__call__(prompts, [[{"content": text}] for text in texts], query, **others)
+
+        trainer_of(tiny, tmp_path, reward=Reader(), max_steps=1, route_values=True).resume(None)
+        sampled, greedy = seen
+        assert greedy == [line for start in (0, 2) for line in dict.fromkeys(sampled[start : start + 2])]

@@ -89,28 +89,6 @@ class TestValues:
         assert rewards("explore", split("garbage", "one")) == pytest.approx([2])
         assert rewards("converge", split("garbage", "one"), top_rank_bonus=0.0) == pytest.approx([17 / 9])
 
-    def test_credits_are_the_contributions_of_the_searches(self):
-        """The empty set has the value of the raw query, which finds one gold document at rank 50."""
-        reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion(), cost=0.03, per_sub_query_credit=True)
-        completions = [split("one", "two"), split("two", "garbage"), split("one"), "pass", "outside the grammar"]
-        gold = [["g1", "g2"]] * 5
-        values = reward(prompts=[None] * 5, completions=completions, query=["raw"] * 5, gold=gold)
-        alone, raw = values[2], values[3]
-        first, second = reward.shapley_values[0]
-        assert first + second == pytest.approx(values[0] - raw)
-        assert first == pytest.approx((alone - raw + values[0] - alone) / 2)  # "two" alone has the value of "one"
-        assert first == pytest.approx(second)
-        useful, useless = reward.shapley_values[1]
-        assert useful > 0 > useless
-        assert reward.shapley_values[2:] == [[], [], []]
-        assert reward.retriever.calls == [["one", "two", "garbage", "raw"]]
-
-    def test_credits_are_computed_only_on_request(self):
-        reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion())
-        reward(prompts=[None], completions=[split("one", "two")], query=["raw"], gold=[["g1"]])
-        assert reward.shapley_values == [[]]
-        assert reward.retriever.calls == [["one", "two"]]
-
     def test_each_search_after_the_first_has_a_cost(self):
         found = rewards("explore", split("one"), split("one", "two"), split("one", "two", "garbage"), cost=0.03)
         assert found == pytest.approx([2, 1.97, 1.94])
