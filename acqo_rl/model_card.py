@@ -183,7 +183,7 @@ def _results(folder: Path, model: Path) -> Results:
             (
                 f"{name} (this model)" if name == this else name,
                 *(f"{overall['measures'][measure]:.3f}" for measure in names),
-                f"{overall['sub_queries']:.2f}",
+                f"{overall['quantities']['sub_queries']:.2f}",
                 interval(gains[system["name"]]) if system["name"] in gains else "-",
             )
         )

@@ -9,7 +9,6 @@ one of acqo evaluate --non_inferiority_margin. One row per evaluation comes firs
 
 from __future__ import annotations
 
-import csv
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,18 +54,15 @@ def read_values(folder: Path, config: PoolConfig) -> tuple[list[float], list[flo
     Raises:
         DataError: the evaluation lacks one of the two, or they were evaluated on different queries.
     """
-    with (folder / "queries.csv").open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if not row["variant"]]
-    before, after = (
-        {row["query_id"]: float(row[config.measure]) for row in rows if row["reformulator"] == name}
-        for name in (config.baseline, config.system)
-    )
-    if not before or before.keys() != after.keys():
-        raise DataError(
-            f"{folder} has {len(before)} queries with {config.baseline!r} and {len(after)} with {config.system!r};"
-            " both must have the same queries. Repeat acqo evaluate with both reformulators."
-        )
-    return list(before.values()), [after[query_id] for query_id in before]
+    from acqo_rl.evaluation.files import read_results
+    from acqo_rl.evaluation.summary import changes_of
+
+    found = read_results(folder)
+    if missing := {config.baseline, config.system} - found.keys():
+        raise DataError(f"{folder} has no results of {', '.join(missing)}, but of {', '.join(found)}; evaluate both.")
+    changes = changes_of(found[config.system], found[config.baseline], config.measure)
+    before, after = ([getattr(c, side).measures[config.measure] for c in changes] for side in ("before", "after"))
+    return before, after
 
 
 if __name__ == "__main__":

@@ -58,7 +58,11 @@ def evaluation(adapter, tmp_path):
             "reformulator": name,
             "retriever": "index",
             "fusion": "rsf",
-            "overall": {"queries": 50, "sub_queries": searches, "measures": {"nDCG@10": score, "R@10": score}},
+            "overall": {
+                "queries": 50,
+                "quantities": {"sub_queries": searches},
+                "measures": {"nDCG@10": score, "R@10": score},
+            },
         }
         for name, searches, score in (("raw", 1, 0.5), ("rules", 1.5, 0.55), ("policy", 2.25, 0.71234))
     }

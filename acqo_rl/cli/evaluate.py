@@ -1,11 +1,11 @@
-r"""Evaluate reformulators, indexes, fusions and steps of the pipeline on a data set.
+r"""Evaluate reformulators, indexes and fusions on a data set.
 
     acqo evaluate --data data/embedded --split test --index indexes/embedded \
         --reformulator raw rules policy=runs/acqo/policy --output evaluations/embedded
     acqo evaluate --data data/embedded --split dev --index dense=indexes/dense bm25=indexes/bm25 hybrid=dense+bm25 \
         --reformulator raw rules policy=trained:demo --fusion rsf rrf --robustness typos --output evaluations/indexes
-    acqo evaluate --data data/embedded --split dev --index indexes/dense --reformulator raw policy=trained:four_sets \
-        --pipeline multi_hop references pipeline --model openai:qwen3@http://localhost:8000/v1 --output evaluations/x
+    acqo evaluate --data data/embedded --split dev --index indexes/embedded --reformulator raw policy=trained:demo \
+        --vary.reformulate_below "[0.5, 0.6, 0.7]" --output evaluations/tuning
 
 Every reformulator is combined with every index and every fusion. Reformulators are compared to --baseline (by default
 the first one) with the same index and fusion; indexes and fusions are compared to the first one.
@@ -39,23 +39,14 @@ reformulations still help in front of it:
     acqo evaluate --data data/embedded --split dev --index indexes/embedded --reformulator raw policy=trained:demo \
         --fusion rsf rsf+reranker --reranker cross-encoder:cross-encoder/ms-marco-MiniLM-L6-v2 --output evaluations/x
 
-The steps of the pipeline search with each index and the first fusion, --concurrency queries at the same time:
+--vary also evaluates the reformulators with every combination of reformulate_below and, for prompted strategies,
+num_variants and original_weight. The command prints the best system, its gain on the queries that chose it, and
+its gain on unseen queries by a 5-fold cross-validation. Choose on dev queries, not on test queries.
 
-    plain          one search of the raw query (ten passages)
-    multi_hop      plain, then searches for missing information (at most two model calls and searches)
-    self_query     plain, then lists the missing information and searches for each item
-    references     plain, then follows references in the passages; no model
-    decomposition  plain, then searches and answers the parts of the question
-    recursive      decomposition, then references
-    plain_answer   plain, then answer and confidence
-    pipeline       analyzer, the steps that it chooses, answer and confidence, at most --max_model_calls calls; starts
-                   with the search of the reformulator named policy, if one is given
-
-The output folder stores all reformulations, rankings and results of steps. A later run in it computes only what is
-missing, such as other systems, measures or queries of the same data and split. An interrupted run thus continues. The
-next run repeats failed model calls. If the code or a model on a server has changed, use a new folder. The report covers
-the systems of the last command: report.html (one file) and report.md. The data are in summary.json, systems.csv,
-queries.csv, queries.jsonl and runs/.
+The output folder stores all reformulations and rankings. A later run in it computes only what is missing, such as other
+systems, measures or queries of the same data and split. An interrupted run thus continues. The next run repeats failed
+model calls. If the code or a model on a server has changed, use a new folder. The report covers the systems of the last
+command: report.html (one file) and report.md. The data are in summary.json, queries.jsonl and runs/.
 """
 
 from __future__ import annotations
@@ -65,7 +56,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from acqo_rl.addresses import Address
 from acqo_rl.cli import command
@@ -83,7 +74,7 @@ from acqo_rl.reformulation.load import (
 )
 from acqo_rl.reformulation.policy import read_settings
 from acqo_rl.retrieval.settings import RERANKER_HELP, IndexSettings
-from acqo_rl.searching.names import ORIGINAL, RERANKED, name_indexes, name_reformulators
+from acqo_rl.searching.names import RERANKED, name_indexes, name_reformulators
 from acqo_rl.searching.reranking import DEPTH as RERANKED_DOCUMENTS
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.types import Query
@@ -92,6 +83,10 @@ if TYPE_CHECKING:
     from acqo_rl.data.beir import Beir
     from acqo_rl.evaluation.study import Study
     from acqo_rl.evaluation.systems import StudyComponents
+
+
+VARIED = ("reformulate_below", "num_variants", "original_weight")
+"""The settings of :class:`StrategySettings` that can be varied; the language model does not depend on them."""
 
 
 @dataclass
@@ -106,7 +101,7 @@ class EvaluateConfig(IndexSettings):
         default_factory=lambda: ["raw"], metadata={"help": "NAME or NAME=MODEL, one or several; see above."}
     )
     model: Address | None = field(
-        default=None, metadata={"help": "Model of reformulators without one, and of the steps of the pipeline."}
+        default=None, metadata={"help": "Model of the reformulators that are given without one."}
     )
     fusion: list[str] = field(
         default_factory=lambda: ["rsf"],
@@ -119,7 +114,7 @@ class EvaluateConfig(IndexSettings):
         default=RERANKED_DOCUMENTS, metadata={"help": "Number of documents per query that are reranked."}
     )
     baseline: str | None = field(
-        default=None, metadata={"help": "Reformulator or step that the others are compared to; default: the first one."}
+        default=None, metadata={"help": "Reformulator that the others are compared to; by default the first one."}
     )
     measures: list[str] = field(
         default_factory=lambda: list(MEASURES),
@@ -150,13 +145,10 @@ class EvaluateConfig(IndexSettings):
         default_factory=list,
         metadata={"help": "Also evaluate changed queries: typos (drawn by --seed), paraphrases."},
     )
-    pipeline: list[str] = field(default_factory=list, metadata={"help": "Steps of the pipeline; see above."})
-    max_model_calls: int = field(default=20, metadata={"help": "Maximum number of model calls per query of a step."})
-    answers: Literal["comprehensive", "brief"] = field(
-        default="brief",
+    vary: dict = field(
+        default_factory=dict,
         metadata={
-            "help": "Style of the answers of pipeline steps: brief (a few words, as EM and F1 expect) or comprehensive "
-            "(sentences)."
+            "help": "Setting of the reformulators -> list of values to evaluate, such as num_variants: [1, 3, 5]."
         },
     )
     batch_size: int = field(
@@ -175,8 +167,9 @@ def main(config: EvaluateConfig, strategies: StrategySettings) -> None:
     from acqo_rl.data.beir import read_beir
     from acqo_rl.evaluation.cache import Cache
     from acqo_rl.evaluation.report import write_report
-    from acqo_rl.evaluation.summary import failed_queries
-    from acqo_rl.evaluation.tables import aligned
+    from acqo_rl.evaluation.study import choose
+    from acqo_rl.evaluation.summary import QUANTITIES
+    from acqo_rl.evaluation.tables import aligned, interval
 
     check(config)
     data = read_beir(config.data, config.split)
@@ -190,19 +183,30 @@ def main(config: EvaluateConfig, strategies: StrategySettings) -> None:
     print("Comparing and writing the report ...", flush=True)
     margin = config.non_inferiority_margin
     non_inferiority = [] if margin is None else study.non_inferiority(margin)
-    content = {"non_inferiority": [{**asdict(one), "sentence": str(one)} for one in non_inferiority]}
+    choice = choose(study, strategies.seed) if config.vary else None
+    content = {
+        "non_inferiority": [{**asdict(one), "sentence": str(one)} for one in non_inferiority],
+        "choice": choice and asdict(choice),
+    }
     settings = settings_of(config, strategies, components, data, len(queries))
     answer, tables = write_report(Path(config.output), study, settings, **content)
     print("\n".join(["", aligned(tables[0]), "", answer, *map(str, non_inferiority)]))
+    if choice:
+        print(
+            f"The best system is {choice.system}: {interval(choice.gain)} on the queries that chose it, "
+            f"{interval(choice.unseen)} on unseen queries (cross-validated)."
+        )
     for system, evaluation in study.evaluations.items():
-        if failed := failed_queries(evaluation):
+        results = evaluation.results
+        if failed := sum(result.reformulation.failed_calls > 0 for result in results):
             print(
-                f"{study.name(system)}: a model call failed for {failed} of {len(evaluation.results)} queries; "
-                "the same command repeats them."
+                f"{study.name(system)}: a model call failed for {failed} of {len(results)} queries; the same command "
+                "repeats them."
             )
-    for name, share in study.failing().items():
-        print(f"Warning: {share:.0%} of {name}'s completions could not be used; those queries were searched raw.")
-    print(f"\nReport: {Path(config.output, 'report.html')} (and report.md, summary.json, CSV and run files)")
+        unusable = sum(QUANTITIES["problems"](result) for result in results) / len(results)
+        if unusable > 0.5:
+            print(f"Warning: {unusable:.0%} of the completions of {study.name(system)} could not be used.")
+    print(f"\nReport: {Path(config.output, 'report.html')} (and report.md, summary.json, queries.jsonl, run files)")
 
 
 def check(config: EvaluateConfig) -> None:
@@ -213,10 +217,8 @@ def check(config: EvaluateConfig) -> None:
         GrammarError: a model is not a policy of this version.
     """
     from acqo_rl.data.robustness import query_set_named
-    from acqo_rl.evaluation.pipeline import WITHOUT_MODEL, check_steps
-    from acqo_rl.pipeline.pipeline import ESSENTIAL
 
-    least = {"limit": 1, "sample": 1, "batch_size": 1, "rounds": 1, "max_model_calls": ESSENTIAL, "rerank_depth": 1}
+    least = {"limit": 1, "sample": 1, "batch_size": 1, "rounds": 1, "rerank_depth": 1}
     check_ranges(
         config, {**{key: (value, FINITE) for key, value in least.items()}, "non_inferiority_margin": (0, FINITE)}
     )
@@ -226,15 +228,8 @@ def check(config: EvaluateConfig) -> None:
             check_strategy(name, model)
         if is_policy(name.removesuffix(WITH_RULES)):
             read_settings(model)
-    first, parts = next(iter(name_indexes(config.index).items()))
-    check_steps(config.pipeline)
-    if config.pipeline and any(part.endswith(ORIGINAL) for part in parts):
-        raise ConfigError(f"The steps of the pipeline cannot search {first!r}: put an index without {ORIGINAL} first.")
-    if not config.model and (asking := [step for step in config.pipeline if step not in WITHOUT_MODEL]):
-        raise ConfigError(f"The step {asking[0]!r} calls a language model: give --model MODEL.")
-    if taken := names.keys() & set(config.pipeline):
-        raise ConfigError(f"{taken.pop()!r} names a reformulator and a step of the pipeline; rename the reformulator.")
-    possible = [name for name in (*names, *config.pipeline) if name != REWRITE_RETRIEVE_READ]
+    name_indexes(config.index)
+    possible = [name for name in names if name != REWRITE_RETRIEVE_READ]
     if baseline_of(config) not in possible:
         raise ConfigError(f"The baseline {baseline_of(config)!r} is none of {', '.join(possible)}; give one of them.")
     for what, given in (("fusion", config.fusion), ("measures", config.measures), ("robustness", config.robustness)):
@@ -242,21 +237,17 @@ def check(config: EvaluateConfig) -> None:
             raise ConfigError(f"{what} contains {twice[0]!r} more than once; give it once.")
     for name in config.fusion:
         fusion_named(name.removesuffix(RERANKED))
-    check_reranker(config)
-    for name in config.robustness:
-        query_set_named(name)
-    check_measures(config.measures, DEPTH)
-
-
-def check_reranker(config: EvaluateConfig) -> None:
-    """Rejects a reranker that no fusion uses, and a fusion with a reranker that is not given."""
     reranked = [name for name in config.fusion if name.endswith(RERANKED)]
     if reranked and not config.reranker:
         raise ConfigError(f"The fusion {reranked[0]!r} needs a reranker: give --reranker.")
     if config.reranker and not reranked:
         raise ConfigError(f"No fusion uses the reranker; add {config.fusion[0]}{RERANKED} to --fusion.")
-    if config.pipeline and config.fusion[0] in reranked:
-        raise ConfigError(f"The steps of the pipeline use the first fusion; put one without {RERANKED} first.")
+    for name in config.robustness:
+        query_set_named(name)
+    check_measures(config.measures, DEPTH)
+    for name, values in config.vary.items():
+        if name not in VARIED or not isinstance(values, list) or not values:
+            raise ConfigError(f"vary has {name}: {values!r}; give one of {', '.join(VARIED)} and a list of values.")
 
 
 def baseline_of(config: EvaluateConfig) -> str:
@@ -305,15 +296,13 @@ def run(
 ) -> Study:
     """Evaluates all systems on the queries and on the changed queries."""
     from acqo_rl.data.robustness import query_set_named
-    from acqo_rl.evaluation.answers import gold_answers
     from acqo_rl.evaluation.study import Study
     from acqo_rl.evaluation.systems import compute_missing, evaluate_systems
 
     query_sets = {"": queries, **{name: query_set_named(name)(queries, strategies.seed) for name in config.robustness}}
     compute_missing(components, query_sets)
     evaluations = evaluate_systems(components, query_sets)
-    gold = {query_id: gold_answers(metadata) for query_id, metadata in components.metadata.items()}
-    return Study(evaluations.pop(""), evaluations, baseline_of(config), config.measures, gold)
+    return Study(evaluations.pop(""), evaluations, baseline_of(config), config.measures)
 
 
 def settings_of(
@@ -338,14 +327,11 @@ def settings_of(
         "reformulators": {name: place(model) for name, model in models.items()},
         "kinds": "data set" if any("kind" in metadata for metadata in data.metadata.values()) else "rules",
     }
-    for key in ("fusion", "measures", "rounds", "limit", "sample", "robustness", "batch_size"):
+    for key in ("fusion", "measures", "rounds", "limit", "sample", "robustness", "vary", "batch_size"):
         if value := getattr(config, key):
             settings[key] = value
     if config.reranker:
         settings |= {"reranker": config.reranker, "rerank_depth": config.rerank_depth}
-    if config.pipeline:
-        settings |= {key: getattr(config, key) for key in ("pipeline", "max_model_calls", "answers")}
-        settings["model"] = place(config.model or "")
-    if config.pipeline or any(map(prompts_model, models)):
+    if config.vary or any(map(prompts_model, models)):
         settings["strategies"] = asdict(strategies)
     return settings

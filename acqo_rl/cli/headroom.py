@@ -166,14 +166,12 @@ def score(
 def report(config: HeadroomConfig, headroom: Headroom, advice: Advice, folder: Path) -> None:
     """Prints the tables and the advice, and writes them with a figure."""
     from acqo_rl.data.beir import write_atomic
-    from acqo_rl.evaluation.detail_tables import groups_table
     from acqo_rl.evaluation.plots import draw_gains
     from acqo_rl.evaluation.summary import compare, summarise
-    from acqo_rl.evaluation.tables import Table, aligned, format_table
+    from acqo_rl.evaluation.tables import Table, aligned, format_table, groups_table
 
     measure, baseline = config.measure, headroom.baselines[0]
     evaluations = [*headroom.baselines, *headroom.bounds]
-    summaries = [summarise(evaluation) for evaluation in evaluations]
     comparisons = [compare(evaluation, baseline, [measure]) for evaluation in evaluations[1:]]
     forms = Table("", "", ("kind", "form chosen on one half", "on the other half"),
                   tuple((kind, *some) for kind, some in headroom.forms.items()), labels=3)  # fmt: skip
@@ -187,7 +185,7 @@ def report(config: HeadroomConfig, headroom: Headroom, advice: Advice, folder: P
         "reason": advice.sentence,
         "settings": asdict(config),
         "forms": headroom.forms,
-        "systems": [asdict(summary) for summary in summaries],
+        "systems": [{"name": evaluation.name, **asdict(summarise(evaluation))} for evaluation in evaluations],
         "comparisons": [asdict(comparison) for comparison in comparisons],
     }
     write_atomic(folder / "headroom.json", [json.dumps(content, indent=2)])

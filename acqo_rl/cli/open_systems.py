@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from acqo_rl import __version__
-from acqo_rl.batching import BatchedModel, BatchedReformulator, BatchedRetriever, Batcher
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.cache import (
     Cache,
@@ -17,8 +17,7 @@ from acqo_rl.evaluation.cache import (
     fingerprint,
     reformulator_key,
 )
-from acqo_rl.evaluation.pipeline import WHOLE, WITHOUT_MODEL, CachedStep, Components
-from acqo_rl.evaluation.systems import IndexParts, StudyComponents, System
+from acqo_rl.evaluation.systems import IndexParts, StudyComponents
 from acqo_rl.fusion import fusion_named
 from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
@@ -32,7 +31,7 @@ from acqo_rl.retrieval.remote import describe
 from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.roles import LanguageModel, Reformulator, Reranker
 from acqo_rl.searching.names import ORIGINAL, RERANKED, name_indexes, name_reformulators
-from acqo_rl.types import Document, Qrels, Query
+from acqo_rl.types import Document, Qrels
 
 if TYPE_CHECKING:
     from acqo_rl.cli.evaluate import EvaluateConfig
@@ -50,7 +49,7 @@ def open_components(
 ) -> StudyComponents:
     """Opens the components of all systems; a model is loaded when it is first needed."""
     retrievers = open_retrievers(config.index, config, cache, corpus)
-    reformulators = open_reformulators(config, strategies, cache, corpus)
+    reformulators, below = open_reformulators(config, strategies, cache, corpus)
     if REWRITE_RETRIEVE_READ in reformulators and not any(parts.has_dense for parts in retrievers.values()):
         raise ConfigError(f"{REWRITE_RETRIEVE_READ} compares cosines; give a dense index, alone or in a hybrid.")
     return StudyComponents(
@@ -64,8 +63,7 @@ def open_components(
         batch_size=config.batch_size,
         rounds=config.rounds,
         similarity_threshold=strategies.similarity_threshold,
-        reformulate_below=strategies.reformulate_below,
-        steps=open_steps(config, strategies, cache, corpus, retrievers) if config.pipeline else {},
+        reformulate_below=below,
         reranker=open_reranker(config.reranker, cache) if config.reranker else None,
         rerank_depth=config.rerank_depth,
     )
@@ -86,28 +84,46 @@ def open_reranker(name: str, cache: Cache) -> CachedReranker:
 
 def open_reformulators(
     config: EvaluateConfig, strategies: StrategySettings, cache: Cache, corpus: Mapping[str, Document]
-) -> dict[str, CachedReformulator]:
-    """Reformulators by name; strategies with the same language model share it."""
+) -> tuple[dict[str, CachedReformulator], dict[str, float]]:
+    """Reformulators by name, and the value of ``reformulate_below`` of those that have one.
+
+    A language model is shared by all strategies that call it. With ``vary``, a reformulator that reads one of its
+    settings is opened once more for each combination of values.
+    """
 
     @lru_cache
     def language_model(model: str, asked_as: str) -> LanguageModel:
         return load_strategy_model(asked_as, model, strategies)
 
-    def load(name: str, model: str) -> Reformulator:
+    def load(name: str, model: str, settings: StrategySettings) -> Reformulator:
         if not prompts_model(name):
-            return load_reformulator(name, model, strategies, lexicon=lexicon)
+            return load_reformulator(name, model, settings, lexicon=lexicon)
         shared = language_model(model, name if name == "prompted" else "")  # prompted has settings of its own
-        return load_reformulator(name, model, strategies, language_model=shared)
+        return load_reformulator(name, model, settings, language_model=shared)
 
     models = name_reformulators(config.reformulator, config.model)
     lexicon = lexicon_for(models, corpus.values())
-    opened = {}
+    opened: dict[str, CachedReformulator] = {}
+    below: dict[str, float] = {}
     for given, model in models.items():
         name = "rewrite" if given == REWRITE_RETRIEVE_READ else given
-        opened[given] = CachedReformulator(
-            given, partial(load, name, model), reformulator_key(name, model, strategies), cache
-        )
-    return opened
+        for shown, settings in varied(given, config.vary, strategies).items():
+            cache_key = reformulator_key(name, model, settings)
+            opened[shown] = CachedReformulator(shown, partial(load, name, model, settings), cache_key, cache)
+            if settings.reformulate_below is not None and given not in ("raw", REWRITE_RETRIEVE_READ):
+                below[shown] = settings.reformulate_below
+    return opened, below
+
+
+def varied(name: str, vary: Mapping[str, Sequence[Any]], settings: StrategySettings) -> dict[str, StrategySettings]:
+    """Name of a system -> its settings: those that are given, then every combination that the reformulator reads."""
+    read = {} if name == "raw" else {k: v for k, v in vary.items() if k == "reformulate_below" or prompts_model(name)}
+    found = {name: settings}
+    for values in product(*read.values()) if read else ():
+        changed = dict(zip(read, values, strict=True))
+        shown = " ".join([name, *(f"{key}={value}" for key, value in changed.items())])
+        found[shown] = replace(settings, **changed)
+    return found
 
 
 def open_retrievers(
@@ -142,70 +158,3 @@ def open_retrievers(
         )
         for name, parts in given.items()
     }
-
-
-def open_steps(
-    config: EvaluateConfig,
-    strategies: StrategySettings,
-    cache: Cache,
-    corpus: Mapping[str, Document],
-    retrievers: Mapping[str, IndexParts],
-) -> dict[System, CachedStep]:
-    """The steps of the pipeline with each index that searches everything; concurrent calls are batched."""
-    fusion = config.fusion[0]
-    policy_model = name_reformulators(config.reformulator, config.model).get("policy", "")
-    batcher = partial(Batcher, size=strategies.concurrency, wait=0.01 if strategies.concurrency > 1 else 0.0)
-
-    @lru_cache
-    def policy() -> Reformulator | None:
-        if not policy_model:
-            return None
-        reformulator = load_reformulator("policy", policy_model)
-        reformulator.reformulate([Query("warm up", _WARM_UP)])
-        return BatchedReformulator(reformulator, batcher)
-
-    @lru_cache
-    def model() -> LanguageModel:
-        return load_step_model(config.model or "", strategies, batcher)
-
-    def load(step: str, retriever: str) -> Components:
-        return Components(
-            retriever=BatchedRetriever(retrievers[retriever].merged(retriever, cached=False), batcher),
-            corpus=corpus,
-            model=None if step in WITHOUT_MODEL else model(),
-            fusion=fusion_named(fusion),
-            policy=policy() if step == WHOLE else None,
-            max_model_calls=config.max_model_calls,
-            answer_style=config.answers,
-        )
-
-    def cache_key(step: str, parts: IndexParts) -> str:
-        values: list[object] = [__version__, [part.fingerprint for part in parts.everything]]
-        if step not in WITHOUT_MODEL:
-            values += [config.model, fingerprint(config.model or ""), strategies.max_new_tokens]
-            values += [config.max_model_calls, config.answers]
-        if step == WHOLE:
-            values += [policy_model, fingerprint(policy_model), fusion]
-        return repr(values)
-
-    return {
-        System(step, name, fusion): CachedStep(
-            step, partial(load, step, name), cache_key(step, parts), cache, strategies.concurrency
-        )
-        for name, parts in retrievers.items()
-        if not parts.original
-        for step in config.pipeline
-    }
-
-
-def load_step_model(name: str, strategies: StrategySettings, batcher: Any) -> LanguageModel:
-    """The language model of the steps, greedy; a model server batches by itself."""
-    from acqo_rl.language_models.load import load_language_model
-    from acqo_rl.language_models.local import TransformersModel
-
-    model = load_language_model(name, max_new_tokens=strategies.max_new_tokens, timeout=strategies.timeout)
-    if not isinstance(model, TransformersModel):
-        return model
-    model.batch_size = max(model.batch_size, strategies.concurrency)
-    model.generate([[{"role": "user", "content": _WARM_UP}]])
-    return BatchedModel(model, batcher)

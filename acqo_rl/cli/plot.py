@@ -2,13 +2,13 @@ r"""Draw learning curves of finished training runs, as PNG figures with CSV tabl
 
     acqo plot --run outputs/demo/stage1 outputs/demo/stage2 --output outputs/figures
     acqo plot --run outputs/demo/warm_start --output outputs/figures/warm_start
-    acqo plot --run outputs/demo/stage1 outputs/demo/stage2 --evaluation outputs/demo/evaluation \
-        --difficulty outputs/difficulty_before outputs/demo/difficulty --output outputs/figures
+    acqo plot --run outputs/demo/stage1 outputs/demo/stage2 --difficulty outputs/difficulty_before \
+        outputs/demo/difficulty --output outputs/figures
 
 The figures come from log.json of warm starts and GRPO runs: learning_curve (dev measure, searches, share of passed
 queries), loss, reward, reward_parts, completions (entropy, length, share in the grammar, share truncated), groups (with
 equal rewards) and sub_queries. A figure is drawn if at least one log contains its metrics. --difficulty adds
-histograms side by side; --evaluation adds the number of sub-queries by kind of query.
+histograms side by side.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ class PlotTrainingConfig:
     difficulty: list[str] = field(
         default_factory=list, metadata={"help": "Output folders of acqo difficulty, drawn from left to right."}
     )
-    evaluation: str | None = field(default=None, metadata={"help": "Output folder of acqo evaluate."})
 
 
 def make_parser() -> Any:
@@ -41,12 +40,11 @@ def make_parser() -> Any:
 def main(config: PlotTrainingConfig) -> None:
     """Draws the figures."""
     from acqo_rl.data.beir import write_atomic
-    from acqo_rl.evaluation.files import read_results
     from acqo_rl.training.curriculum import load_difficulties
-    from acqo_rl.training.curves import draw_difficulty, draw_kinds, draw_training, name_folders, read_log
+    from acqo_rl.training.curves import draw_difficulty, draw_training, name_folders, read_log
 
-    if not (config.run or config.difficulty or config.evaluation):
-        raise ConfigError("Nothing to draw: give --run, --difficulty or --evaluation.")
+    if not (config.run or config.difficulty):
+        raise ConfigError("Nothing to draw: give --run or --difficulty.")
     logs = [read_log(folder, name) for name, folder in name_folders(config.run).items()]
     drawings = draw_training(logs)
     if config.difficulty:
@@ -54,8 +52,6 @@ def main(config: PlotTrainingConfig) -> None:
         drawings["difficulty"] = draw_difficulty(
             {name: load_difficulties(folder / "difficulty.jsonl") for name, folder in folders.items()}
         )
-    if config.evaluation:
-        drawings["sub_queries_by_kind"] = draw_kinds(list(read_results(config.evaluation).values()))
     for name, drawing in drawings.items():
         write_atomic(Path(config.output, f"{name}.csv"), drawing.csv_lines())
         Path(config.output, f"{name}.png").write_bytes(drawing.picture)

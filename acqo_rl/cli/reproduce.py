@@ -230,8 +230,8 @@ def figures_of(file: Path) -> Figures:
             kinds = system["by_kind"] if summary["settings"].get("kinds") != "rules" else {}
             found[system["name"]] = {
                 **{measure: round(value, 4) for measure, value in measures.items()},
-                "searches": round(system["searches"], 4),
-                "tokens": round(system["tokens"], 4),
+                "searches": round(system["overall"]["quantities"]["texts"], 4),
+                "tokens": round(system["overall"]["quantities"]["tokens"], 4),
                 **{f"{first}, {k}": round(kind["measures"][first], 4) for k, kind in kinds.items()},
             }
         for comparison in summary["comparisons"]:

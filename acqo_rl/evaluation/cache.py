@@ -1,7 +1,6 @@
 """Keeps what a study has computed: reformulations by query, rankings by text, results of pipeline steps by query.
 
-:class:`CachedReformulator`, :class:`CachedRetriever` and :class:`CachedReranker` compute only what is not yet kept. A
-further reformulator, index or fusion therefore costs only what is new, and an interrupted study continues.
+A further reformulator, index or fusion therefore costs only what is new, and an interrupted study continues.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from dataclasses import asdict, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from acqo_rl import __version__
 from acqo_rl.embedded import resolve
@@ -26,6 +25,9 @@ from acqo_rl.reformulation.load import StrategySettings, prompts_model, strategy
 from acqo_rl.roles import Reformulator, Reranker, Retriever
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.types import FeedbackSpec, Qrels, Query, Ranking, Reformulation, Snippet, SubQuery, search_key
+
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
 
 _AT_ONCE = 500
 """Number of keys in one SQL statement."""
@@ -89,6 +91,58 @@ class Cache:
             ) from error
 
 
+class Answers(Generic[Asked, Answer]):
+    """The answers of one role: each is computed once, and kept in memory and in the cache with its milliseconds."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        asked: str,
+        compute: Callable[[list[Asked]], Sequence[Answer]],
+        *,
+        write: Callable[[Answer], Any] = lambda answer: answer,
+        read: Callable[[Any], Answer] = lambda row: row,
+        keep: Callable[[Answer], bool] = lambda _: True,
+    ) -> None:
+        """Prepares the answers.
+
+        Args:
+            cache: keeps the answers.
+            asked: everything except the key that an answer depends on.
+            compute: returns one answer per item.
+            write: converts an answer to JSON-serialisable values.
+            read: the inverse of ``write``.
+            keep: whether the next process may use an answer.
+        """
+        self._cache = cache
+        self._asked = asked
+        self._compute = compute
+        self._write = write
+        self._read = read
+        self._keep = keep
+        self._known: dict[str, tuple[Answer, float]] = {}
+
+    def missing(self, items: Mapping[str, Asked]) -> dict[str, Asked]:
+        """The items by key whose answers are neither in memory nor in the cache."""
+        rows = self._cache.read(self._asked, [key for key in items if key not in self._known])
+        self._known.update({key: (self._read(row), ms) for key, (row, ms) in rows.items()})
+        return {key: item for key, item in items.items() if key not in self._known}
+
+    def fetch(self, items: Mapping[str, Asked]) -> None:
+        """Computes the missing answers in one call; an answer takes the same share of its time as the others."""
+        if missing := self.missing(items):
+            begin = time.perf_counter()
+            answers = self._compute(list(missing.values()))
+            ms = 1000 * (time.perf_counter() - begin) / len(missing)
+            self._known.update({key: (answer, ms) for key, answer in zip(missing, answers, strict=True)})
+            kept = [(key, a) for key, a in zip(missing, answers, strict=True) if self._keep(a)]
+            self._cache.write(self._asked, [(key, self._write(answer), ms) for key, answer in kept])
+
+    def __getitem__(self, key: str) -> tuple[Answer, float]:
+        """A known answer and its milliseconds."""
+        return self._known[key]
+
+
 class CachedRetriever(Retriever):
     """Searches each text once, always ``DEPTH`` documents deep, and keeps the time it took."""
 
@@ -107,41 +161,29 @@ class CachedRetriever(Retriever):
         self.cosine = retriever.cosine
         self.uncached = retriever
         self.fingerprint = fingerprint
-        self._asked = f"search {DEPTH} {fingerprint}"
-        self._cache = cache
-        self._found: dict[str, tuple[Ranking, float]] = {}
+        self._found: Answers[str, Ranking] = Answers(
+            cache, f"search {DEPTH} {fingerprint}", lambda texts: retriever.search(texts, DEPTH),
+            write=lambda ranking: (ranking.doc_ids, ranking.scores),
+            read=lambda row: Ranking(tuple(row[0]), tuple(row[1])),
+        )  # fmt: skip
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """Returns at most ``k`` documents per text, and at most ``DEPTH``, in input order."""
         keys = [_text_key(text) for text in texts]
-        self._fetch({key: text for key, text in zip(keys, texts, strict=True) if key not in self._found})
-        return [self._found[key][0].first(k) for key in keys]
+        self._found.fetch(dict(zip(keys, texts, strict=True)))
+        found = [self._found[key][0].first(k) for key in keys]
+        return [Ranking(one.doc_ids, one.scores, self.name, text) for one, text in zip(found, texts, strict=True)]
 
     def ms(self, text: str) -> float:
         """Milliseconds of the search of a text: those of its batch, divided by the texts of the batch."""
         return self._found[_text_key(text)][1]
-
-    def _fetch(self, texts: Mapping[str, str]) -> None:
-        """Finds key -> text in the cache, otherwise in the index."""
-        known = self._cache.read(self._asked, list(texts))
-        missing = {key: text for key, text in texts.items() if key not in known}
-        if missing:
-            begin = time.perf_counter()
-            rankings = self.uncached.search(list(missing.values()), DEPTH)
-            ms = 1000 * (time.perf_counter() - begin) / len(missing)
-            answers = {key: (r.doc_ids, r.scores) for key, r in zip(missing, rankings, strict=True)}
-            self._cache.write(self._asked, [(key, answer, ms) for key, answer in answers.items()])
-            known.update({key: (answer, ms) for key, answer in answers.items()})
-        for key, text in texts.items():
-            (doc_ids, scores), ms = known[key]
-            self._found[key] = Ranking(tuple(doc_ids), tuple(scores), self.name, text), ms
 
 
 class CachedReformulator(Reformulator):
     """Reformulates each query once and keeps the time it took. The reformulator is loaded when it is first needed."""
 
     def __init__(self, name: str, load: Callable[[], Reformulator], cache_key: str, cache: Cache) -> None:
-        """Wraps a reformulator.
+        """Wraps a reformulator. A reformulation with a failed model call is not kept for the next process.
 
         Args:
             name: of the reformulator.
@@ -150,100 +192,65 @@ class CachedReformulator(Reformulator):
             cache: keeps the reformulations.
         """
         self.name = name
-        self._open = lru_cache(load)
-        self._asked = f"reformulate {cache_key}"
-        self._cache = cache
-        self._made: dict[Query, tuple[Reformulation, float]] = {}
+        loaded = lru_cache(load)
+        asked = f"reformulate {cache_key}"
+        self._made: Answers[Query, Reformulation] = Answers(
+            cache, asked, lambda queries: loaded().reformulate(queries),
+            write=asdict, read=reformulation_of, keep=lambda made: not made.failed_calls,
+        )  # fmt: skip
+        self._feedback: Answers[None, FeedbackSpec] = Answers(
+            cache, asked, lambda _: [loaded().feedback],
+            write=lambda spec: (spec.results, spec.words), read=lambda row: FeedbackSpec(*row),
+        )  # fmt: skip
 
     @cached_property
     def feedback(self) -> FeedbackSpec:  # type: ignore[override]
         """The feedback that the reformulator reads."""
         key = key_of("feedback")
-        known = self._cache.read(self._asked, [key])
-        if key not in known:
-            feedback = self._open().feedback
-            self._cache.write(self._asked, [(key, (feedback.results, feedback.words), 0.0)])
-            return feedback
-        return FeedbackSpec(*known[key][0])
+        self._feedback.fetch({key: None})
+        return self._feedback[key][0]
 
     def missing(self, queries: Sequence[Query]) -> list[Query]:
-        """The queries that are not yet reformulated."""
-        keys = {query: query_key(query) for query in queries if query not in self._made}
-        known = self._cache.read(self._asked, list(keys.values()))
-        return [query for query, key in keys.items() if key not in known]
+        """The queries that are not yet reformulated; one of those with equal contents."""
+        return list(self._made.missing({query_key(query): query for query in queries}).values())
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """Returns one reformulation per query, in input order.
-
-        A reformulation with a failed model call is not kept, so the next process tries again. A completion that could
-        not be parsed is kept.
-        """
-        missing = self.missing(queries)
-        if missing:
-            reformulator = self._open()
-            begin = time.perf_counter()
-            made = reformulator.reformulate(missing)
-            ms = 1000 * (time.perf_counter() - begin) / len(missing)
-            answered = {query: one for query, one in zip(missing, made, strict=True) if not one.failed_calls}
-            self._cache.write(self._asked, [(query_key(query), asdict(one), ms) for query, one in answered.items()])
-            self._made.update({query: (one, ms) for query, one in zip(missing, made, strict=True)})
-        wanted = {query: query_key(query) for query in queries if query not in self._made}
-        known = self._cache.read(self._asked, list(wanted.values()))
-        for query, key in wanted.items():
-            answer, ms = known[key]
-            self._made[query] = replace(reformulation_of(answer), query=query), ms
-        return [self._made[query][0] for query in queries]
+        """Returns one reformulation per query, in input order."""
+        keys = [query_key(query) for query in queries]
+        self._made.fetch(dict(zip(keys, queries, strict=True)))
+        return [replace(self._made[key][0], query=query) for key, query in zip(keys, queries, strict=True)]
 
     def ms(self, query: Query) -> float:
         """Milliseconds of the reformulation of a query: those of its batch, divided by the queries of the batch."""
-        return self._made[query][1]
+        return self._made[query_key(query)][1]
 
 
 class CachedReranker(Reranker):
     """Scores each pair once and keeps the time it took. The reranker is loaded when it is first needed."""
 
     def __init__(self, name: str, load: Callable[[], Reranker], cache_key: str, cache: Cache) -> None:
-        """Wraps a reranker.
-
-        Args:
-            name: of the reranker.
-            load: loads the reranker.
-            cache_key: everything except the pair that affects a score.
-            cache: keeps the scores.
-        """
+        """Wraps a reranker; ``cache_key`` is everything except the pair that affects a score."""
         self.name = name
-        self._open = lru_cache(load)
-        self._asked = f"rerank {cache_key}"
-        self._cache = cache
-        self._scored: dict[tuple[str, str], tuple[float, float]] = {}
+        loaded = lru_cache(load)
+        self._scored: Answers[tuple[str, str], float] = Answers(
+            cache, f"rerank {cache_key}", lambda pairs: loaded().score(pairs)
+        )
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """One score per pair of query and passage, in input order."""
-        new = {key_of(*pair): pair for pair in pairs if pair not in self._scored}
-        known = self._cache.read(self._asked, list(new))
-        if missing := {key: pair for key, pair in new.items() if key not in known}:
-            reranker = self._open()
-            begin = time.perf_counter()
-            scores = reranker.score(list(missing.values()))
-            ms = 1000 * (time.perf_counter() - begin) / len(missing)
-            self._cache.write(self._asked, [(key, score, ms) for key, score in zip(missing, scores, strict=True)])
-            known |= {key: (score, ms) for key, score in zip(missing, scores, strict=True)}
-        self._scored.update({pair: known[key] for key, pair in new.items()})
-        return [self._scored[pair][0] for pair in pairs]
+        self._scored.fetch({key_of(*pair): pair for pair in pairs})
+        return [self._scored[key_of(*pair)][0] for pair in pairs]
 
     def ms(self, pair: tuple[str, str]) -> float:
         """Milliseconds of the scoring of a pair: those of its batch, divided by the pairs of the batch."""
-        return self._scored[pair][1]
+        return self._scored[key_of(*pair)][1]
 
 
 def reformulation_of(row: dict[str, Any]) -> Reformulation:
     """The inverse of ``asdict`` and JSON for a reformulation."""
     asked = row["query"]
-    feedback = tuple(Snippet(**snippet) for snippet in asked["feedback"])
-    # Files of earlier versions call the minimum margin "lead".
-    renamed = ({{"lead": "min_margin"}.get(name, name): value for name, value in s.items()} for s in row["sub_queries"])
-    sub_queries = tuple(SubQuery(**sub_query) for sub_query in renamed)
-    return Reformulation(**{**row, "query": Query(**{**asked, "feedback": feedback}), "sub_queries": sub_queries})
+    query = Query(**{**asked, "feedback": tuple(Snippet(**snippet) for snippet in asked["feedback"])})
+    return Reformulation(**{**row, "query": query, "sub_queries": tuple(SubQuery(**s) for s in row["sub_queries"])})
 
 
 def key_of(*values: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,17 +15,11 @@ from acqo_rl.reformulation.turns import first_searches
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.sub_queries import DEPTH, searched_text
 from acqo_rl.searching.trace import ms_of
-from acqo_rl.text import text_of, within_limits
+from acqo_rl.text import within_limits
 from acqo_rl.types import Qrels, Query, Ranking, Reformulation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from acqo_rl.evaluation.pipeline import Outcome
-
-_WORD = re.compile(r"[^\W_]+")
-_SHORTEST_ANSWER = 3
-"""Minimum length of an answer in characters; shorter texts occur in many queries by chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +34,10 @@ class QueryResult:
         searches: number of searches, including the first search for feedback.
         kind: kind of query; empty if it is not known.
         reformulation_ms: milliseconds of the reformulation: those of the batch, divided by its queries.
-        retrieval_ms: milliseconds of the searches (and of the fusion, unless the searches come from a cache). For a
-            step of the pipeline, the time from question to result.
+        retrieval_ms: milliseconds of the searches (and of the fusion, unless the searches come from a cache).
         embedded: number of texts embedded for the searches; counted in a study only.
         reranked: number of pairs of text and document that a reranker read; counted in a study only.
         reranking_ms: milliseconds of the reranker: those of its batch, divided by the pairs of the batch.
-        leaks: whether a sub-query contains an answer that the reformulator was not shown; ``None`` if unknown.
-        outcome: what a step of the pipeline did; ``None`` for a reformulator.
     """
 
     reformulation: Reformulation
@@ -61,8 +51,6 @@ class QueryResult:
     embedded: int = 0
     reranked: int = 0
     reranking_ms: float = 0.0
-    leaks: bool | None = None
-    outcome: Outcome | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +102,7 @@ def evaluate(
         measures: see ``acqo_rl.measures``.
         k: length of the fused ranking.
         batch_size: number of queries searched together.
-        metadata: query id -> metadata: ``kind`` groups the results, and ``answer`` or ``answers`` serve to detect
-            answers written from memory. The searcher does not see it.
+        metadata: query id -> metadata; ``kind`` groups the results. The searcher does not see it.
         progress: shows a progress bar.
 
     Raises:
@@ -157,7 +144,6 @@ def evaluate(
             kind=str(metadata.get(query.id, {}).get("kind", "")),
             reformulation_ms=reformulation_ms,
             retrieval_ms=retrieval_ms,
-            leaks=leaks_answer(result.reformulation, metadata.get(query.id, {})),
         )
         for query, (result, reformulation_ms, retrieval_ms) in zip(measured, found, strict=True)
     )
@@ -168,34 +154,6 @@ def searched_texts(reformulation: Reformulation) -> list[str]:
     """The distinct texts that are searched, including that of the first search for feedback."""
     first = first_searches([reformulation.query]) if reformulation.query.feedback else []
     return list(dict.fromkeys(searched_text(s) for made in (*first, reformulation) for s in made.sub_queries))
-
-
-def leaks_answer(reformulation: Reformulation, metadata: Mapping[str, Any]) -> bool | None:
-    """Whether a sub-query contains an answer that the reformulator was not shown.
-
-    A policy can write an answer from memory. The ranking is then no evidence that it searches well.
-
-    Args:
-        reformulation: its query holds the conversation and the feedback that the reformulator read.
-        metadata: of the query, with the answers in ``answer`` or ``answers``.
-
-    Returns:
-        ``None`` if no answer can be recognised: there is none, it is "yes", "no" or very short, or the query, its
-        conversation or its feedback contains it.
-    """
-    given = metadata.get("answers") or metadata.get("answer") or ()
-    answers = {_words(str(answer)) for answer in ([given] if isinstance(given, str) else given)}
-    read = "\n".join(map(_words, text_of(reformulation.query).split("\n")))
-    unseen = {a for a in answers if len(a.strip()) >= _SHORTEST_ANSWER and a != _words("yes") and a not in read}
-    if not unseen:
-        return None
-    searched = [_words(s.text) for s in reformulation.sub_queries if s.kind != "original"]
-    return any(answer in text for answer in unseen for text in searched)
-
-
-def _words(text: str) -> str:
-    """The words with a space before and after each, so that one text contains another only at word boundaries."""
-    return " ".join(["", *_WORD.findall(text.casefold()), ""])
 
 
 def _gold_ranks(ranking: Ranking, judgements: Mapping[str, int]) -> dict[str, int | None]:

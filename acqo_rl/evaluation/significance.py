@@ -1,11 +1,10 @@
-"""Is the difference between two systems more than luck of the draw? Paired bootstrap over queries.
+"""Tests whether the difference between two systems is more than chance, by paired bootstrap over queries.
 
 Sakai, "Evaluating evaluation metrics based on the bootstrap" (SIGIR 2006); Efron and Tibshirani (1993), chapter 13.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,12 +18,10 @@ if TYPE_CHECKING:
 
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
-_Z = 1.959964
-"""Standard normal quantile of a 95 % interval."""
 FEWEST = 6
-"""Queries that can show a difference: if all of five gain, a sign test has p = 0.06."""
+"""Minimum number of queries that can show a difference: if all of five gain, a sign test has p = 0.06."""
 _CHUNK = 1 << 22
-"""Random numbers drawn at once: bounds the memory, not the result."""
+"""Maximum number of random numbers drawn at once. It limits memory and does not change the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +32,8 @@ class Difference:
         mean: over the queries.
         low: lower end of the 95 % percentile interval.
         high: upper end of it.
-        p: two-sided: twice the smaller share of resampled means on one side of zero; at most 1, and no less than a
-            sign test of so many queries can reach, since few queries all on one side resample to certainty.
+        p: two-sided: twice the smaller share of resampled means on one side of zero. It is at most 1, and at least the
+            smallest p-value of a sign test with as many queries.
         queries: number of pairs.
     """
 
@@ -48,30 +45,32 @@ class Difference:
 
     @property
     def significant(self) -> bool:
-        """Whether the interval excludes zero, with queries enough to say so."""
+        """Whether the interval excludes zero and p is below 0.05."""
         return (self.low > 0 or self.high < 0) and self.p < 1 - CONFIDENCE
 
 
-def paired_bootstrap(
-    baseline: ArrayLike, system: ArrayLike, *, resamples: int = RESAMPLES, seed: int = 0
-) -> Difference:
+def paired_bootstrap(baseline: ArrayLike, system: ArrayLike, *, seed: int = 0) -> Difference:
     """Confidence interval and p-value of the mean difference ``system - baseline``.
 
     Args:
-        baseline: float[queries], one value a query.
+        baseline: float[queries].
         system: float[queries], the same queries in the same order.
-        resamples: number of times that as many queries are drawn with replacement.
-        seed: same seed, same numbers.
+        seed: of the resampling.
 
     Raises:
         DataError: the two are not aligned, are empty, or hold a value that is not finite.
     """
-    differences = _paired(baseline, system)
-    means = _resampled_means(differences, resamples, np.random.default_rng(seed))
+    return mean_difference(_paired(baseline, system), seed=seed)
+
+
+def mean_difference(differences: ArrayLike, *, seed: int = 0) -> Difference:
+    """The same, from the differences of the queries, float[queries]."""
+    differences = np.asarray(differences, dtype=np.float64)
+    means = _resampled_means(differences, seed)
     tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
     one_sided = min(np.count_nonzero(means <= 0), np.count_nonzero(means >= 0))
-    p = min(1.0, max(2 * (one_sided + 1) / (resamples + 1), 2.0 ** (1 - differences.size)))
+    p = min(1.0, max(2 * (one_sided + 1) / (RESAMPLES + 1), 2.0 ** (1 - differences.size)))
     return Difference(float(differences.mean()), float(low), float(high), float(p), differences.size)
 
 
@@ -79,7 +78,7 @@ def _paired(baseline: ArrayLike, system: ArrayLike) -> np.ndarray[tuple[int], np
     before, after = np.asarray(baseline, dtype=np.float64), np.asarray(system, dtype=np.float64)
     if before.shape != after.shape or before.ndim != 1 or not before.size:
         raise DataError(
-            f"A paired test needs one value of either system for each query: got shapes {before.shape} and "
+            f"A paired test needs one value per query for each system, but got the shapes {before.shape} and "
             f"{after.shape}. Evaluate both systems on the same queries."
         )
     differences = after - before
@@ -114,7 +113,7 @@ def non_inferiority(baseline: ArrayLike, system: ArrayLike, margin: float) -> No
     """Tests whether a system is worse than a baseline by at most ``margin``, by paired bootstrap over queries.
 
     Args:
-        baseline: float[queries], one value a query.
+        baseline: float[queries].
         system: float[queries], the same queries in the same order.
         margin: largest loss of the mean that is accepted.
 
@@ -122,16 +121,15 @@ def non_inferiority(baseline: ArrayLike, system: ArrayLike, margin: float) -> No
         DataError: as :func:`paired_bootstrap`.
     """
     differences = _paired(baseline, system)
-    means = _resampled_means(differences, RESAMPLES, np.random.default_rng(0))
+    means = _resampled_means(differences, 0)
     bound = float(np.quantile(means, 1 - CONFIDENCE))
     return NonInferiority(float(differences.mean()), bound, margin, differences.size)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values of several comparisons, corrected so that one false alarm among all of them stays improbable.
+    """Corrects p-values for the number of comparisons (Holm, Scandinavian Journal of Statistics, 1979).
 
-    Holm, "A simple sequentially rejective multiple test procedure" (Scandinavian Journal of Statistics, 1979): the
-    smallest of m is multiplied by m, the next by m - 1 and so on, and none falls below the one before.
+    The smallest of m is multiplied by m, the next by m - 1 and so on, and each is at least the one before.
     """
     corrected = [0.0] * len(p_values)
     highest = 0.0
@@ -142,20 +140,23 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def _resampled_means(
-    values: np.ndarray[tuple[int], np.dtype[np.float64]], resamples: int, generator: np.random.Generator
+    values: np.ndarray[tuple[int], np.dtype[np.float64]], seed: int
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Means of ``resamples`` draws with replacement, float64[resamples]."""
-    rows = max(1, _CHUNK // values.size)
-    means = np.empty(resamples)
-    for start in range(0, resamples, rows):
-        stop = min(start + rows, resamples)
-        means[start:stop] = values[generator.integers(values.size, size=(stop - start, values.size))].mean(axis=1)
-    return means
+    """Means of ``RESAMPLES`` draws with replacement, float64[resamples]."""
+    from scipy.stats import bootstrap
+
+    if values.size == 1:
+        return np.repeat(values, RESAMPLES)
+    drawn = bootstrap(
+        (values,), np.mean, n_resamples=RESAMPLES, batch=max(1, _CHUNK // values.size), method="percentile",
+        rng=np.random.default_rng(seed),
+    )  # fmt: skip
+    return np.asarray(drawn.bootstrap_distribution)
 
 
 def wilson(successes: int, trials: int) -> tuple[float, float]:
     """95 % interval of a share (Wilson 1927)."""
-    share, z2 = successes / trials, _Z**2
-    centre = (share + z2 / (2 * trials)) / (1 + z2 / trials)
-    reach = _Z * math.sqrt(share * (1 - share) / trials + z2 / (4 * trials**2)) / (1 + z2 / trials)
-    return max(0.0, centre - reach), min(1.0, centre + reach)
+    from scipy.stats import binomtest
+
+    interval = binomtest(successes, trials).proportion_ci(CONFIDENCE, method="wilson")
+    return float(interval.low), float(interval.high)

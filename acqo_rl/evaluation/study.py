@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
+
 from acqo_rl.evaluation.run import Evaluation, QueryResult
-from acqo_rl.evaluation.significance import holm
-from acqo_rl.evaluation.summary import Comparison, NonInferiorityResult, compare, cost_of, non_inferiority_of
+from acqo_rl.evaluation.significance import Difference, holm, mean_difference
+from acqo_rl.evaluation.summary import Comparison, NonInferiorityResult, compare, non_inferiority_of
 from acqo_rl.evaluation.systems import Evaluations, System
 from acqo_rl.types import Route
 
@@ -19,7 +21,31 @@ ALPHA = 0.05
 FITTING: dict[str, Route] = {"simple": "pass", "ambiguous": "disambiguate", "compound": "decompose"}
 """Kind of query -> the route that it needs."""
 
+FOLDS = 5
+"""Number of folds of the cross-validation of a choice."""
+
 Axis = Literal["reformulator", "retriever", "fusion"]
+
+
+@dataclass(frozen=True, slots=True)
+class PairedComparison:
+    """A system compared with another one.
+
+    Attributes:
+        system: the system.
+        against: the other one.
+        comparison: differences, system minus the other one.
+        corrected: measure -> corrected p-value.
+    """
+
+    system: System
+    against: System
+    comparison: Comparison
+    corrected: Mapping[str, float]
+
+    def significant(self, measure: str) -> bool:
+        """Whether the corrected p-value is below 0.05."""
+        return self.corrected[measure] < ALPHA
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,34 +57,31 @@ class Study:
         variants: name of a robustness set -> evaluations on it.
         baseline: reformulator that the others are compared to.
         measures: the first one is the primary measure.
-        gold: query id -> gold answers; ``None`` if no answer is known.
     """
 
     evaluations: Evaluations
     variants: Mapping[str, Evaluations]
     baseline: str
     measures: Sequence[str]
-    gold: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
 
     @property
     def reference(self) -> System:
         """The baseline with the first retriever and the first fusion."""
         return replace(next(iter(self.evaluations)), reformulator=self.baseline)
 
+    @property
+    def one_path(self) -> bool:
+        """Whether all systems share retriever and fusion."""
+        return len({(system.retriever, system.fusion) for system in self.evaluations}) == 1
+
     def name(self, system: System) -> str:
         """The reformulator if all systems share retriever and fusion, else all three names."""
-        return system.reformulator if self.varies_alone("reformulator") else system.name
+        return system.reformulator if self.one_path else system.name
 
-    def varies_alone(self, axis: Axis) -> bool:
-        """Whether the systems differ in nothing but this axis."""
-        others = [{**_axes(system), axis: ""} for system in self.evaluations]
-        return all(other == others[0] for other in others)
-
-    def with_same_retrieval(self, reference: System | None = None) -> list[Evaluation]:
+    def with_same_retrieval(self) -> list[Evaluation]:
         """The reference, then the other systems with its retriever and fusion; named by their reformulators."""
-        reference = reference or self.reference
-        names = dict.fromkeys([reference.reformulator, *(system.reformulator for system in self.evaluations)])
-        systems = [replace(reference, reformulator=name) for name in names]
+        names = dict.fromkeys([self.baseline, *(system.reformulator for system in self.evaluations)])
+        systems = [replace(self.reference, reformulator=name) for name in names]
         return [replace(self.evaluations[s], name=s.reformulator) for s in systems if s in self.evaluations]
 
     def comparisons(self, axis: Axis = "reformulator", measures: Sequence[str] | None = None) -> list[PairedComparison]:
@@ -81,11 +104,6 @@ class Study:
         pairs = [(gain.system, gain.against) for gain in self.comparisons(measures=self.measures[:1])]
         return [non_inferiority_of(named[system], named[to], self.measures[0], margin) for system, to in pairs]
 
-    def failing(self) -> dict[str, float]:
-        """Reformulators for which most completions could not be used, with the share."""
-        shares = {system.reformulator: cost_of(one).problems for system, one in self.evaluations.items()}
-        return {name: share for name, share in shares.items() if share > 0.5}
-
     def _comparisons(self, pairs: Sequence[tuple[System, System]], measures: Sequence[str]) -> list[PairedComparison]:
         comparisons = [compare(self.evaluations[s], self.evaluations[against], measures) for s, against in pairs]
         corrected = {m: holm([comparison.differences[m].p for comparison in comparisons]) for m in measures}
@@ -93,31 +111,6 @@ class Study:
             PairedComparison(*pair, comparison, {m: corrected[m][position] for m in measures})
             for position, (pair, comparison) in enumerate(zip(pairs, comparisons, strict=True))
         ]
-
-
-def _axes(system: System) -> dict[str, str]:
-    return {"reformulator": system.reformulator, "retriever": system.retriever, "fusion": system.fusion}
-
-
-@dataclass(frozen=True, slots=True)
-class PairedComparison:
-    """A system and another one.
-
-    Attributes:
-        system: the system.
-        against: the other one.
-        comparison: differences, system minus the other one.
-        corrected: measure -> corrected p-value.
-    """
-
-    system: System
-    against: System
-    comparison: Comparison
-    corrected: Mapping[str, float]
-
-    def significant(self, measure: str) -> bool:
-        """Whether the corrected p-value is below 0.05."""
-        return self.corrected[measure] < ALPHA
 
 
 def difficulties(baseline: Evaluation, measure: str) -> dict[str, str]:
@@ -144,10 +137,43 @@ def difficulties(baseline: Evaluation, measure: str) -> dict[str, str]:
 
 def with_kinds(evaluation: Evaluation, groups: Mapping[str, str]) -> Evaluation:
     """The evaluation with another kind for each query; ``groups`` is query id -> kind."""
-    return replace(
-        evaluation,
-        results=tuple(replace(r, kind=groups[r.reformulation.query.id]) for r in evaluation.results),
-    )
+    results = tuple(replace(r, kind=groups[r.reformulation.query.id]) for r in evaluation.results)
+    return replace(evaluation, results=results)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The system with the highest mean of the first measure.
+
+    Attributes:
+        system: its name.
+        gain: its difference to the reference on the queries that chose it, which overestimates the gain.
+        unseen: the same by cross-validation: each fold is measured with the choice of the other folds.
+    """
+
+    system: str
+    gain: Difference
+    unseen: Difference
+
+
+def choose(study: Study, seed: int = 0) -> Choice:
+    """Chooses among all systems, the reference among them, and estimates the gain on queries that were not used.
+
+    Args:
+        study: at least two systems.
+        seed: of the folds.
+    """
+    measure, systems = study.measures[0], list(study.evaluations)
+    table = np.array([study.evaluations[system].scores(measure) for system in systems])
+    first, best = systems.index(study.reference), int(table.mean(axis=1).argmax())
+    fold = np.random.default_rng(seed).permutation(np.arange(table.shape[1]) % FOLDS)
+    unseen = table[first].copy()
+    for number in range(min(FOLDS, table.shape[1])):
+        others = fold != number
+        chosen = int(table[:, others].mean(axis=1).argmax()) if others.any() else first
+        unseen[~others] = table[chosen, ~others]
+    gain, estimate = (mean_difference(after - table[first]) for after in (table[best], unseen))
+    return Choice(study.name(systems[best]), gain, estimate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,53 +197,30 @@ class Confusion:
     wasted: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Routing:
-    """Share of a reformulator's queries on the fitting route, and the others by kind and route."""
-
-    accuracy: float
-    queries: int
-    confusions: tuple[Confusion, ...]
-
-
-def routing_of(evaluation: Evaluation, others: Sequence[Evaluation], measure: str) -> Routing | None:
-    """Accuracy of the routes, and the cost of each confusion.
+def confusions_of(evaluation: Evaluation, others: Sequence[Evaluation], measure: str) -> list[Confusion]:
+    """The wrong routes of a system and what they cost.
 
     Args:
         evaluation: the system whose routes are judged.
         others: systems on the same queries with the same retriever and fusion. They show what the fitting route finds.
         measure: of the loss.
-
-    Returns:
-        ``None`` if no query has a kind of ``FITTING``.
     """
-    judged = [result for result in evaluation.results if result.kind in FITTING]
-    if not judged:
-        return None
     fitting: dict[str, list[QueryResult]] = defaultdict(list)
-    for other in others:
-        for result in other.results:
-            if FITTING.get(result.kind) == result.reformulation.route:
-                fitting[result.reformulation.query.id].append(result)
+    for result in (result for other in others for result in other.results):
+        if FITTING.get(result.kind) == result.reformulation.route:
+            fitting[result.reformulation.query.id].append(result)
     wrong: dict[tuple[str, str], list[QueryResult]] = defaultdict(list)
-    for result in judged:
-        if result.reformulation.route != FITTING[result.kind]:
+    for result in evaluation.results:
+        if result.kind in FITTING and result.reformulation.route != FITTING[result.kind]:
             wrong[result.kind, result.reformulation.route].append(result)
-    confusions = [_confusion(*chosen, results, fitting, measure) for chosen, results in sorted(wrong.items())]
-    right = len(judged) - sum(confusion.queries for confusion in confusions)
-    return Routing(right / len(judged), len(judged), tuple(confusions))
-
-
-def _confusion(
-    kind: str, route: str, results: Sequence[QueryResult], fitting: dict[str, list[QueryResult]], measure: str
-) -> Confusion:
-    pairs = [(result, fitting[result.reformulation.query.id]) for result in results]
-    pairs = [(result, right) for result, right in pairs if right]
-    lost = [_mean([r.measures[measure] for r in right]) - result.measures[measure] for result, right in pairs]
-    wasted = [result.searches - _mean([r.searches for r in right]) for result, right in pairs]
-    return Confusion(
-        kind, route, len(results), len(pairs), _mean(lost) if pairs else None, _mean(wasted) if pairs else None
-    )
+    confusions = []
+    for (kind, route), results in sorted(wrong.items()):
+        pairs = [(result, right) for result in results if (right := fitting[result.reformulation.query.id])]
+        lost = [_mean([r.measures[measure] for r in right]) - result.measures[measure] for result, right in pairs]
+        wasted = [result.searches - _mean([r.searches for r in right]) for result, right in pairs]
+        costs = (_mean(lost), _mean(wasted)) if pairs else (None, None)
+        confusions.append(Confusion(kind, route, len(results), len(pairs), *costs))
+    return confusions
 
 
 def _mean(values: Sequence[float]) -> float:

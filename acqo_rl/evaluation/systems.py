@@ -1,15 +1,14 @@
-"""The systems of a study: reformulators x retrievers x fusions, and steps of the pipeline, over sets of queries."""
+"""The systems of a study: reformulators x retrievers x fusions, over sets of queries."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
 from acqo_rl.evaluation.cache import CachedReformulator, CachedReranker, CachedRetriever
-from acqo_rl.evaluation.pipeline import CachedStep
 from acqo_rl.evaluation.run import Evaluation, QueryResult, evaluate, searched_texts
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.measures import judged
@@ -27,7 +26,7 @@ from acqo_rl.types import Document, Qrels, Query, Reformulation
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """Names of a reformulator (or a step of the pipeline), a retriever and a fusion."""
+    """Names of a reformulator, a retriever and a fusion."""
 
     reformulator: str
     retriever: str
@@ -59,10 +58,11 @@ class IndexParts:
         """Whether the scores of an index for sub-queries are cosines."""
         return any(part.cosine for part in self.everything)
 
-    def merged(self, name: str, *, cached: bool = True) -> Retriever:
+    def merged(self, name: str) -> Retriever:
         """One retriever over the indexes for sub-queries."""
-        parts: list[Retriever] = [part if cached else part.uncached for part in self.everything]
-        return parts[0] if len(parts) == 1 else HybridRetriever(parts, RankScoreFusion(), name=name)
+        if len(self.everything) == 1:
+            return self.everything[0]
+        return HybridRetriever(list(self.everything), RankScoreFusion(), name=name)
 
     def all(self, name: str) -> Retrievers:
         """The retrievers of a search path."""
@@ -86,8 +86,7 @@ class StudyComponents:
         batch_size: number of queries reformulated and searched together.
         rounds: number of calls of a reformulator that reads feedback.
         similarity_threshold: top cosine from which ``rewrite_retrieve_read`` does not rewrite.
-        reformulate_below: see :class:`~acqo_rl.searching.path.SearchPath`.
-        steps: steps of the pipeline.
+        reformulate_below: reformulator -> threshold; see :class:`~acqo_rl.searching.path.SearchPath`.
         reranker: scores the documents of the reranked systems.
         rerank_depth: number of documents per query that are reranked.
     """
@@ -102,8 +101,7 @@ class StudyComponents:
     batch_size: int = 64
     rounds: int = 1
     similarity_threshold: float = 0.7
-    reformulate_below: float | None = None
-    steps: Mapping[System, CachedStep] = field(default_factory=dict)
+    reformulate_below: Mapping[str, float] = field(default_factory=dict)
     reranker: CachedReranker | None = None
     rerank_depth: int = DEPTH
 
@@ -114,17 +112,16 @@ class StudyComponents:
         return Reranking(self.reranker, self.corpus, self.rerank_depth)
 
     def systems(self) -> list[System]:
-        """All systems: for each retriever and fusion all reformulators, then the steps of the pipeline."""
-        combined = [
+        """All systems: for each retriever and fusion all reformulators."""
+        return [
             System(r, s, f)
             for s, f, r in product(self.retrievers, self.fusions, self.reformulators)
             if r != REWRITE_RETRIEVE_READ or self.retrievers[s].has_dense
         ]
-        return [*combined, *self.steps]
 
 
 def compute_missing(components: StudyComponents, query_sets: Mapping[str, Sequence[Query]]) -> None:
-    """Runs the reformulators and the steps of the pipeline on the queries that are not kept, with a progress bar.
+    """Runs the reformulators on the queries that are not kept, with a progress bar.
 
     This takes most of the time of a study. What depends on a first search by another system is computed later.
     """
@@ -139,10 +136,6 @@ def compute_missing(components: StudyComponents, query_sets: Mapping[str, Sequen
                 batch = missing[start : start + components.batch_size]
                 reformulator.reformulate(batch)
                 bar.update(len(batch))
-    for step in components.steps.values():
-        missing = step.missing(asked)
-        with tqdm(total=len(missing), desc=f"run {step.name}", unit="query", disable=not missing) as bar:
-            step.run(missing, bar.update)
 
 
 def evaluate_systems(components: StudyComponents, query_sets: Mapping[str, Sequence[Query]]) -> dict[str, Evaluations]:
@@ -191,45 +184,34 @@ class _Recorded(Reformulator):
 
 
 def _evaluate(components: StudyComponents, system: System, queries: Sequence[Query]) -> Evaluation:
-    settings: dict[str, Any] = {
-        "name": system.name,
-        "measures": components.measures,
-        "batch_size": components.batch_size,
-        "metadata": components.metadata,
-        "progress": False,
-    }
     parts, fusion = components.retrievers[system.retriever], components.fusions[system.fusion]
-    if step := components.steps.get(system):
-        evaluation = evaluate(step, queries, components.qrels, **settings)
-        return _with_results(evaluation, (_of_step(result, step, parts) for result in evaluation.results))
     recorded = _Recorded(components.reformulators[system.reformulator])
-    has_first_search = system.reformulator == REWRITE_RETRIEVE_READ
-    retrievers = parts.all(system.retriever)
-    if has_first_search:
-        merged = parts.merged(system.retriever)
-        chosen = rewrite_retrieve_read(recorded, merged, fusion, components.corpus, components.similarity_threshold)
-        path = SearchPath(chosen, retrievers, fusion, components.corpus, reranking=components.reranking(system))
-    else:
-        rounds = components.rounds if recorded.feedback.results else 1
-        reranking = components.reranking(system)
-        path = SearchPath(
-            recorded,
-            retrievers,
-            fusion,
-            components.corpus,
-            rounds=rounds,
-            reranking=reranking,
-            reformulate_below=components.reformulate_below,
-        )
-    evaluation = evaluate(path, queries, components.qrels, **settings)
-    raw_first = components.reformulate_below is not None
-    with_costs = (_with_costs(result, recorded, parts, has_first_search, raw_first) for result in evaluation.results)
-    reranking = components.reranking(system)
-    return _with_results(evaluation, (_with_reranking(result, reranking) for result in with_costs))
-
-
-def _with_results(evaluation: Evaluation, results: Iterator[QueryResult]) -> Evaluation:
-    return replace(evaluation, results=tuple(results))
+    chosen: Reformulator = recorded
+    if has_first_search := system.reformulator == REWRITE_RETRIEVE_READ:
+        merged, threshold = parts.merged(system.retriever), components.similarity_threshold
+        chosen = rewrite_retrieve_read(recorded, merged, fusion, components.corpus, threshold)
+    below, reranking = components.reformulate_below.get(system.reformulator), components.reranking(system)
+    path = SearchPath(
+        chosen,
+        parts.all(system.retriever),
+        fusion,
+        components.corpus,
+        rounds=components.rounds if chosen.feedback.results else 1,
+        reranking=reranking,
+        reformulate_below=below,
+    )
+    evaluation = evaluate(
+        path,
+        queries,
+        components.qrels,
+        name=system.name,
+        measures=components.measures,
+        batch_size=components.batch_size,
+        metadata=components.metadata,
+        progress=False,
+    )
+    results = (_with_costs(r, recorded, parts, has_first_search, below is not None) for r in evaluation.results)
+    return replace(evaluation, results=tuple(_with_reranking(result, reranking) for result in results))
 
 
 def _with_costs(
@@ -263,17 +245,3 @@ def _with_reranking(result: QueryResult, reranking: Reranking | None) -> QueryRe
     assert isinstance(reranking.reranker, CachedReranker)
     [pairs] = reranking.pairs([result.reformulation], [result.ranking])
     return replace(result, reranked=len(pairs), reranking_ms=sum(map(reranking.reranker.ms, pairs)))
-
-
-def _of_step(result: QueryResult, step: CachedStep, parts: IndexParts) -> QueryResult:
-    outcome = step.outcome(result.reformulation.query)
-    searches = len(outcome.searched)
-    return replace(
-        result,
-        searches=searches * len(parts.everything),
-        embedded=searches * sum(part.embeds for part in parts.everything),
-        reformulation_ms=0.0,
-        retrieval_ms=outcome.ms,
-        leaks=None,  # a step reads passages, so an answer in a search is not from memory
-        outcome=outcome,
-    )

@@ -1,20 +1,28 @@
-"""The main tables of a report: results, differences, costs, steps of the pipeline and robustness."""
+"""The tables of a report. Those of groups and routes compare systems that share the first retriever and fusion."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from acqo_rl.evaluation.answers import Answers, StepSummary, summarise_answers, summarise_step
 from acqo_rl.evaluation.run import Evaluation
 from acqo_rl.evaluation.significance import Difference, holm
-from acqo_rl.evaluation.study import ALPHA, PairedComparison, Study
-from acqo_rl.evaluation.summary import compare, cost_of, pareto_front, summarise
+from acqo_rl.evaluation.study import (
+    ALPHA,
+    FITTING,
+    PairedComparison,
+    Study,
+    confusions_of,
+    difficulties,
+    with_kinds,
+)
+from acqo_rl.evaluation.summary import TIMED, Summary, commonest_problems, compare, pareto_front, summarise
 from acqo_rl.evaluation.systems import System
 from acqo_rl.text import one_line
 
 TABLE_MEASURES = ("nDCG@10", "R@10", "AllGold@10", "RR@10")
+ROUTES = ("pass", "disambiguate", "decompose", "expand")
 _MARKDOWN = re.compile(r"([\\`|<]|\](?=[(\[]))")
 
 
@@ -30,8 +38,8 @@ class Table:
 
 
 def aligned(table: Table) -> str:
-    """The table in Markdown, with aligned columns. Characters that Markdown would interpret are escaped."""
-    lines = [[_MARKDOWN.sub(r"\\\1", one_line(cell)) for cell in row] for row in (table.header, *table.rows)]
+    """The table in Markdown, with aligned columns."""
+    lines = [[*map(escaped, row)] for row in (table.header, *table.rows)]
     widths = [max(3, *(len(cell) for cell in column)) for column in zip(*lines, strict=True)]
     left = [position < table.labels for position in range(len(widths))]
     rule = ["-" * width if label else f"{'-' * (width - 1)}:" for width, label in zip(widths, left, strict=True)]
@@ -43,6 +51,11 @@ def aligned(table: Table) -> str:
         for line in (lines[0], rule, *lines[1:])
     ]
     return "\n".join(f"| {' | '.join(line)} |" for line in padded)
+
+
+def escaped(text: str) -> str:
+    """The text on one line, without characters that Markdown would interpret."""
+    return _MARKDOWN.sub(r"\\\1", one_line(text))
 
 
 def interval(difference: Difference, *, starred: bool | None = None) -> str:
@@ -75,73 +88,88 @@ def results_table(study: Study, gains: Sequence[PairedComparison]) -> Table:
     """
     measure = study.measures[0]
     by_system = {gain.system: gain for gain in gains}
-    names, label = _labels(study)
     rows = []
     for system, evaluation in study.evaluations.items():
         overall = summarise(evaluation).overall
         means = [f"{overall.measures[m]:.3f}" for m in study.measures]
         difference = _starred(by_system[system], measure) if system in by_system else "-"
-        rows.append((*label(system), *means, f"{overall.sub_queries:.2f}", difference))
+        rows.append((*_label(study, system), *means, f"{overall.quantities['sub_queries']:.2f}", difference))
     first = study.evaluations[study.reference]
     left_out = f" {first.unmeasured} queries without a relevant document are left out." if first.unmeasured else ""
     note = (
         f"Means over {len(first.results)} queries.{left_out} The difference is the mean paired difference to "
-        f"{study.baseline}{_same(study)}, with a 95 % confidence interval (paired bootstrap over queries). A star "
-        f"marks p < {ALPHA}, corrected by Holm's method for all rows."
+        f"{study.baseline}{'' if study.one_path else ' with the same retriever and fusion'}, with a 95 % confidence "
+        f"interval (paired bootstrap over queries). A star marks p < {ALPHA}, corrected by Holm's method for all rows."
     )
-    header = (*names, *study.measures, "sub-queries", f"{measure}: difference to {study.baseline} [95 % CI]")
-    return Table("Results", note, header, tuple(rows), len(names))
+    header = (*_names(study), *study.measures, "sub-queries", f"{measure}: difference to {study.baseline} [95 % CI]")
+    return Table("Results", note, header, tuple(rows), len(_names(study)))
 
 
-def main_tables(study: Study, gains: Sequence[PairedComparison]) -> Iterator[Table]:
-    """Results, differences, costs, steps of the pipeline and robustness."""
+def study_tables(study: Study, gains: Sequence[PairedComparison]) -> Iterator[Table]:
+    """All tables that have rows; ``gains`` as in :func:`results_table`."""
+    measure = study.measures[0]
     yield results_table(study, gains)
     if gains:
-        yield _comparisons(f"Against {study.baseline}", study, gains)
-        if len(study.measures) > 1:
-            yield _differences(study, gains)
+        yield _comparisons(f"Against {study.baseline}", study, gains, study.measures)
     for axis in ("retriever", "fusion"):
         if others := study.comparisons(axis, study.measures[:1]):
-            yield _comparisons(f"{axis.capitalize()}s against {getattr(study.reference, axis)}", study, others)
+            yield _comparisons(
+                f"{axis.capitalize()}s against {getattr(study.reference, axis)}", study, others, [measure]
+            )
     yield _costs(study)
-    steps = {s: summary for s, e in study.evaluations.items() if (summary := summarise_step(e))}
-    if steps:
-        yield _steps(study, steps)
-    answers = {s: found for s, e in study.evaluations.items() if (found := summarise_answers(e, study.gold))}
-    if answers:
-        yield _answers(study, answers)
-        yield from (_reliability(study.name(system), found) for system, found in answers.items())
     if study.variants:
         yield _robustness(study)
 
+    group = study.with_same_retrieval()
+    yield from _by_group(study, group)
+    summaries = {evaluation.name: summarise(evaluation) for evaluation in group}
+    yield _by_route(summaries, measure)
+    if any(result.kind in FITTING for result in group[0].results):
+        yield _routes(summaries)
+        yield _confusions(group, measure)
+    if any(commonest_problems(evaluation) for evaluation in group):
+        yield _problems(group)
 
-def _labels(study: Study) -> tuple[tuple[str, ...], Callable[[System], tuple[str, ...]]]:
-    """Header and cells of the columns that name a system."""
-    if study.varies_alone("reformulator"):
-        return ("",), lambda system: (system.reformulator,)
-    return (
-        ("reformulator", "retriever", "fusion"),
-        lambda system: (system.reformulator, system.retriever, system.fusion),
+
+def groups_table(group: Sequence[Evaluation], measure: str, title: str = "By kind of query", note: str = "") -> Table:
+    """One row per kind of query and system; differences are to the first system."""
+    summaries = {evaluation.name: summarise(evaluation) for evaluation in group}
+    differences = {e.name: compare(e, group[0], [measure]).by_kind for e in group[1:]}
+    rows = tuple(
+        (
+            kind,
+            name,
+            str(means.queries),
+            f"{means.quantities['sub_queries']:.2f}",
+            f"{means.measures[measure]:.3f}",
+            interval(differences[name][kind]) if name in differences else "-",
+        )
+        for kind in summaries[group[0].name].by_kind
+        for name, summary in summaries.items()
+        for means in [summary.by_kind[kind]]
     )
+    return Table(title, note, ("", "", "queries", "sub-queries", measure, f"{measure}: difference"), rows, labels=2)
 
 
-def _same(study: Study) -> str:
-    return "" if study.varies_alone("reformulator") else " with the same retriever and fusion"
+def _names(study: Study) -> tuple[str, ...]:
+    """The header of the columns that name a system."""
+    return ("",) if study.one_path else ("reformulator", "retriever", "fusion")
+
+
+def _label(study: Study, system: System) -> tuple[str, ...]:
+    return (system.reformulator,) if study.one_path else (system.reformulator, system.retriever, system.fusion)
 
 
 def _starred(gain: PairedComparison, measure: str) -> str:
     return interval(gain.comparison.differences[measure], starred=gain.significant(measure))
 
 
-def _comparisons(title: str, study: Study, gains: Sequence[PairedComparison]) -> Table:
-    measure = study.measures[0]
-    names, label = _labels(study)
+def _comparisons(title: str, study: Study, gains: Sequence[PairedComparison], measures: Sequence[str]) -> Table:
     rows = tuple(
         (
-            *label(gain.system),
-            _starred(gain, measure),
-            f"{gain.comparison.differences[measure].p:.4f}",
-            f"{gain.corrected[measure]:.4f}",
+            *_label(study, gain.system),
+            *(_starred(gain, measure) for measure in measures),
+            f"{gain.corrected[measures[0]]:.4f}",
             f"{gain.comparison.helped:.1%}",
             f"{1 - gain.comparison.helped - gain.comparison.hurt:.1%}",
             f"{gain.comparison.hurt:.1%}",
@@ -149,126 +177,49 @@ def _comparisons(title: str, study: Study, gains: Sequence[PairedComparison]) ->
         for gain in gains
     )
     note = (
-        f"All other components are the same. p (Holm) is corrected for the number of rows. Helped, same, hurt: "
-        f"share of queries whose {measure} is higher, equal or lower."
+        "Mean paired differences with 95 % confidence intervals; all other components are the same. A star marks "
+        f"p < {ALPHA}, corrected by Holm's method for the number of rows; p is that of {measures[0]}. Helped, same, "
+        f"hurt: share of queries whose {measures[0]} is higher, equal or lower."
     )
-    return Table(title, note, (*names, measure, "p", "p (Holm)", "helped", "same", "hurt"), rows, len(names))
-
-
-def _differences(study: Study, gains: Sequence[PairedComparison]) -> Table:
-    names, label = _labels(study)
-    rows = tuple((*label(gain.system), *(_starred(gain, m) for m in study.measures)) for gain in gains)
-    note = (
-        f"Mean paired difference to {study.baseline}{_same(study)} with a 95 % confidence interval; a star marks "
-        f"p < {ALPHA}, corrected by Holm's method for the number of rows."
-    )
-    return Table("Difference in each measure", note, (*names, *study.measures), rows, len(names))
+    header = (*_names(study), *measures, "p (Holm)", "helped", "same", "hurt")
+    return Table(title, note, header, rows, len(_names(study)))
 
 
 def _costs(study: Study) -> Table:
-    costs = {system: cost_of(evaluation) for system, evaluation in study.evaluations.items()}
-    quality = [evaluation.scores(study.measures[0]).mean() for evaluation in study.evaluations.values()]
-    front = pareto_front([(cost.ms, value) for cost, value in zip(costs.values(), quality, strict=True)])
-    names, label = _labels(study)
-    has_reranker = any(cost.reranked for cost in costs.values())
+    measure = study.measures[0]
+    summaries = {system: summarise(evaluation) for system, evaluation in study.evaluations.items()}
+    points = [(_ms(s), s.overall.measures[measure]) for s in summaries.values()]
+    front = pareto_front(points)
+    steps = [step for step in TIMED if step != "reranking" or any(s.ms[step][1] for s in summaries.values())]
+    means = ("calls", "tokens", "embedded", "searches", *(["reranked"] if "reranking" in steps else []))
     rows = tuple(
         (
-            *label(system),
-            f"{cost.calls:.2f}",
-            f"{cost.tokens:.1f}",
-            f"{cost.embedded:.2f}",
-            f"{cost.searches:.2f}",
-            f"{cost.reformulation_p50:.1f} / {cost.reformulation_p95:.1f}",
-            f"{cost.retrieval_p50:.1f} / {cost.retrieval_p95:.1f}",
-            *((f"{cost.reranked:.1f}", f"{cost.reranking_p50:.1f} / {cost.reranking_p95:.1f}") if has_reranker else ()),
-            f"{summarise(study.evaluations[system]).copy_rate:.1%}",
-            f"{cost.problems:.1%}",
+            *_label(study, system),
+            *(f"{summary.overall.quantities[name]:.2f}" for name in means),
+            *(f"{summary.ms[step][0]:.1f} / {summary.ms[step][1]:.1f}" for step in steps),
+            *(f"{summary.overall.quantities[name]:.1%}" for name in ("copies", "problems")),
             "yes" if position in front else "",
         )
-        for position, (system, cost) in enumerate(costs.items())
+        for position, (system, summary) in enumerate(summaries.items())
     )
     note = (
         "Means per query. Calls: calls of a language model. Embedded: number of embedded texts. Searches include the "
         "first search for feedback, and are counted for each index. Milliseconds (p50 / p95) were measured in batches, "
-        "without fusion; --batch_size 1 in a new folder measures single queries. For a step of the pipeline, retrieval "
-        "is the time from question to result. "
-        f"{'Reranked: number of pairs of text and document that the reranker scored. ' if has_reranker else ''}"
-        "Copies: queries for which the raw query is one of the sub-queries. "
-        "Problems: queries whose completion could not be used, so the raw query was searched. Front: no other system "
-        f"is both faster and better in {study.measures[0]} (Pareto front)."
+        "without fusion; --batch_size 1 in a new folder measures single queries. Copies: queries for which the raw "
+        "query is one of the sub-queries. Problems: queries whose completion could not be used, so the raw query was "
+        f"searched. Front: no other system is both faster and better in {measure} (Pareto front)."
     )
-    reranker = ("reranked", "reranking ms") if has_reranker else ()
-    header = ("calls", "tokens", "embedded", "searches", "reformulation ms", "retrieval ms", *reranker)
-    header = (*header, "copies", "problems")
-    return Table("Cost", note, (*names, *header, "front"), rows, len(names))
+    header = (*_names(study), *means, *(f"{step} ms" for step in steps), "copies", "problems", "front")
+    return Table("Cost", note, header, rows, len(_names(study)))
 
 
-def _steps(study: Study, steps: Mapping[System, StepSummary]) -> Table:
-    rows = tuple(
-        (
-            study.name(system),
-            f"{step.found:.3f}",
-            f"{step.passages:.1f}",
-            f"{step.skipped:.0%}",
-            f"{step.fell_back:.0%}",
-            f"{step.errors:.0%}",
-        )
-        for system, step in steps.items()
-    )
-    note = (
-        "Found: share of the relevant documents that are among the passages found. Passages: mean number of passages. "
-        "Skipped: queries for which a part of the step was skipped. Fell back: queries for which a reply of the model "
-        "could not be used. Errors: queries with a failed model call; the same command runs them again."
-    )
-    return Table("Steps of the pipeline", note, ("", "found", "passages", "skipped", "fell back", "errors"), rows)
-
-
-def _answers(study: Study, answers: Mapping[System, Answers]) -> Table:
-    rows = tuple(
-        (
-            study.name(system),
-            str(a.questions),
-            f"{a.answered:.0%}",
-            f"{a.words:.0f}",
-            f"{a.em:.3f}",
-            f"{a.f1:.3f}",
-            f"{a.holds:.3f}",
-            f"{a.calibration_error:.3f}",
-            "-" if a.auroc is None else f"{a.auroc:.3f}",
-        )
-        for system, a in answers.items()
-    )
-    unknown = next(iter(answers.values())).unknown
-    left_out = f" {unknown} questions without a known answer are left out." if unknown else ""
-    note = (
-        f"EM and F1 as in SQuAD, the best over the gold answers.{left_out} Contains gold: share of answers that "
-        "contain a gold answer. Calibration error: mean distance between confidence and share of right answers. AUROC: "
-        "probability that a right answer has a higher confidence than a wrong one (.5 is chance)."
-    )
-    header = ("", "questions", "answered", "words", "EM", "F1", "contains gold", "calibration error", "AUROC")
-    return Table("Answers", note, header, rows)
-
-
-def _reliability(name: str, answers: Answers) -> Table:
-    rows = tuple(
-        (row.label, "0", "-", "-", "-")
-        if row.right is None
-        else (
-            row.label,
-            str(row.answers),
-            f"{row.confidence:.3f}",
-            f"{row.right:.3f} [{row.low:.3f}, {row.high:.3f}]",
-            f"{row.f1:.3f}",
-        )
-        for row in answers.reliability
-    )
-    note = "Answers by the label of their confidence, with Wilson's 95 % interval."
-    return Table(f"Confidence of {name}", note, ("", "answers", "confidence", "contains gold", "F1"), rows)
+def _ms(summary: Summary) -> float:
+    """Mean milliseconds of all steps."""
+    return sum(summary.overall.quantities[f"{step}_ms"] for step in TIMED)
 
 
 def _robustness(study: Study) -> Table:
     measure = study.measures[0]
-    names, label = _labels(study)
     changes = {
         (name, system): compare(variant[system], evaluation, [measure]).differences[measure]
         for name, variant in study.variants.items()
@@ -281,10 +232,96 @@ def _robustness(study: Study) -> Table:
         for name, variant in study.variants.items():
             starred = corrected[name, system] < ALPHA
             cells += [f"{variant[system].scores(measure).mean():.3f}", interval(changes[name, system], starred=starred)]
-        rows.append((*label(system), f"{evaluation.scores(measure).mean():.3f}", *cells))
+        rows.append((*_label(study, system), f"{evaluation.scores(measure).mean():.3f}", *cells))
     header = [cell for name in study.variants for cell in (name, f"{name}: change")]
     note = (
         f"{measure} on the queries as they are and on queries changed by rules, with the same judgements. The change "
         f"has a 95 % confidence interval; a star marks p < {ALPHA}, corrected by Holm's method for all changes."
     )
-    return Table("Robustness", note, (*names, measure, *header), tuple(rows), len(names))
+    return Table("Robustness", note, (*_names(study), measure, *header), tuple(rows), len(_names(study)))
+
+
+def _by_group(study: Study, group: Sequence[Evaluation]) -> Iterator[Table]:
+    measure = study.measures[0]
+    if not any(result.kind for result in group[0].results):
+        return
+    note = f"Differences are to {study.baseline}; a star marks an interval without zero, not corrected."
+    yield groups_table(group, measure, note=note)
+    thirds = difficulties(group[0], measure)
+    if len(set(thirds.values())) > 1:
+        warning = (
+            f"{note} The queries are divided into thirds by the {measure} of {study.baseline}. This selection makes "
+            "every other system look better on hard queries and worse on easy ones, so compare only within a third."
+        )
+        yield groups_table([with_kinds(evaluation, thirds) for evaluation in group], measure, "By difficulty", warning)
+
+
+def _by_route(summaries: Mapping[str, Summary], measure: str) -> Table:
+    rows = tuple(
+        (
+            name,
+            route,
+            f"{means.queries / summary.overall.queries:.1%}",
+            str(means.queries),
+            f"{means.quantities['sub_queries']:.2f}",
+            f"{means.measures[measure]:.3f}",
+        )
+        for name, summary in summaries.items()
+        for route in ROUTES
+        if (means := summary.by_route.get(route))
+    )
+    header = ("", "route", "share", "queries", "sub-queries", measure)
+    return Table("By route", "The route that the reformulator chose.", header, rows, labels=2)
+
+
+def _routes(summaries: Mapping[str, Summary]) -> Table:
+    rows = tuple(
+        (name, kind, *(str(routes.get(route, 0)) for route in ROUTES), _share(routes.get(FITTING[kind], 0), routes))
+        for name, summary in summaries.items()
+        for kind, routes in summary.confusion.items()
+        if kind in FITTING
+    )
+    note = (
+        "Number of queries by kind (rows) and route (columns), and the share with the route that fits their kind: pass "
+        "for simple queries, disambiguate for ambiguous ones, decompose for compound ones."
+    )
+    return Table("Routes", note, ("", "kind", *ROUTES, "fitting"), rows, labels=2)
+
+
+def _share(part: int, counts: Mapping[str, int]) -> str:
+    return f"{part / sum(counts.values()):.1%}"
+
+
+def _confusions(group: Sequence[Evaluation], measure: str) -> Table:
+    rows = tuple(
+        (
+            evaluation.name,
+            one.kind,
+            one.route,
+            str(one.queries),
+            str(one.compared),
+            "-" if one.lost is None else f"{one.lost:+.3f}",
+            "-" if one.wasted is None else f"{one.wasted:+.2f}",
+        )
+        for evaluation in group
+        for one in confusions_of(evaluation, group, measure)
+    )
+    note = (
+        "Compared: queries for which another system chose the fitting route. Lost: mean "
+        f"{measure} of those systems minus that of this one. Wasted: searches of this one minus theirs."
+    )
+    header = ("", "kind", "route", "queries", "compared", f"{measure} lost", "searches wasted")
+    return Table("What a wrong route costs", note, header, rows, labels=3)
+
+
+def _problems(group: Sequence[Evaluation]) -> Table:
+    rows = tuple(
+        (evaluation.name, str(queries), problem)
+        for evaluation in group
+        for problem, queries in commonest_problems(evaluation)
+    )
+    note = (
+        "The three most frequent reasons why a completion could not be used, completely or in part. queries.jsonl has "
+        "the problem of each query."
+    )
+    return Table("Problems", note, ("", "queries", "problem"), rows)

@@ -94,8 +94,8 @@ class StrategySettings:
     reformulate_below: float | None = field(
         default=None,
         metadata={
-            "help": "Reformulate a query only if the best cosine that the raw query finds is below this value; acqo "
-            "tune finds it. Requires a dense index, alone or in a hybrid. By default every query is reformulated."
+            "help": "Reformulate a query only if the best cosine that the raw query finds is below this value. "
+            "Requires a dense index, alone or in a hybrid. By default every query is reformulated."
         },
     )
     reuse_templates: bool = field(

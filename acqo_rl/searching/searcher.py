@@ -113,7 +113,7 @@ class AdaptiveSearcher:
                 document reaches it, the result is empty. Off by default.
             reranking: reorders the fused ranking. If the reranker fails, the fused order is kept.
             reformulate_below: a query is reformulated only if the best cosine that the raw query finds is below this
-                value. ``acqo tune`` finds the value for a corpus. By default every query is reformulated.
+                value. ``acqo evaluate --vary`` compares values. By default every query is reformulated.
 
         Raises:
             ConfigError: there is no retriever, two retrievers have the same name, feedback is enabled without a corpus,

@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.evaluation.plots import COLOURS, draw_sub_queries_by_kind, render
-from acqo_rl.evaluation.run import Evaluation
-from acqo_rl.evaluation.summary import summarise
+from acqo_rl.evaluation.plots import COLOURS, render
 from acqo_rl.training.curriculum import Difficulty
 
 if TYPE_CHECKING:
@@ -265,14 +263,3 @@ def draw_difficulty(scored: Mapping[str, Sequence[Difficulty]]) -> Drawing:
     )
     picture = render(draw, size=(max(6, 4.2 * len(scored)), 3.4))
     return Drawing(picture, ("scoring", "from", "to", "queries"), rows)
-
-
-def draw_kinds(evaluations: Sequence[Evaluation]) -> Drawing:
-    """Draws the mean number of sub-queries by kind of query, one colour per reformulator."""
-    rows = []
-    for evaluation in evaluations:
-        summary = summarise(evaluation)
-        for kind, group in {"all": summary.overall, **summary.by_kind}.items():
-            rows.append((evaluation.name, kind, group.queries, group.sub_queries))
-    picture = render(lambda figure: draw_sub_queries_by_kind(figure.subplots(), evaluations))
-    return Drawing(picture, ("reformulator", "kind", "queries", "sub_queries"), tuple(rows))

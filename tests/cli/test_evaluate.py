@@ -1,21 +1,26 @@
-"""acqo evaluate as a user runs it."""
+"""acqo evaluate: everything is computed once, and the files of the report agree."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
+import sqlite3
 from pathlib import Path
 
 import pytest
 from forked import run_command
 from rerank_server import RerankServer
+from server_process import started
 from serving_stand_ins import running
 from shared import PLACES, in_thread
+from stand_ins import ScriptedLanguageModel
+from tiny_policy import full_model
 
+from acqo_rl.cli import command, module_of
 from acqo_rl.data.beir import read_corpus, write_beir
-from acqo_rl.reformulation.policy import PolicySettings
-from acqo_rl.retrieval.build import build_bm25_index
+from acqo_rl.language_models import load as language_models
+from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
+from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.remote import describe
 from acqo_rl.serving.limits import Limits
@@ -23,194 +28,321 @@ from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.retriever_app import make_retriever_app
 from acqo_rl.types import Document, Query
 
-ROOT = Path(__file__).parents[2]
 SCRIPT = "evaluate"
-QUICK = ("--measures", "nDCG@10", "AllGold@10")
-
-
-def run(*arguments, status=0):
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-    return run_command(SCRIPT, *arguments, status=status, env=environment)
+STRATEGIES = Path(__file__).parents[2] / "configs" / "evaluate" / "strategies.yaml"
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("evaluate") / "data"
+def script():
+    return module_of(SCRIPT)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Data of two kinds of questions, two indexes of words that weigh length differently, and a random policy."""
+    folder = tmp_path_factory.mktemp("systems")
     documents = [Document(f"{p}-capital", p, f"{city} is the capital of {p}.") for p, city in PLACES.items()]
-    documents += [Document(f"{p}-money", p, f"The currency used in {p} is its own coin.") for p in PLACES]
+    documents += [Document(f"{p}-money", p, f"The currency used in {p} is its own coin, as usual.") for p in PLACES]
     queries, qrels, metadata = [], {}, {}
-    places = list(PLACES)
-    for place, other in zip(places, places[1:] + places[:1], strict=True):
-        queries.append(Query(f"s-{place}", f"capital of {place}"))
+    for place, other in zip(PLACES, [*list(PLACES)[1:], "Peru"], strict=True):
+        queries.append(Query(f"s-{place}", f"What is the capital of {place}?"))
         queries.append(Query(f"c-{place}", f"What is the capital of {place} and which currency is used in {other}?"))
-        queries.append(Query(f"a-{place}", "and its currency?", history=(f"U: where is {place}", "S: on a map")))
-        qrels |= {f"s-{place}": {f"{place}-capital": 1}, f"a-{place}": {f"{place}-money": 1}}
-        qrels[f"c-{place}"] = {f"{place}-capital": 1, f"{other}-money": 1}
-        metadata |= {f"{k[0]}-{place}": {"kind": k} for k in ("simple", "compound", "ambiguous")}
-    write_beir(folder, documents, queries, {"test": qrels, "dev": {"s-Peru": {"Peru-capital": 1}}}, metadata)
+        qrels |= {f"s-{place}": {f"{place}-capital": 1}, f"c-{place}": {f"{place}-capital": 1, f"{other}-money": 1}}
+        metadata |= {f"s-{place}": {"kind": "simple"}, f"c-{place}": {"kind": "compound"}}
+    dev = {"s-Peru": {"Peru-capital": 1}}
+    write_beir(folder / "data", documents, queries, {"test": qrels, "dev": dev}, metadata)
+    for name, b in (("short", 1.0), ("long", 0.0)):
+        build_bm25_index(folder / name, list(read_corpus(folder / "data").values()), b=b)
+    full_model(folder, feedback_results=2, max_new_tokens=4)
     return folder
 
 
-@pytest.fixture(scope="module")
-def index(data):
-    folder = data.parent / "index"
-    build_bm25_index(folder, list(read_corpus(data).values()))
-    return folder
+def arguments(world, output, **changed):
+    settings = {
+        "data": world / "data",
+        "split": "test",
+        "index": [f"short={world / 'short'}"],
+        "reformulator": ["raw", "rules"],
+        "measures": ["nDCG@10", "R@5"],
+        "output": output,
+    } | changed
+    return [
+        str(word)
+        for key, value in settings.items()
+        for word in (f"--{key}", *(value if isinstance(value, list) else [value]))
+    ]
 
 
-@pytest.fixture(scope="module")
-def untrained(data):
-    """A policy folder as training writes it, around a model of random weights."""
-    import torch
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
-
-    folder = data.parent / "policy"
-    vocabulary = {word: i for i, word in enumerate(["<pad>", "<eos>", "<unk>", "pass", "resolve", "split", "capital"])}
-    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="<eos>", unk_token="<unk>", padding_side="left"
-    )
-    fast.chat_template = "{% for m in messages %}{{ m['content'] }} {% endfor %}"
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=7, hidden_size=8, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2, pad_token_id=0
-    )
-    LlamaForCausalLM(config).save_pretrained(folder)
-    fast.save_pretrained(folder)
-    PolicySettings(feedback_results=2, max_new_tokens=4).save(folder)
-    return folder
-
-
-def results(output, name):
-    rows = map(json.loads, (output / "queries.jsonl").read_text().splitlines())
-    return [row for row in rows if row["system"] == name]
+def answers(output):
+    """How many answers of each asked one the folder keeps."""
+    with sqlite3.connect(output / "cache.sqlite") as database:
+        return dict(database.execute("SELECT asked, count(*) FROM answers GROUP BY asked"))
 
 
 def systems(output):
-    return {system["name"]: system for system in json.loads((output / "summary.json").read_text())["systems"]}
+    content = json.loads((output / "summary.json").read_text())
+    return {(s["reformulator"], s["retriever"], s["fusion"]): s for s in content["systems"]}
 
 
-def test_judgements_of_documents_that_are_not_there_are_left_out_and_counted_once(data, index, tmp_path):
-    folder = tmp_path / "data"
-    shutil.copytree(data, folder)
-    with (folder / "qrels" / "test.tsv").open("a") as file:
-        file.write("s-Peru\tnone\t1\n")
-    shared = ("--split", "test", "--index", index, "--reformulator", "raw", *QUICK)
-    whole = run("--data", data, "--output", tmp_path / "whole", *shared)
-    lacking = run("--data", folder, "--output", tmp_path / "lacking", *shared)
-    assert "test.tsv" not in whole.stderr
-    assert lacking.stderr.count("document 'none'") == 1
-    rows = [[row["measures"] for row in results(tmp_path / name, "raw")] for name in ("whole", "lacking")]
-    assert rows[0] == rows[1]
+def quantities(system):
+    return system["overall"]["quantities"]
+
+
+def rows(output):
+    return list(map(json.loads, (output / "queries.jsonl").read_text().splitlines()))
 
 
 @pytest.mark.slow
-def test_evaluates_reports_and_computes_nothing_twice(data, index, untrained, tmp_path):
+def test_compares_and_adds_only_what_is_new(script, world, tmp_path, capsys):
     output = tmp_path / "out"
-    shared = ("--data", data, "--split", "test", "--index", index, "--output", output)
-    first = run(*shared, "--reformulator", "raw", "rules")
-    assert "| raw " in first.stdout
+    first = run_command(SCRIPT, *arguments(world, output, reformulator=["raw", "rules"], fusion=["rsf", "rrf"]))
     assert "reformulate by rules: 100%" in first.stderr
-    before = systems(output)
+    assert "| rules " in first.stdout
+    before, kept = answers(output), systems(output)
+    assert kept["rules", "short", "rsf"]["by_kind"]["compound"]["quantities"]["sub_queries"] == 2
 
-    second = run(*shared, "--reformulator", "raw", "rules", f"untrained={untrained}")
-    assert "reformulate by rules" not in second.stderr
-    assert "reformulate by untrained: 100%" in second.stderr
-    raw, rules, policy = systems(output).values()
-    assert (raw, rules) == tuple(before.values())
-
-    assert raw["by_kind"]["simple"]["measures"]["nDCG@10"] == 1.0
-    assert rules["by_kind"]["compound"]["sub_queries"] == 2
-    assert rules["overall"]["queries"] == 18
-    assert policy["tokens"] > 0
-    assert policy["problem_rate"] + policy["pass_rate"] > 0
-    tested = run(*shared, "--reformulator", "rules", "raw", "--non_inferiority_margin", 0.3)
-    [stand_in] = json.loads((output / "summary.json").read_text())["non_inferiority"]
-    assert (stand_in["system"], stand_in["baseline"], stand_in["test"]["margin"]) == ("raw", "rules", 0.3)
-    assert 0 < stand_in["unchanged"] < 1
-    assert stand_in["sentence"] in tested.stdout
-
-    run(*shared, "--reformulator", "raw", f"twice={untrained}", "--rounds", 2)
-    assert systems(output)["twice"]["tokens"] == 2 * policy["tokens"]
-    assert len(results(output, "twice")[0]["reformulation"]["query"]["feedback"]) == 2
-    for name in ("runs/raw.trec", "runs/twice.trec", "report.md", "report.html", "plots/gain_by_kind.png"):
-        assert (output / name).stat().st_size > 0
-
-    os.utime(untrained / "model.safetensors")
-    changed = run(*shared, "--reformulator", "raw", f"untrained={untrained}")
-    assert "reformulate by untrained: 100%" in changed.stderr
-
-
-def test_settings_from_a_file_and_a_limit(data, index, tmp_path):
-    config = tmp_path / "evaluate.yaml"
-    config.write_text(
-        f"data: {data}\nsplit: test\nindex: {index}\noutput: {tmp_path / 'out'}\nreformulator: [raw]\nlimit: 5\n"
+    added = arguments(
+        world,
+        output,
+        reformulator=["raw", "rules", f"policy={world / 'model'}"],
+        index=[
+            f"short={world / 'short'}",
+            f"long={world / 'long'}",
+            "both=short+long",
+        ],
+        fusion=["rsf", "rrf", "combsum"],
+        robustness=["typos"],
+        measures=["R@5", "nDCG@10"],
     )
-    run("--config", config, *QUICK)
-    assert len(results(tmp_path / "out", "raw")) == 5
+    capsys.readouterr()
+    command.run(script.main, script.make_parser(), added)
+    after, now = answers(output), systems(output)
+    assert len(now) == 27
+    for asked, number in before.items():
+        if asked.startswith("reformulate"):
+            assert after[asked] == number + 12  # the typos
+    for system, was in kept.items():
+        assert now[system]["overall"]["measures"] == was["overall"]["measures"]
+        assert now[system]["overall"]["quantities"] == was["overall"]["quantities"]
+    assert quantities(now["policy", "short", "rsf"])["calls"] > 0
+    assert (output / "report.html").stat().st_size > 50_000
+
+    command.run(script.main, script.make_parser(), added)
+    assert answers(output) == after
+    assert "reformulate" not in capsys.readouterr().err.rpartition("search and measure")[2]
+    assert systems(output) == now
 
 
-def test_the_settings_of_a_report_have_paths_relative_to_it(data, index, tmp_path):
-    run("--data", data, "--split", "test", "--index", index, "--output", tmp_path / "out", *QUICK)
-    settings = json.loads((tmp_path / "out" / "summary.json").read_text())["settings"]
-    assert (tmp_path / "out" / settings["data"]).resolve() == data.resolve()
-    assert str(data) not in (tmp_path / "out" / "report.html").read_text()
+@pytest.mark.slow
+def test_an_index_behind_a_server_gives_the_same_figures(script, world, tmp_path):
+    local = arguments(world, tmp_path / "local")
+    command.run(script.main, script.make_parser(), local)
+    with started("serve-retriever", "--index", world / "short") as server:
+        remote = arguments(world, tmp_path / "remote", index=[f"short={server.url}"])
+        command.run(script.main, script.make_parser(), remote)
+    figures = [systems(tmp_path / name) for name in ("local", "remote")]
+    assert figures[0].keys() == figures[1].keys() == {("raw", "short", "rsf"), ("rules", "short", "rsf")}
+    for system, here in figures[0].items():
+        assert figures[1][system]["overall"]["measures"] == here["overall"]["measures"]
+    assert answers(tmp_path / "local") == answers(tmp_path / "remote")  # known by the index, not by where it is
 
 
-def test_no_file_and_no_message_has_the_password_of_an_index(data, index, tmp_path):
-    app = make_retriever_app(load_retriever(index), describe(str(index)), Metrics(), Limits())
+@pytest.mark.slow
+def test_every_strategy_asks_its_model_in_batches(script, tmp_path, monkeypatch):
+    """Over 200 queries each strategy of the shipped config makes a call a batch, and two models serve all of them."""
+    loaded = []
+
+    def load(name, **settings):
+        assert settings["batch_size"] == 256
+        loaded.append(ScriptedLanguageModel("simple\nLima\ncapital city of Peru"))
+        return loaded[-1]
+
+    monkeypatch.setattr(language_models, "load_language_model", load)
+    texts = [f"{start} {i}" for i in range(40) for start in ("How do I open", "Why is", "Who is", "Compare A and", "x")]
+    documents = [Document("d", "Peru", " ".join(texts))]
+    queries = [Query(str(i), text) for i, text in enumerate(texts)]
+    write_beir(tmp_path / "data", documents, queries, {"dev": {query.id: {"d": 1} for query in queries}})
+    build_dense_index(tmp_path / "index", documents, SentenceTransformerEncoder("embedded:minilm", max_length=8))
+    given = {"config": STRATEGIES, "data": tmp_path / "data", "index": f"dense={tmp_path / 'index'}"}
+    given |= {
+        "generation_batch": 256,
+        "batch_size": 256,
+        "measures": "nDCG@10",
+        "output": tmp_path / "out",
+        "similarity_threshold": 2,
+        "fusion": "rrf",
+    }
+    words = [str(word) for key, value in given.items() for word in (f"--{key}", value)]
+    command.run(script.main, script.make_parser(), words)
+
+    assert len(loaded) == 2
+    calls = [len(conversations) for model in loaded for conversations in model.calls]
+    adaptive = [40, 40, 40, 80]  # decomposition for those that compare, and so on; two strategies for how-to questions
+    assert sorted(calls) == sorted([200] * 8 + [400] * 2 + adaptive)
+    assert len(systems(tmp_path / "out")) == 14
+    looked = quantities(systems(tmp_path / "out")["rewrite_retrieve_read", "dense", "rrf"])
+    assert (looked["calls"], looked["searches"], looked["embedded"]) == (1, 2, 2)
+
+
+def test_an_interruption_costs_a_few_queries_by_default(script):
+    """Answers are kept batch by batch, and those of a server have been paid for."""
+    given = ["--config", str(STRATEGIES), "--data", "d", "--index", "r=i", "--output", "o"]
+    assert command.parse(script.make_parser(), given)[0].batch_size <= 32
+
+
+def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch):
+    """The rules are asked for four queries at a time; the second batch is interrupted."""
+    from acqo_rl.reformulation.heuristic import Heuristic
+
+    whole, asked = Heuristic.reformulate, []
+
+    def interrupted(self, queries):
+        asked.append(len(queries))
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return whole(self, queries)
+
+    monkeypatch.setattr(Heuristic, "reformulate", interrupted)
+    shown = arguments(world, tmp_path / "out", reformulator=["rules"], batch_size=4)
+    with pytest.raises(SystemExit) as stopped:
+        command.run(script.main, script.make_parser(), shown)
+    assert stopped.value.code == 130
+    command.run(script.main, script.make_parser(), shown)
+    assert asked == [4, 4, 4, 4]
+    command.run(script.main, script.make_parser(), arguments(world, tmp_path / "once", reformulator=["rules"]))
+    halves, once = (next(iter(systems(tmp_path / name).values()))["overall"] for name in ("out", "once"))
+    assert halves["measures"] == once["measures"]
+
+
+def test_no_file_and_no_message_has_the_password_of_an_index(script, world, tmp_path, capfd):
+    app = make_retriever_app(load_retriever(world / "short"), describe(str(world / "short")), Metrics(), Limits())
     with running(app) as url:
-        place = f"{url.replace('://', '://ann:s3cret@')}+{index}?key=s3cret"
-        shown = run("--data", data, "--split", "test", "--index", place, "--output", tmp_path / "no", status=2)
         place = url.replace("://", "://ann:s3cret@")
-        said = run("--data", data, "--split", "test", "--index", place, "--output", tmp_path / "out", *QUICK)
+        refused = arguments(world, tmp_path / "no", index=f"{place}+{world / 'short'}?key=s3cret")
+        with pytest.raises(SystemExit):
+            command.run(script.main, script.make_parser(), refused)
+        command.run(script.main, script.make_parser(), arguments(world, tmp_path / "out", index=place))
     written = [path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()]
-
     assert "http://ann:***@" in (tmp_path / "out" / "report.html").read_text()
-    said_and_written = [f"{shown.stderr} {said.stdout} {said.stderr}".encode(), *written]
-    assert not [content for content in said_and_written if b"s3cret" in content]
+    assert not [content for content in ["".join(capfd.readouterr()).encode(), *written] if b"s3cret" in content]
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"--split": "tset"}, "dev, test"),
-        ({"--data": "nowhere"}, "nowhere"),
-        ({"--index": "nowhere"}, "nowhere"),
-        ({"--reformulator": "policy"}, "policy=MODEL or --model MODEL"),
-        ({"--reformulator": "policy=nowhere"}, "acqo.json"),
-        ({"--reformulator": "raw=model"}, "needs no model"),
-        ({"--reformulator": "../raw=x"}, "cannot name result files"),
-        ({"--fusion": "magic"}, "rsf, rrf, combsum, combmnz"),
-        ({"--limit": "0"}, "must be at least 1"),
-        ({"--measures": "nDGC@10"}, "nDGC@10"),
+        ({"split": "tset"}, "dev, test"),
+        ({"index": "short="}, "short=INDEX or short=ONE+OTHER"),
+        ({"index": ["x=nowhere"]}, "nowhere"),
+        ({"index": ["x=a", "y=b", "z=x@original+y@original"]}, "leave @original out of one part"),
+        ({"index": ["x=nowhere", "x=nowhere"]}, "given twice"),
+        ({"reformulator": "policy"}, "policy=MODEL or --model MODEL"),
+        ({"reformulator": "policy=nowhere"}, "acqo.json"),
+        ({"reformulator": "multiquery=openai:m"}, "'multiquery'; choose prompted, adaptive, multi_query"),
+        ({"reformulator": "multi_query+hyd=nowhere"}, "'hyd'"),
+        (
+            {"index": ["a=x", "b=y", "c=a+b@orignal"]},
+            "'b@orignal'",
+        ),
+        ({"index": ["c=a+b", "a=x", "b=y"]}, "given before 'c=a+b': none"),
+        ({"index": ["a=x", "c=a+c"]}, "given before 'c=a+c': a"),
+        ({"index": ["a=x", "c=a+a"]}, "names one index twice"),
+        ({"fusion": ["rsf", "rsf"]}, "fusion contains 'rsf' more than once"),
+        ({"measures": ["R@5", "R@5"]}, "measures contains 'R@5' more than once"),
+        ({"reformulator": "raw=model"}, "needs no model"),
+        ({"baseline": "policy"}, "none of raw, rules"),
+        ({"reformulator": "rewrite_retrieve_read=x"}, "none of "),
+        ({"reformulator": ["raw", "rewrite_retrieve_read=x"]}, "give a dense index"),
+        ({"fusion": "magic"}, "rsf, rrf"),
+        ({"robustness": "noise"}, "choose typos, paraphrases"),
+        ({"limit": 0}, "must be at least 1"),
+        ({"data": "nowhere"}, "nowhere"),
+        ({"reformulator": "../raw=x"}, "cannot name result files"),
+        ({"fusion": "rsf+reranker"}, "give --reranker"),
+        ({"reranker": "rerank:words@http://127.0.0.1:9/v1"}, "rsf+reranker"),
+        ({"fusion": "rsf+reranker", "reranker": "words"}, "words"),
+        ({"vary.num_variant": "[1]"}, "reformulate_below, num_variants, original_weight"),
+        ({"vary.num_variants": "1"}, "a list of values"),
+        ({"measures": "nDGC@10"}, "nDGC@10"),
     ],
 )
-def test_errors_say_what_to_do(data, index, tmp_path, changed, message):
-    arguments = {"--data": data, "--split": "test", "--index": index, "--output": tmp_path / "out"} | changed
-    done = run(*(part for pair in arguments.items() for part in pair), status=2)
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
+def test_errors_say_what_to_do(script, world, tmp_path, capsys, changed, message):
+    with pytest.raises(SystemExit) as refused:
+        command.run(script.main, script.make_parser(), arguments(world, tmp_path / "out", **changed))
+    assert refused.value.code == 2
+    assert not list(tmp_path.glob("out/*.html"))
+    assert message in capsys.readouterr().err
 
 
-def test_a_model_that_is_no_policy_is_refused_before_anything_is_computed(data, index, tmp_path):
-    output = tmp_path / "out"
-    given = ("--reformulator", "raw", f"mine={tmp_path / 'none'}", "--output", output)
-    refused = run("--data", data, "--index", index, "--split", "test", *given, status=2)
-    assert "not an exported policy" in refused.stderr
-    assert not output.exists()
+def test_one_index_searches_the_raw_query_alone(script, world, tmp_path):
+    """A compound question is three searches, its parts by one index and itself by the other."""
+    given = [f"short={world / 'short'}", f"long={world / 'long'}", "paths=short+long@original"]
+    shown = arguments(world, tmp_path / "out", index=given, reformulator="rules", measures="R@5", fusion="rrf")
+    command.run(script.main, script.make_parser(), shown)
+    searches = {name: quantities(s)["searches"] for (_, name, _), s in systems(tmp_path / "out").items()}
+    assert searches == {"short": 1.5, "long": 1.5, "paths": 2.5}
 
 
-def test_an_index_of_another_corpus_is_refused(data, index, tmp_path):
+def test_a_folder_of_other_queries_is_refused(script, world, tmp_path, capsys):
+    command.run(script.main, script.make_parser(), arguments(world, tmp_path / "out", reformulator="raw"))
+    with pytest.raises(SystemExit):
+        command.run(script.main, script.make_parser(), arguments(world, tmp_path / "out", split="dev"))
+    assert "split: 'test' -> 'dev'" in capsys.readouterr().err
+
+
+def test_a_larger_limit_goes_on_and_its_files_replace_those_of_the_smaller(script, world, tmp_path):
+    sizes = []
+    for limit in ({"limit": 3}, {}, {"limit": 3}):
+        command.run(
+            script.main, script.make_parser(), arguments(world, tmp_path / "out", reformulator="rules", **limit)
+        )
+        [asked] = [number for who, number in answers(tmp_path / "out").items() if who.startswith("reformulate")]
+        sizes.append((asked, len(rows(tmp_path / "out"))))
+    assert sizes[0] == (4, 3)  # three queries, and what the reformulator reads of a first search
+    assert sizes[1][0] == 1 + sizes[1][1] > 4
+    assert sizes[2] == (sizes[1][0], 3)
+
+
+def test_judgements_of_documents_that_are_not_there_are_left_out_and_counted_once(script, world, tmp_path, capfd):
+    folder = tmp_path / "data"
+    shutil.copytree(world / "data", folder)
+    with (folder / "qrels" / "test.tsv").open("a") as file:
+        file.write("s-Peru\tnone\t1\n")
+    for name, data in (("whole", world / "data"), ("lacking", folder)):
+        command.run(script.main, script.make_parser(), arguments(world, tmp_path / name, data=data))
+        assert capfd.readouterr().err.count("document 'none'") == (name == "lacking")
+    assert [[row["measures"] for row in rows(tmp_path / name)] for name in ("whole", "lacking")] == [
+        [row["measures"] for row in rows(tmp_path / "whole")]
+    ] * 2
+
+
+def test_an_index_of_another_corpus_is_refused(script, world, tmp_path, capsys):
     other = tmp_path / "data"
-    other.mkdir()
-    for name in ("queries.jsonl", "qrels"):
-        (other / name).symlink_to(data / name)
-    (other / "corpus.jsonl").write_text((data / "corpus.jsonl").read_text().replace("Lima is", "Lima was"))
-    done = run("--data", other, "--split", "test", "--index", index, "--output", tmp_path / "out", *QUICK, status=2)
-    assert "another corpus" in done.stderr
+    shutil.copytree(world / "data", other)
+    corpus = (other / "corpus.jsonl").read_text()
+    (other / "corpus.jsonl").write_text(corpus.replace("Lima is", "Lima was"))
+    with pytest.raises(SystemExit):
+        command.run(script.main, script.make_parser(), arguments(world, tmp_path / "out", data=other))
+    assert "another corpus" in capsys.readouterr().err
+
+
+def test_the_settings_of_a_report_have_paths_relative_to_it(script, world, tmp_path):
+    config = tmp_path / "evaluate.yaml"
+    config.write_text(f"data: {world / 'data'}\nsplit: test\nreformulator: [raw]\nlimit: 5\n")
+    given = ["--config", str(config), "--index", str(world / "short"), "--output", str(tmp_path / "out")]
+    command.run(script.main, script.make_parser(), given)
+    settings = json.loads((tmp_path / "out" / "summary.json").read_text())["settings"]
+    assert (tmp_path / "out" / settings["data"]).resolve() == (world / "data").resolve()
+    assert str(world / "data") not in (tmp_path / "out" / "report.html").read_text()
+    assert len(rows(tmp_path / "out")) == 5
+
+
+def test_a_system_is_tested_for_non_inferiority(script, world, tmp_path, capsys):
+    shown = arguments(world, tmp_path / "out", reformulator=["rules", "raw"], non_inferiority_margin=0.3)
+    command.run(script.main, script.make_parser(), shown)
+    [stand_in] = json.loads((tmp_path / "out" / "summary.json").read_text())["non_inferiority"]
+    assert (stand_in["system"], stand_in["baseline"], stand_in["test"]["margin"]) == ("raw", "rules", 0.3)
+    assert 0 < stand_in["unchanged"] < 1
+    assert stand_in["sentence"] in capsys.readouterr().out
 
 
 @pytest.fixture
@@ -220,35 +352,43 @@ def reranker():
         yield server
 
 
-def test_a_reranked_fusion_is_a_system_with_its_cost(data, index, tmp_path, reranker):
-    given = ["--data", data, "--split", "test", "--index", index, "--reformulator", "raw", "rules", *QUICK]
-    given += ["--fusion", "rsf", "rsf+reranker", "--reranker", reranker.name, "--rerank_depth", "3"]
-
-    run(*given, "--output", tmp_path)
-
+def test_a_reranked_fusion_is_a_system_with_its_cost(script, world, tmp_path, reranker):
+    given = {"fusion": ["rsf", "rsf+reranker"], "reranker": reranker.name, "rerank_depth": 3}
+    shown = arguments(world, tmp_path / "out", **given)
+    command.run(script.main, script.make_parser(), shown)
     asked = sum(len(body["documents"]) for body in reranker.asked)
-    systems = json.loads((tmp_path / "summary.json").read_text())["systems"]
-    costs = {(system["reformulator"], system["fusion"]): system["cost"] for system in systems}
+    costs = {(name, fusion): quantities(s) for (name, _, fusion), s in systems(tmp_path / "out").items()}
     assert [cost["reranked"] for cost in costs.values()][:3] == [0, 0, 3]
     assert costs["rules", "rsf+reranker"]["reranked"] > 3  # each part of a question is read with each document
-    assert costs["rules", "rsf+reranker"]["ms"] > costs["rules", "rsf"]["ms"]
-    assert "| reranked |" in (tmp_path / "report.md").read_text()
-    rows = list(map(json.loads, (tmp_path / "queries.jsonl").read_text().splitlines()))
-    assert any(row["reranking_ms"] > 0 for row in rows)
-
-    run(*given, "--output", tmp_path)
+    assert costs["rules", "rsf+reranker"]["reranking_ms"] > 0
+    assert "| reranked |" in (tmp_path / "out" / "report.md").read_text()
+    command.run(script.main, script.make_parser(), shown)
     assert sum(len(body["documents"]) for body in reranker.asked) == asked  # every score is kept
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        ["--fusion", "rsf+reranker"],
-        ["--reranker", "rerank:words@http://127.0.0.1:9/v1"],
-        ["--fusion", "rsf+reranker", "--reranker", "words"],
-        ["--fusion", "rsf+reranker", "--reranker", "rerank:words@http://127.0.0.1:9/v1", "--rerank_depth", "0"],
-        ["--fusion", "rsf+reranker", "--reranker", "rerank:words@http://127.0.0.1:9/v1", "--pipeline", "plain"],
-    ],
-)
-def test_a_reranker_and_a_fusion_belong_together(data, index, tmp_path, given):
-    run("--data", data, "--split", "test", "--index", index, "--output", tmp_path / "new", *given, status=2)
+def test_settings_are_varied_and_the_best_system_is_named(script, tmp_path, monkeypatch, capsys):
+    """The scripted model writes a wrong paraphrase, so the raw query with a high weight is best."""
+    model = ScriptedLanguageModel("money of Chad\nmoney of Kenya\nmoney of Cuba")
+    monkeypatch.setattr(language_models, "load_language_model", lambda name, **_: model)
+    documents = [Document(p, p, f"{city} is the capital of {p}.") for p, city in PLACES.items()]
+    documents += [Document(f"{p}-money", p, f"money of {p}") for p in PLACES]
+    queries = [Query(p, f"capital of {p}") for p in PLACES]
+    write_beir(tmp_path / "data", documents, queries, {"dev": {p: {p: 1} for p in PLACES}})
+    build_dense_index(tmp_path / "index", documents, SentenceTransformerEncoder("embedded:minilm", max_length=16))
+    given = ["--data", tmp_path / "data", "--split", "dev", "--index", tmp_path / "index", "--output", tmp_path / "out"]
+    given += ["--reformulator", "multi_query=m", "rules", "--vary.num_variants", "[1, 3]", "--measures", "RR@10"]
+    given += ["--vary.reformulate_below", "[0.0]"]
+    command.run(script.main, script.make_parser(), list(map(str, given)))
+    found = {name: quantities(s) for (name, _, _), s in systems(tmp_path / "out").items()}
+    assert {name: cost["calls"] for name, cost in found.items()} == {
+        "multi_query": 1,
+        "multi_query num_variants=1 reformulate_below=0.0": 0,
+        "multi_query num_variants=3 reformulate_below=0.0": 0,
+        "rules": 0,
+        "rules reformulate_below=0.0": 0,
+    }
+    choice = json.loads((tmp_path / "out" / "summary.json").read_text())["choice"]
+    assert choice["system"] in found
+    assert choice["gain"]["mean"] >= 0
+    assert choice["unseen"]["queries"] == len(PLACES)
+    assert f"The best system is {choice['system']}" in capsys.readouterr().out

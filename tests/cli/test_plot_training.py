@@ -44,7 +44,6 @@ def test_invalid_inputs_are_rejected(runs, tmp_path):
     for arguments, message in (
         ((), "Nothing to draw"),
         (("--run", tmp_path), r"log\.json"),
-        (("--evaluation", tmp_path), "has no results"),
         (("--difficulty", tmp_path), r"difficulty\.jsonl"),
     ):
         with pytest.raises(ConfigError, match=message):

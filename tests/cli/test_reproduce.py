@@ -67,17 +67,13 @@ SUMMARY = {
     "systems": [
         {
             "name": "raw",
-            "overall": {"measures": {"nDCG@10": 0.5, "R@10": 0.25}},
+            "overall": {"measures": {"nDCG@10": 0.5, "R@10": 0.25}, "quantities": {"texts": 1.0, "tokens": 0.0}},
             "by_kind": {},
-            "searches": 1.0,
-            "tokens": 0.0,
         },
         {
             "name": "policy",
-            "overall": {"measures": {"nDCG@10": 0.61239, "R@10": 0.5}},
+            "overall": {"measures": {"nDCG@10": 0.61239, "R@10": 0.5}, "quantities": {"texts": 1.5, "tokens": 9.0}},
             "by_kind": {"simple": {"measures": {"nDCG@10": 0.7, "R@10": 0.5}}},
-            "searches": 1.5,
-            "tokens": 9.0,
         },
     ],
     "comparisons": [
@@ -138,7 +134,8 @@ import json, sys
 from pathlib import Path
 file = Path(sys.argv[1])
 file.parent.mkdir(parents=True, exist_ok=True)
-raw = {"overall": {"measures": {"nDCG@10": float(sys.argv[2])}}, "by_kind": {}, "searches": 1, "tokens": 0}
+overall = {"measures": {"nDCG@10": float(sys.argv[2])}, "quantities": {"texts": 1, "tokens": 0}}
+raw = {"overall": overall, "by_kind": {}}
 content = {"settings": {"kinds": "rules"}, "systems": [{"name": "raw", **raw}], "comparisons": []}
 file.write_text(json.dumps(content))
 """

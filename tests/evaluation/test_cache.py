@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing
-from dataclasses import asdict
 
 import pytest
 from stand_ins import ScriptedLanguageModel, ScriptedRetriever
@@ -16,7 +15,6 @@ from acqo_rl.evaluation.cache import (
     CachedReformulator,
     CachedRetriever,
     hash_queries,
-    reformulation_of,
     reformulator_key,
 )
 from acqo_rl.reformulation.load import StrategySettings, load_reformulator
@@ -255,12 +253,3 @@ def test_queries_have_the_same_hash_only_if_all_that_is_compared_is_the_same():
         ([query, query], qrels, metadata),
     ]
     assert len({same, *(hash_queries(*other) for other in others)}) == 6
-
-
-def test_a_cache_of_an_earlier_version_calls_the_minimum_margin_lead():
-    raw = SubQuery("raw", "original", min_margin=0.05)
-    made = Reformulation(Query("q", "raw"), "disambiguate", (SubQuery("reading", "reading"), raw), "policy")
-    row = asdict(made)
-    for sub_query in row["sub_queries"]:
-        sub_query["lead"] = sub_query.pop("min_margin")
-    assert reformulation_of(row) == made

@@ -18,11 +18,11 @@ def test_against_every_resample_of_four_queries():
     """All 4^4 resamples are equally likely: the bootstrap's quantiles and tail share are known exactly."""
     differences = np.array([0.5, 0.3, 0.25, -0.35])
     exact = np.array([np.mean(draw) for draw in product(differences, repeat=4)])
-    got = paired_bootstrap(np.zeros(4), differences, resamples=200_000)
+    got = paired_bootstrap(np.zeros(4), differences)
     assert got.mean == pytest.approx(0.175)
     assert got.low == pytest.approx(np.quantile(exact, 0.025), abs=0.03)
     assert got.high == pytest.approx(np.quantile(exact, 0.975), abs=0.03)
-    assert got.p == pytest.approx(2 * np.mean(exact <= 0), abs=0.005)
+    assert got.p == pytest.approx(2 * np.mean(exact <= 0), abs=0.02)
     assert got.queries == 4
     assert not got.significant
 
@@ -52,7 +52,7 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says():
     generator = np.random.default_rng(1)
     covered = 0
     for _ in range(300):
-        got = paired_bootstrap(np.zeros(60), generator.normal(0.1, 0.3, 60), resamples=1000)
+        got = paired_bootstrap(np.zeros(60), generator.normal(0.1, 0.3, 60))
         covered += got.low <= 0.1 <= got.high
     assert 0.90 <= covered / 300 <= 0.98
 
@@ -69,7 +69,7 @@ def test_same_seed_same_numbers_whatever_is_drawn_at_once(monkeypatch):
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=30))
 def test_swapping_the_systems_turns_the_interval_round(pairs):
     before, after = zip(*pairs, strict=True)
-    one, other = (paired_bootstrap(*pair, resamples=500) for pair in ((before, after), (after, before)))
+    one, other = (paired_bootstrap(*pair) for pair in ((before, after), (after, before)))
     assert one.mean == pytest.approx(-other.mean)
     assert one.low == pytest.approx(-other.high)
     assert one.p == pytest.approx(other.p)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from by_hand import evaluation
 from hypothesis import given
 from hypothesis import strategies as st
 
 from acqo_rl.evaluation.significance import holm
-from acqo_rl.evaluation.study import Confusion, Study, difficulties, routing_of, with_kinds
-from acqo_rl.evaluation.summary import commonest_problems, cost_of, pareto_front
+from acqo_rl.evaluation.study import FITTING, Confusion, Study, choose, confusions_of, difficulties, with_kinds
+from acqo_rl.evaluation.summary import commonest_problems, pareto_front, summarise
 from acqo_rl.evaluation.systems import System
 
 MEASURES = ["nDCG@10"]
@@ -129,12 +130,12 @@ def test_costs_by_hand():
     times = [(10.0 * i, 1.0) for i in range(11)]
     tokens = [11] + [0] * 10
     problems = ["cut", *([None] * 10)]
-    cost = cost_of(evaluation("x", [0.0] * 11, ms=times, tokens=tokens, searches=3, embedded=2, problem=problems))
-    assert (cost.calls, cost.tokens) == (pytest.approx(1 / 11), 1.0)
-    assert (cost.searches, cost.embedded, cost.problems) == (3.0, 2.0, pytest.approx(1 / 11))
-    assert (cost.reformulation_p50, cost.reformulation_p95) == (50.0, 95.0)
-    assert (cost.retrieval_p50, cost.retrieval_p95) == (1.0, 1.0)
-    assert (cost.ms, cost.ms_p95) == (51.0, 96.0)
+    summary = summarise(evaluation("x", [0.0] * 11, ms=times, tokens=tokens, searches=3, embedded=2, problem=problems))
+    expected = {"calls": 1 / 11, "tokens": 1, "searches": 3, "embedded": 2, "problems": 1 / 11, "reformulation_ms": 50}
+    assert {name: summary.overall.quantities[name] for name in expected} == pytest.approx(expected)
+    assert summary.ms == {
+        "reformulation": (50.0, 95.0), "retrieval": (1.0, 1.0), "reranking": (0.0, 0.0), "all": (51.0, 96.0)
+    }  # fmt: skip
 
 
 def test_commonest_problems_by_hand():
@@ -175,12 +176,37 @@ def test_what_a_wrong_route_costs_by_hand():
     raw = evaluation("raw", [1.0, 0.2, 0.3, 0.0], kind=kinds)
     routes = ["decompose", "decompose", "disambiguate", "pass"]
     split = evaluation("split", [0.7, 0.6, 0.3, 0.0], kind=kinds, route=routes, searches=2)
-    got = routing_of(raw, [raw, split], "nDCG@10")
-    assert (got.accuracy, got.queries) == (pytest.approx(1 / 3), 3)
-    [passed] = got.confusions
+    [passed] = confusions_of(raw, [raw, split], "nDCG@10")
     assert (passed.kind, passed.route, passed.queries, passed.compared) == ("compound", "pass", 2, 1)
     assert (passed.lost, passed.wasted) == (pytest.approx(0.4), -1)
-    other = routing_of(split, [raw, split], "nDCG@10")
-    assert other.confusions[0] == Confusion("compound", "disambiguate", 1, 0, None, None)
-    assert (other.confusions[1].lost, other.confusions[1].wasted) == (pytest.approx(0.3), 1)
-    assert routing_of(with_kinds(raw, {f"q{i}": "strange" for i in range(4)}), [], "nDCG@10") is None
+    first, second = confusions_of(split, [raw, split], "nDCG@10")
+    assert first == Confusion("compound", "disambiguate", 1, 0, None, None)
+    assert (second.lost, second.wasted) == (pytest.approx(0.3), 1)
+    assert confusions_of(with_kinds(raw, {f"q{i}": "strange" for i in range(4)}), [], "nDCG@10") == []
+    assert set(FITTING) == {"simple", "ambiguous", "compound"}
+
+
+def study_of(table):
+    """One system per row of the table, named by its number; the first one is the baseline."""
+    systems = {System(str(i), "i", "rsf"): evaluation(str(i), list(row)) for i, row in enumerate(table)}
+    return Study(systems, {}, "0", MEASURES)
+
+
+def test_the_best_mean_is_chosen_and_compared_to_the_reference():
+    choice = choose(study_of([[0.2] * 20, [0.1] * 20, [0.5] * 20]))
+    assert (choice.system, choice.gain.mean, choice.unseen.mean) == ("2", pytest.approx(0.3), pytest.approx(0.3))
+    assert choose(study_of(np.ones((2, 9)))).system == "0"  # of equal ones the first
+
+
+def test_a_choice_by_chance_gains_on_unseen_queries_less_than_on_its_own():
+    """Thirty systems of noise, ten times: the best one gains for certain, and nothing of it is seen again."""
+    choices = [choose(study_of(np.random.default_rng(seed).normal(size=(30, 60)))) for seed in range(10)]
+    assert np.mean([choice.gain.mean for choice in choices]) > 0.2
+    assert abs(np.mean([choice.unseen.mean for choice in choices])) < 0.12
+
+
+@given(st.integers(1, 12), st.integers(1, 4), st.integers(0, 3))
+def test_a_choice_takes_any_number_of_queries_and_systems(queries, systems, seed):
+    choice = choose(study_of(np.random.default_rng(seed).random((systems, queries))), seed)
+    assert choice.gain.mean >= 0
+    assert choice.unseen.queries == queries

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.evaluation.tuning import Reweighted
 from acqo_rl.reformulation.adaptive import BY_TYPE, Adaptive
 from acqo_rl.reformulation.cached import Cached, reformulation_cache
 from acqo_rl.reformulation.classify import Classification
@@ -126,7 +125,6 @@ def test_wrappers_read_the_feedback_of_what_they_wrap():
         Adaptive(reading, forced="hyde"),
         Cached(Reading("hyde"), "", reformulation_cache()),
         Templated(Reading("hyde"), "", reformulation_cache()),
-        Reweighted(Reading("hyde"), 0.5),
     ]
     assert {wrapper.feedback for wrapper in wrappers} == {FeedbackSpec(3, 50)}
     assert Adaptive(reading, forced="raw").feedback == FeedbackSpec()

@@ -178,14 +178,12 @@ def wrapped(retriever, tmp_path):
     """A retriever in every class that stands in for one."""
     from acqo_rl.batching import BatchedRetriever, Batcher
     from acqo_rl.evaluation.cache import Cache, CachedRetriever
-    from acqo_rl.evaluation.pipeline import Components, _Meter
     from acqo_rl.serving.collections import InCollection
 
     return {
         "batched": BatchedRetriever(retriever, Batcher),
         "cached": CachedRetriever("x", retriever, "1", Cache(tmp_path / "cache.sqlite"), embeds=False),
         "in a collection": InCollection(retriever, "x", "scale"),
-        "of the pipeline's study": _Meter(Components(retriever, {}, None, RankScoreFusion())),
     }
 
 

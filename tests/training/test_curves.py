@@ -11,17 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.evaluation.run import Evaluation, QueryResult
 from acqo_rl.training.curriculum import Difficulty
 from acqo_rl.training.curves import (
     draw_difficulty,
-    draw_kinds,
     draw_training,
     moving_mean,
     name_folders,
     read_log,
 )
-from acqo_rl.types import Query, Ranking, Reformulation, SubQuery
 
 RL = [
     {"eval_nDCG@10": 0.5, "eval_searches": 1.25, "eval_pass": 0.75, "epoch": 0, "step": 0},
@@ -149,20 +146,3 @@ class TestDifficulty:
     def test_equal_means_can_be_drawn(self):
         drawing = draw_difficulty({"x": [Difficulty("1", 2.0, 0.0, 2.0)] * 3})
         assert sum(row[3] for row in drawing.rows) == 3
-
-
-def test_sub_queries_by_kind():
-    def result(number, kind, *texts):
-        query = Query(str(number), "raw")
-        subs = tuple(SubQuery(text, "part") for text in texts)
-        return QueryResult(
-            Reformulation(query, "decompose", subs, "x"), Ranking((), ()), {"nDCG@10": 0.0}, {}, 1, kind, 0.0, 0.0
-        )
-
-    evaluation = Evaluation("x", (result(1, "compound", "a", "b", "c"), result(2, "simple", "a")))
-    assert draw_kinds([evaluation]).csv_lines() == [
-        "reformulator,kind,queries,sub_queries",
-        "x,all,2,2",
-        "x,compound,1,3",
-        "x,simple,1,1",
-    ]

@@ -7,15 +7,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+from by_hand import evaluation
+
+from acqo_rl.evaluation.files import write_files
+from acqo_rl.evaluation.study import Study
+from acqo_rl.evaluation.systems import System
+
 ROOT = Path(__file__).parents[2]
 
 
-def evaluation(folder, values):
-    """A folder with the measure of each query: reformulator -> values."""
-    folder.mkdir()
-    rows = [f",{name},{i},{value}" for name, seen in values.items() for i, value in enumerate(seen)]
-    changed = "typos,new,0,0.0"
-    (folder / "queries.csv").write_text("\n".join(["variant,reformulator,query_id,nDCG@10", *rows, changed]))
+def evaluated(folder, values):
+    """The output folder of an evaluation with the measure of each query: reformulator -> values."""
+    systems = {System(name, "i", "rsf"): evaluation(name, seen) for name, seen in values.items()}
+    write_files(folder, Study(systems, {}, "old", ["nDCG@10"]), [], {})
     return folder
 
 
@@ -27,8 +31,8 @@ def run(*folders):
 
 
 def test_the_last_row_is_over_all_queries(tmp_path):
-    worse = evaluation(tmp_path / "worse", {"old": [0.5, 0.5], "new": [0.4, 0.4]})
-    better = evaluation(tmp_path / "better", {"old": [0.5] * 8, "new": [0.6] * 8})
+    worse = evaluated(tmp_path / "worse", {"old": [0.5, 0.5], "new": [0.4, 0.4]})
+    better = evaluated(tmp_path / "better", {"old": [0.5] * 8, "new": [0.6] * 8})
     done = run(worse, better)
     assert done.returncode == 0, done.stderr
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()[2:]]
@@ -41,6 +45,7 @@ def test_the_last_row_is_over_all_queries(tmp_path):
 
 
 def test_other_queries_are_refused(tmp_path):
-    done = run(evaluation(tmp_path / "one", {"old": [0.5, 0.5], "new": [0.4]}))
-    assert done.returncode == 2
-    assert "one" in done.stderr
+    folder = evaluated(tmp_path / "one", {"old": [0.5, 0.5]})
+    assert run(folder).returncode == 2
+    (folder / "queries.jsonl").write_text("")
+    assert run(folder).returncode == 2
