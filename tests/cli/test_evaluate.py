@@ -302,14 +302,14 @@ def test_a_larger_limit_goes_on_and_its_files_replace_those_of_the_smaller(scrip
     assert sizes[2] == (sizes[1][0], 3)
 
 
-def test_judgements_of_documents_that_are_not_there_are_left_out_and_counted_once(script, world, tmp_path, capfd):
+def test_judgements_of_documents_that_are_not_there_are_left_out_and_counted_once(script, world, tmp_path, caplog):
     folder = tmp_path / "data"
     shutil.copytree(world / "data", folder)
     with (folder / "qrels" / "test.tsv").open("a") as file:
         file.write("s-Peru\tnone\t1\n")
     for name, data in (("whole", world / "data"), ("lacking", folder)):
         command.run(script.main, script.make_parser(), arguments(world, tmp_path / name, data=data))
-        assert capfd.readouterr().err.count("document 'none'") == (name == "lacking")
+        assert caplog.text.count("document 'none'") == (name == "lacking")
     assert [[row["measures"] for row in rows(tmp_path / name)] for name in ("whole", "lacking")] == [
         [row["measures"] for row in rows(tmp_path / "whole")]
     ] * 2
