@@ -48,7 +48,15 @@ class HubError(AcqoError):
 
 
 class SearchError(AcqoError):
-    """All searches for a query failed or timed out."""
+    """A search failed or timed out.
+
+    Attributes:
+        public: the message for clients of a service; it has no address and no text of another server.
+    """
+
+    def __init__(self, *args: object, public: str = "An index did not answer.") -> None:
+        super().__init__(*args)
+        self.public = public
 
 
 class NotFoundError(AcqoError):

@@ -8,9 +8,8 @@ from acqo_rl.pipeline.state import Chunk, RetrievalState
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.replies.thoughts import Spoken, said_by
 from acqo_rl.roles import LanguageModel, Retriever, StreamingModel
-from acqo_rl.searching.concurrent import reason_of
 from acqo_rl.searching.feedback import document_of, fetch
-from acqo_rl.searching.result import Failure
+from acqo_rl.searching.result import Failure, public_reason_of
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.text import normalised
 from acqo_rl.thoughts import begins_in_thoughts
@@ -46,7 +45,7 @@ class PassageSearch:
                 rankings, failures = self._find(texts, k)
                 passages = [self.passages(ranking, k) for _, ranking in zip(texts, rankings, strict=True)]
         except Exception as error:
-            state.fail(source, reason_of(error), "search")
+            state.fail(source, public_reason_of(error), "search")
             return [[] for _ in texts]
         note_failures(state, failures)
         for text, some in zip(texts, passages, strict=True):
@@ -78,7 +77,7 @@ def by_rank(rank: int) -> float:
 def note_failures(state: RetrievalState, failures: Iterable[Failure]) -> None:
     """Records the failures of a searcher in the state."""
     for failure in failures:
-        reason = f"{failure.retriever} {failure.reason}".strip()
+        reason = f"{failure.retriever} {failure.public}".strip()
         state.fail(failure.step, reason, "model" if failure.step == "reformulation" else "search")
 
 
@@ -122,7 +121,7 @@ class BudgetedModel:
                     if len(completions) != len(granted):
                         raise ValueError(f"{len(completions)} completions for {len(granted)} prompts")
             except Exception as error:
-                state.fail(step, reason_of(error), "model")
+                state.fail(step, public_reason_of(error), "model")
                 completions = []
             completions = [said_by(c, begins_in_thoughts=self._begins_in_thoughts) for c in completions]
             for problem in filter(None, (completion.problem for completion in completions)):

@@ -236,8 +236,10 @@ class RemoteRetriever(Retriever):
         try:
             return self._retrying(self._once, method, path, body)
         except httpx.HTTPStatusError as error:
+            status = error.response.status_code
             raise SearchError(
-                f"{self._url} answered {error.response.status_code}: {error.response.text[:200]}{proxy_note(error)}"
+                f"{self._url} answered {status}: {error.response.text[:200]}{proxy_note(error)}",
+                public=f"An index server answered {status}.",
             ) from error
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             raise SearchError(
@@ -247,7 +249,8 @@ class RemoteRetriever(Retriever):
 
     def _once(self, method: str, path: str, body: dict[str, Any]) -> Any:
         if not self._breaker.admit():
-            raise SearchError(f"{self._url} failed several times in a row; calls are paused for some seconds.")
+            reason = "failed several times in a row; calls are paused for some seconds."
+            raise SearchError(f"{self._url} {reason}", public=f"An index server {reason}")
         is_down = True
         try:
             response = self._client.request(method, path, **body)

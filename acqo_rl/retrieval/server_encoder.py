@@ -191,7 +191,7 @@ class ServerEncoder(Encoder):
             raise ValueError(f"the response has a vector of length {odd[0]:g}, from which no cosine can be computed")
         if wrong := [len(vector) for vector in vectors if self.dim not in (0, len(vector))]:
             raise IndexMismatchError(
-                f"{self.settings['model']} returned {wrong[0]} dimensions, expected {self.dim}; the server has another"
+                f"The encoder {self._name} returned {wrong[0]} dimensions, expected {self.dim}; the server has another"
                 " model of this name now, or ignores the setting dimensions. Use the model of the index."
             )
         return vectors

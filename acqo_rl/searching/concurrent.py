@@ -95,7 +95,7 @@ class ConcurrentSearch:
         again = [(retriever, [text]) for retriever, group, _ in failed if len(group) > 1 for text in group]
         for retriever, group, error in [*(one for one in failed if len(one[1]) == 1), *self._ask(again)]:
             [text] = group
-            self._failed[_key(retriever, text)] = Failure("retrieval", reason_of(error), retriever.name, text)
+            self._failed[_key(retriever, text)] = Failure.of("retrieval", error, retriever.name, text)
 
     def _ask(self, calls: Sequence[tuple[Retriever, list[str]]]) -> list[tuple[Retriever, list[str], Exception]]:
         """Runs the calls concurrently, stores their rankings and returns the failed calls."""
@@ -175,8 +175,3 @@ def best_score(rankings: Iterable[Ranking | None]) -> float:
 
 def _key(retriever: Retriever, text: str) -> _Key:
     return retriever.name, search_key(text)
-
-
-def reason_of(error: Exception) -> str:
-    """Type and message of an exception."""
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -313,7 +313,8 @@ def add_feedback(
 
 def _failed(reformulation: Reformulation) -> tuple[Failure, ...]:
     """The failure of a model call that returned no text; a reply that could not be parsed is not a failure."""
-    return (Failure("reformulation", reformulation.problem or ""),) if reformulation.failed_calls else ()
+    problem = reformulation.problem or ""
+    return (Failure("reformulation", problem, problem),) if reformulation.failed_calls else ()
 
 
 def _joined(first: Reformulation, second: Reformulation) -> Reformulation:

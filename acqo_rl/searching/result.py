@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from acqo_rl.addresses import masked
+from acqo_rl.errors import SearchError
 from acqo_rl.searching.trace import Step
 from acqo_rl.types import Ranking, Reformulation
 
@@ -15,14 +17,21 @@ class Failure:
     Attributes:
         step: ``reformulation``, ``retrieval`` or ``reranking``.
         reason: the exception in one line; a time-out is a ``TimeoutError``.
+        public: the same for clients of a service, without addresses and texts of servers.
         retriever: name of the retriever; empty for other steps.
         sub_query: the text that was searched; empty for other steps.
     """
 
     step: str
     reason: str
+    public: str
     retriever: str = ""
     sub_query: str = ""
+
+    @classmethod
+    def of(cls, step: str, error: Exception, retriever: str = "", sub_query: str = "") -> Failure:
+        """The failure of a call that raised an exception."""
+        return cls(step, reason_of(error), public_reason_of(error), retriever, sub_query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +54,13 @@ class SearchResult:
     failures: tuple[Failure, ...] = ()
     trace: tuple[Step, ...] = ()
     cached: bool = False
+
+
+def reason_of(error: Exception) -> str:
+    """Type and message of an exception."""
+    return f"{type(error).__name__}: {masked(str(error))}" if str(error) else type(error).__name__
+
+
+def public_reason_of(error: Exception) -> str:
+    """Type and message of an exception, for clients of a service."""
+    return f"SearchError: {error.public}" if isinstance(error, SearchError) else reason_of(error)

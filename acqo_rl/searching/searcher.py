@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Container, Hashable, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
@@ -20,10 +20,10 @@ from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.with_rules import with_rules as add_rules
 from acqo_rl.roles import Fusion, Reformulator, Retriever
-from acqo_rl.searching.concurrent import ConcurrentSearch, ConcurrentSubQuerySearch, flatten, reason_of
+from acqo_rl.searching.concurrent import ConcurrentSearch, ConcurrentSubQuerySearch, flatten
 from acqo_rl.searching.path import SearchPath, one_each
 from acqo_rl.searching.reranking import Reranking
-from acqo_rl.searching.result import Failure, SearchResult
+from acqo_rl.searching.result import Failure, SearchResult, reason_of
 from acqo_rl.searching.sub_queries import DEPTH, Retrievers, normalise_sub_queries, split_retrievers
 from acqo_rl.searching.threshold import check_cosine
 from acqo_rl.searching.trace import Trace
@@ -255,7 +255,7 @@ class AdaptiveSearcher:
         [outcome] = self._workers.run([(f"reranking by {name}", call)], _least(self._timeouts.reranking, deadline))
         if isinstance(outcome, Exception):
             _log.warning(NOT_RERANKED, extra={"reranker": name, "error": type(outcome).__name__})
-            return list(fused), (Failure("reranking", reason_of(outcome)),)
+            return list(fused), (Failure.of("reranking", outcome),)
         return outcome, ()
 
     def _reformulate(
@@ -362,8 +362,13 @@ def _for_query(found: SearchResult, query: Query) -> SearchResult:
 def _raise_if_all_failed(results: Sequence[SearchResult]) -> None:
     lost = [found for found in results if not found.rankings]
     if lost:
-        reasons = dict.fromkeys(f"{f.retriever}: {f.reason}" for found in lost for f in found.failures if f.retriever)
-        raise SearchError(
-            f"All searches failed for {len(lost)} of {len(results)} queries ({'; '.join(reasons)}). "
-            "Check that the retrievers respond, or raise the time-outs."
-        )
+        failed = [f for found in lost for f in found.failures if f.retriever]
+
+        def message(reasons: Iterable[str]) -> str:
+            return (
+                f"All searches failed for {len(lost)} of {len(results)} queries ({'; '.join(dict.fromkeys(reasons))})."
+                " Check that the retrievers respond, or raise the time-outs."
+            )
+
+        public = message(f"{f.retriever}: {f.public}" for f in failed)
+        raise SearchError(message(f"{f.retriever}: {f.reason}" for f in failed), public=public)

@@ -129,7 +129,10 @@ _REASONS = {
 
 
 async def _refuse(_: Request, error: Exception, *, status: int) -> JSONResponse:
-    return JSONResponse({"detail": str(error)}, status, headers={"Retry-After": "1"} if status == 503 else None)
+    if status != 503:
+        return JSONResponse({"detail": str(error)}, status)
+    detail = error.public if isinstance(error, SearchError) else str(error)
+    return JSONResponse({"detail": detail}, status, headers={"Retry-After": "1"})
 
 
 async def _refuse_unreadable(request: Request, error: Exception) -> Response:

@@ -1,4 +1,4 @@
-"""Logs as JSON lines with the id of the request; neither queries nor keys are logged."""
+"""Logs as JSON lines with the id of the request; neither queries nor keys and passwords are logged."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TextIO
 
 import structlog
 
+from acqo_rl.addresses import masked
 from acqo_rl.errors import ConfigError
 
 _REQUEST_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
@@ -42,6 +43,7 @@ def configure_logs(level: str = "INFO", stream: TextIO = sys.stdout) -> None:
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 _without_colours,
                 structlog.processors.format_exc_info,
+                _without_secrets,
                 structlog.processors.JSONRenderer(),
             ],
         )
@@ -57,6 +59,11 @@ def _without_colours(_: object, __: str, event: structlog.typing.EventDict) -> s
     """Removes the coloured copy of the message that Uvicorn adds."""
     event.pop("color_message", None)
     return event
+
+
+def _without_secrets(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Masks passwords and keys, also in messages of libraries."""
+    return {key: masked(value) if isinstance(value, str) else value for key, value in event.items()}
 
 
 def begin_request(given: str | None) -> str:

@@ -139,7 +139,7 @@ class FailureInfo(BaseModel):
     @classmethod
     def of(cls, failure: Failure) -> FailureInfo:
         """Converts a failure."""
-        return cls(step=failure.step, reason=failure.reason, retriever=failure.retriever, sub_query=failure.sub_query)
+        return cls(step=failure.step, reason=failure.public, retriever=failure.retriever, sub_query=failure.sub_query)
 
 
 class TraceStep(BaseModel):
