@@ -14,6 +14,7 @@ from acqo_rl.types import (
     UNRESTRICTED,
     Completion,
     Conversation,
+    Document,
     FeedbackSpec,
     Query,
     Ranking,
@@ -119,10 +120,10 @@ class Retriever(Protocol):
 
 @runtime_checkable
 class RemoteCorpus(Protocol):
-    """Documents that are looked up on a server."""
+    """Documents that are looked up in a search engine."""
 
-    def fetch(self, doc_ids: Sequence[str]) -> None:
-        """Loads the given documents with one call and caches them; ids that do not exist are skipped."""
+    def fetch(self, doc_ids: Sequence[str]) -> dict[str, Document]:
+        """The given documents by id, from one call; those that do not exist or may not be seen are left out."""
         ...
 
 

@@ -58,7 +58,7 @@ from acqo_rl.retrieval.manifest import read_manifest
 from acqo_rl.retrieval.places import is_url, parts_of
 from acqo_rl.retrieval.settings import INDEX_HELP, RERANKER_HELP, IndexSettings
 from acqo_rl.roles import Reformulator, Retriever
-from acqo_rl.searching.feedback import document_of
+from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.names import is_model
 from acqo_rl.searching.reranking import DEPTH, Reranking
 from acqo_rl.searching.result import SearchResult
@@ -278,7 +278,7 @@ def answer_one(text: str, history: object, searcher: Searcher, config: SearchCon
     if searcher.pipeline is None or config.answer_mode == "off":
         answer = searcher.ask(text, history)
         show(answer, searcher, config)
-        return next((document_of(searcher.corpus, doc_id).text for doc_id in answer.fused.doc_ids[:1]), "")
+        return next((document.text for document in fetch(searcher.corpus, answer.fused.doc_ids[:1]).values()), "")
     query = Query("query", text, history)
     result = searcher.pipeline.ask(query, mode=config.answer_mode)
     if config.json:

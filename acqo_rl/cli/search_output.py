@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.pipeline.context import excerpt
-from acqo_rl.searching.feedback import document_of
+from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.text import one_line
 from acqo_rl.types import Document, Query, Ranking, SubQuery
@@ -82,17 +82,21 @@ def lines(answer: SearchResult, corpus: Mapping[str, Document], score_name: str)
             yield f"   not used: its best score does not exceed the others by {sub_query.min_margin:g}"
             continue
         top = list(zip(ranking.doc_ids, ranking.scores, strict=True))[:SHOWN_OF_EACH]
+        documents = fetch(corpus, [d for d, _ in top])
         top_rows = [
-            (str(rank), f"{score:.3f}", d, document_of(corpus, d).title) for rank, (d, score) in enumerate(top, start=1)
+            (str(rank), f"{score:.3f}", d, documents[d].title)
+            for rank, (d, score) in enumerate(top, start=1)
+            if d in documents
         ]
         yield from table(("rank", "score", "id", "title"), top_rows)
     yield ""
     yield "fused"
     scored = zip(fused.doc_ids, fused.scores, fused.similarities, strict=True)
+    documents = fetch(corpus, fused.doc_ids)
     rows = [
         (str(rank), f"{score:.3f}", f"{best:.3f}", d, found.title, excerpt(one_line(found.text), about, EXCERPT))
         for rank, (d, score, best) in enumerate(scored, start=1)
-        for found in [document_of(corpus, d)]
+        if (found := documents.get(d))
     ]
     yield from table(("rank", score_name, "best", "id", "title", "text"), rows)
     yield ""
@@ -121,6 +125,7 @@ def searches(found: SearchResult) -> list[tuple[SubQuery, Ranking]]:
 def as_json(answer: SearchResult, corpus: Mapping[str, Document]) -> dict[str, Any]:
     """The result with full texts, for ``--json``."""
     reformulation, fused = answer.reformulation, answer.fused
+    documents = fetch(corpus, fused.doc_ids)
     return {
         "query": reformulation.query.text,
         "history": [*map(str, reformulation.query.history)],
@@ -149,11 +154,12 @@ def as_json(answer: SearchResult, corpus: Mapping[str, Document]) -> dict[str, A
                 "id": d,
                 "score": score,
                 "similarity": best,
-                "title": document_of(corpus, d).title,
-                "text": document_of(corpus, d).text,
-                "metadata": document_of(corpus, d).metadata,
+                "title": documents[d].title,
+                "text": documents[d].text,
+                "metadata": documents[d].metadata,
             }
             for d, score, best in zip(fused.doc_ids, fused.scores, fused.similarities, strict=True)
+            if d in documents
         ],
         "ms": {step.name: step.ms for step in answer.trace},
     }

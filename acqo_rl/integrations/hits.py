@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from acqo_rl.searching.feedback import document_of, fetch
+from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.types import Document
 
@@ -16,7 +16,7 @@ KEY = "acqo_rl"
 def hits(found: SearchResult, corpus: Mapping[str, Document]) -> list[tuple[Document, dict[str, Any]]]:
     """The documents of a result with JSON-serialisable details, best first.
 
-    The details are:
+    Documents that a search engine no longer has are left out. The details are:
 
     - ``doc_id``, ``title`` and ``rank`` (from 1) of the document;
     - ``score``, its fused score, and ``similarity``, its best score in one list;
@@ -36,18 +36,18 @@ def hits(found: SearchResult, corpus: Mapping[str, Document]) -> list[tuple[Docu
         "problem": found.reformulation.problem,
         "failures": failures(found),
     }
-    fetch(corpus, fused.doc_ids)
-    found_by: dict[str, dict[str, None]] = {doc_id: {} for doc_id in fused.doc_ids}
+    documents = fetch(corpus, fused.doc_ids)
+    found_by: dict[str, dict[str, None]] = {doc_id: {} for doc_id in documents}
     for ranking in found.rankings:
         for doc_id in found_by.keys() & ranking.doc_ids:
             found_by[doc_id][ranking.query] = None
-    scored = zip(fused.doc_ids, fused.scores, fused.similarities, strict=True)
+    scored = [hit for hit in zip(fused.doc_ids, fused.scores, fused.similarities, strict=True) if hit[0] in documents]
     return [
         (
-            document_of(corpus, doc_id),
+            documents[doc_id],
             {
                 "doc_id": doc_id,
-                "title": document_of(corpus, doc_id).title,
+                "title": documents[doc_id].title,
                 "rank": rank,
                 "score": score,
                 "similarity": similarity,

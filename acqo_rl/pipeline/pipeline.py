@@ -129,7 +129,7 @@ class Pipeline:
                 f"max_model_calls is {max_model_calls}; it must be at least {ESSENTIAL}, for answer and grounding."
             )
         search, budgeted = PassageSearch(retriever, corpus), BudgetedModel(model)
-        self._retriever = retriever
+        self._search = search
         self.max_model_calls = max_model_calls
         self._seconds = seconds
         self._before: tuple[Engine, ...] = (
@@ -179,9 +179,9 @@ class Pipeline:
         """
         query = read_query(query)
         chosen = read_mode(mode, query.text)
-        key: Hashable = (query_key(query), chosen, context, self._retriever.fingerprint)
+        key: Hashable = (query_key(query), chosen, context, self._search.retriever.fingerprint)
         known = self._cache.get(key)
-        if known:
+        if known and self._search.has(known.chunks):
             return replace(known, cached=True, model_calls=0, trace=(Step("cache", 0.0, "cached result"),))
         deadline = None if self._seconds is None else time.monotonic() + self._seconds
         budget = Budget(self.max_model_calls, ESSENTIAL)

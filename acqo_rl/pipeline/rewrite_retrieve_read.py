@@ -10,7 +10,7 @@ from acqo_rl.reformulation.load import REWRITE_RETRIEVE_READ
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.roles import Composite, Fusion, Reformulator, Retriever
 from acqo_rl.searching.concurrent import best_score
-from acqo_rl.searching.feedback import snippets
+from acqo_rl.searching.feedback import with_feedback
 from acqo_rl.searching.path import search
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.types import Document, FeedbackSpec, Query, Reformulation
@@ -64,7 +64,8 @@ class RewriteRetrieveRead(Reformulator):
         """
         found = search(self._first.reformulate(queries), self._retriever, self._fusion, k)
         weak = [i for i, result in enumerate(found) if best_similarity(result) < self._threshold]
-        asked = [replace(queries[i], feedback=snippets(found[i].fused, self._corpus, self._read)) for i in weak]
+        tops = [found[i].fused for i in weak]
+        asked = with_feedback([queries[i] for i in weak], tops, self._corpus, self._read)
         again = search(self._second.reformulate(asked), self._retriever, self._fusion, k) if weak else []
         for i, second in zip(weak, again, strict=True):
             found[i] = self._better(found[i], second)

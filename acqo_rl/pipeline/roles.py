@@ -8,7 +8,7 @@ from acqo_rl.pipeline.state import Chunk, RetrievalState
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.replies.thoughts import Spoken, said_by
 from acqo_rl.roles import LanguageModel, Retriever, StreamingModel
-from acqo_rl.searching.feedback import document_of, fetch
+from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import Failure, public_reason_of
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.text import normalised
@@ -54,10 +54,15 @@ class PassageSearch:
 
     def passages(self, ranking: Ranking, k: int) -> list[tuple[Document, float]]:
         """The best ``k`` documents of a ranking, each with its similarity."""
-        doc_ids = ranking.doc_ids[:k]
-        values = (ranking.similarities or ranking.scores) if self.cosine else map(by_rank, range(1, len(doc_ids) + 1))
-        fetch(self.corpus, doc_ids)
-        return [(document_of(self.corpus, doc_id), value) for doc_id, value in zip(doc_ids, values, strict=False)]
+        documents = fetch(self.corpus, ranking.doc_ids[:k])
+        scores = ranking.similarities or ranking.scores
+        values = scores if self.cosine else map(by_rank, range(1, len(scores) + 1))
+        return [(documents[d], value) for d, value in zip(ranking.doc_ids, values, strict=True) if d in documents]
+
+    def has(self, chunks: Sequence[Chunk]) -> bool:
+        """Whether the corpus still has the documents of an earlier result, unchanged."""
+        documents = fetch(self.corpus, [chunk.document.id for chunk in chunks])
+        return all(documents.get(chunk.document.id) == chunk.document for chunk in chunks)
 
     def _find(self, texts: Sequence[str], k: int) -> tuple[list[Ranking], list[Failure]]:
         if not isinstance(self.retriever, AdaptiveSearcher):

@@ -20,37 +20,36 @@ They prevent a document from filling the prompt.
 def with_feedback(
     queries: Sequence[Query], tops: Sequence[Ranking], corpus: Mapping[str, Document], feedback: FeedbackSpec
 ) -> list[Query]:
-    """Adds the top documents of one ranking to each query as feedback."""
-    fetch(corpus, [doc_id for top in tops for doc_id in top.doc_ids[: feedback.results]])
-    return [replace(query, feedback=snippets(top, corpus, feedback)) for query, top in zip(queries, tops, strict=True)]
+    """Adds title and first words of the top documents of one ranking to each query; 16 characters a word on average."""
+    tops = [top.first(feedback.results) for top in tops]
+    documents = fetch(corpus, [doc_id for top in tops for doc_id in top.doc_ids])
+    return [
+        replace(
+            query,
+            feedback=tuple(_snippet(documents[d], feedback.words) for d in top.doc_ids if d in documents),
+        )
+        for query, top in zip(queries, tops, strict=True)
+    ]
 
 
-def snippets(ranking: Ranking, corpus: Mapping[str, Document], feedback: FeedbackSpec) -> tuple[Snippet, ...]:
-    """Title and first words of the top documents; the words have at most 16 characters each on average."""
-    return tuple(
-        _snippet(document_of(corpus, doc_id), feedback.words) for doc_id in ranking.doc_ids[: feedback.results]
-    )
+def fetch(corpus: Mapping[str, Document], doc_ids: Sequence[str]) -> dict[str, Document]:
+    """Looks up documents that a search returned, in the given order; a search engine is called once.
 
-
-def fetch(corpus: Mapping[str, Document], doc_ids: Sequence[str]) -> None:
-    """Loads documents that are looked up next, with one call if they are in a search engine."""
-    if isinstance(corpus, RemoteCorpus):
-        corpus.fetch(doc_ids)
-
-
-def document_of(corpus: Mapping[str, Document], doc_id: str) -> Document:
-    """Looks up a document that a search returned.
+    A ranking may be older than the documents of a search engine. Those that were deleted since, or moved out of the
+    part that may be seen, are left out.
 
     Raises:
-        IndexMismatchError: the document is not in the corpus.
+        IndexMismatchError: a document is not in a corpus that is not in a search engine.
     """
-    try:
-        return corpus[doc_id]
-    except KeyError:
+    if isinstance(corpus, RemoteCorpus):
+        found = corpus.fetch(doc_ids)
+        return {doc_id: found[doc_id] for doc_id in doc_ids if doc_id in found}
+    if missing := [doc_id for doc_id in doc_ids if doc_id not in corpus]:
         raise IndexMismatchError(
-            f"The index returned document {doc_id!r}, which is not in the corpus ({len(corpus):,} documents). Index and"
-            " corpus have different versions; build the index again from this corpus."
-        ) from None
+            f"The index returned document {missing[0]!r}, which is not in the corpus ({len(corpus):,} documents). Index"
+            " and corpus have different versions; build the index again from this corpus."
+        )
+    return {doc_id: corpus[doc_id] for doc_id in doc_ids}
 
 
 def _snippet(document: Document, words: int) -> Snippet:

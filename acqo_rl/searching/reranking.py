@@ -9,7 +9,7 @@ from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.reformulation.turns import first_searches
 from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.roles import Reranker
-from acqo_rl.searching.feedback import document_of, fetch
+from acqo_rl.searching.feedback import fetch
 from acqo_rl.types import Document, Ranking, Reformulation, SubQueryKind
 
 DEPTH = 50
@@ -61,10 +61,13 @@ class Reranking:
     def pairs(
         self, reformulations: Sequence[Reformulation], rankings: Sequence[Ranking]
     ) -> list[list[tuple[str, str]]]:
-        """What the reranker reads for each query: each text with all documents, in the order of the ranking."""
+        """What the reranker reads for each query: each text with all documents, in the order of the ranking.
+
+        A document that a search engine no longer has is an empty text.
+        """
         tops = [ranking.doc_ids[: self.depth] for ranking in rankings]
-        fetch(self.corpus, [doc_id for top in tops for doc_id in top])
-        passages = [[passage_text(document_of(self.corpus, doc_id)) for doc_id in top] for top in tops]
+        documents = fetch(self.corpus, [doc_id for top in tops for doc_id in top])
+        passages = [[passage_text(documents[d]) if d in documents else "" for d in top] for top in tops]
         return [
             [(text, passage) for text in texts for passage in some]
             for texts, some in zip(_read_texts(reformulations), passages, strict=True)

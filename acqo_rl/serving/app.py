@@ -13,7 +13,7 @@ from fastapi.responses import StreamingResponse
 from acqo_rl import __version__
 from acqo_rl.errors import SearchError
 from acqo_rl.retrieval.federated import split_id
-from acqo_rl.searching.feedback import document_of, fetch
+from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.serving.answer_schemas import AnswerRequest
 from acqo_rl.serving.answers import stream_answer
@@ -124,19 +124,19 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
             metrics.failed("search", str(error))
             raise
         metrics.searched(strategy, found)
-        documents = DocumentsOf(chosen)
-        results = _results(found, chosen, body.limit, body.include_rankings)
+        results = await threads.run(_results, found, chosen, body.limit, body.include_rankings)
+        rankings = await threads.run(_rankings, found, chosen) if body.include_rankings else []
         return SearchResponse(
             results=results,
             query_rewrite_info=QueryRewriteInfo.of(found.reformulation, strategy) if body.use_query_rewriting else None,
-            clusters=Cluster.all_of(found, found.fused.doc_ids[: body.limit]),
+            clusters=Cluster.all_of(found, [f"{r.knowledge_pool}/{r.document_id}" for r in results]),
             total_results=len(results),
             processing_time_ms=1000 * (time.perf_counter() - begin),
             failures=[FailureInfo.of(failure) for failure in found.failures],
             trace=[TraceStep.of(step) for step in found.trace],
             cached=found.cached,
             fusion=found.fused.retriever,
-            rankings=[RankingBeforeFusion.of(r, documents) for r in found.rankings] if body.include_rankings else [],
+            rankings=rankings,
             notes=notes,
             request_id=request.state.request_id,
         )
@@ -165,16 +165,16 @@ def _add_answers(app: FastAPI, service: Service, threads: Threads, metrics: Metr
 
 
 def _results(found: SearchResult, collections: tuple[Collection, ...], limit: int, with_places: bool) -> list[Result]:
-    documents = DocumentsOf(collections)
     pools = {collection.name: collection for collection in collections}
     places = _places(found) if with_places else {}
-    results = []
+    results: list[Result] = []
     top = found.fused.first(limit)
     cosines = _best_cosines(found, collections)
-    fetch(documents, top.doc_ids)
-    for rank, (key, score, best) in enumerate(zip(top.doc_ids, top.scores, top.similarities, strict=True), 1):
+    documents = fetch(DocumentsOf(collections), top.doc_ids)
+    for key, score, best in zip(top.doc_ids, top.scores, top.similarities, strict=True):
+        if (document := documents.get(key)) is None:
+            continue
         pool, doc_id = split_id(key)
-        document = document_of(documents, key)
         results.append(
             Result(
                 document_id=doc_id,
@@ -182,7 +182,7 @@ def _results(found: SearchResult, collections: tuple[Collection, ...], limit: in
                 knowledge_pool=pool,
                 title=document.title,
                 text=document.text,
-                rank=rank,
+                rank=len(results) + 1,
                 score=score,
                 similarity=cosines.get(key, best),
                 similarity_kind="cosine" if key in cosines else "score",
@@ -191,6 +191,11 @@ def _results(found: SearchResult, collections: tuple[Collection, ...], limit: in
             )
         )
     return results
+
+
+def _rankings(found: SearchResult, collections: tuple[Collection, ...]) -> list[RankingBeforeFusion]:
+    documents = DocumentsOf(collections)
+    return [RankingBeforeFusion.of(ranking, documents) for ranking in found.rankings]
 
 
 def _best_cosines(found: SearchResult, collections: tuple[Collection, ...]) -> dict[str, float]:

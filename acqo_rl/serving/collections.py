@@ -10,6 +10,7 @@ from acqo_rl.addresses import Address, whole_of
 from acqo_rl.batching import BatchedRetriever, Batcher, Search
 from acqo_rl.errors import ConfigError, NotFoundError
 from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.retrieval.engines.documents import EngineDocuments
 from acqo_rl.retrieval.federated import FederatedRetriever, InCollection, split_id
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.retrieval.remote import IndexInfo
@@ -59,7 +60,8 @@ class Collection:
             return self
         retrievers = tuple(retriever.restrict(scope) for retriever in self.retrievers)
         originals = tuple(retriever.restrict(scope) for retriever in self.originals)
-        return replace(self, retrievers=retrievers, originals=originals, scope=scope)
+        documents = self.documents.restrict(scope) if isinstance(self.documents, EngineDocuments) else self.documents
+        return replace(self, documents=documents, retrievers=retrievers, originals=originals, scope=scope)
 
     def for_probes(self) -> Collection:
         """The collection for searches that only check whether it answers."""
@@ -127,6 +129,10 @@ def open_collection(
     tenants = {is_engine(index) and read_location(index).tenant for index in places_of_all}
     if len(tenants) > 1:
         raise ConfigError(f"The indexes of {name} differ in their tenant field; use the same field in all of them.")
+    if data and any(tenants):
+        raise ConfigError(
+            f"{name} has tenants, whose documents are read from the search engine; use {name}={indexes[0]}."
+        )
     documents, digest = _documents(data, indexes[0], remote_timeout)
 
     def load(index: str) -> Retriever:
@@ -252,13 +258,17 @@ class DocumentsOf(Mapping[str, Document], RemoteCorpus):
     def __init__(self, collections: Sequence[Collection]) -> None:
         self._by_name = {collection.name: collection.documents for collection in collections}
 
-    def fetch(self, keys: Sequence[str]) -> None:
-        """Loads documents of search engines with one call per collection."""
+    def fetch(self, keys: Sequence[str]) -> dict[str, Document]:
+        """The documents by id, from one call per collection."""
         ids: dict[str, list[str]] = {}
         for collection, doc_id in map(split_id, keys):
             ids.setdefault(collection, []).append(doc_id)
-        for collection, doc_ids in ids.items():
-            fetch(self._by_name[collection], doc_ids)
+        found = {name: fetch(self._by_name[name], doc_ids) for name, doc_ids in ids.items()}
+        return {
+            f"{name}/{doc_id}": replace(document, id=f"{name}/{doc_id}")
+            for name, documents in found.items()
+            for doc_id, document in documents.items()
+        }
 
     def __getitem__(self, key: str) -> Document:
         collection, doc_id = split_id(key)

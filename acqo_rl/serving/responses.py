@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from acqo_rl.retrieval.federated import split_id
-from acqo_rl.searching.feedback import document_of, fetch
+from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import Failure, SearchResult
 from acqo_rl.searching.searcher import cluster_by_sub_query
 from acqo_rl.searching.trace import Step
@@ -120,11 +120,13 @@ class RankingBeforeFusion(BaseModel):
     def of(cls, ranking: Ranking, documents: Mapping[str, Document]) -> RankingBeforeFusion:
         """Converts the top of a ranking."""
         rows = []
-        fetch(documents, ranking.doc_ids[:MAX_LIMIT])
-        for key, score in zip(ranking.doc_ids[:MAX_LIMIT], ranking.scores, strict=False):
-            pool, doc_id = split_id(key)
-            title = document_of(documents, key).title
-            rows.append(RankedDocument(document_id=doc_id, knowledge_pool=pool, title=title, score=score))
+        top = ranking.first(MAX_LIMIT)
+        found = fetch(documents, top.doc_ids)
+        for key, score in zip(top.doc_ids, top.scores, strict=True):
+            if key in found:
+                pool, doc_id = split_id(key)
+                title = found[key].title
+                rows.append(RankedDocument(document_id=doc_id, knowledge_pool=pool, title=title, score=score))
         return cls(query=ranking.query, retriever=ranking.retriever, documents=rows)
 
 

@@ -56,6 +56,28 @@ def test_a_filter_finds_equal_values_of_the_same_type(mixed, wanted):
     assert without_lists == {row for row, value in enumerate(VALUES) if holds(value, wanted)}
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_dot_leads_into_an_object_and_not_into_the_objects_of_a_list(engine_index, engine):
+    index = engine_index(engine, "nested")
+    parts = [
+        {"name": "wheel", "n": 1},
+        [{"name": "wheel", "n": 1}],
+        [[{"name": "wheel"}]],
+        {"name": ["wheel"]},
+        "wheel",
+    ]
+    build_engine_index(
+        index, [Document(f"d{i}", "", f"t {i}", {"parts": p}) for i, p in enumerate(parts)], UnitEncoder()
+    )
+    retriever = load_retriever(index, encoder=UnitEncoder())
+
+    found = [
+        set(restrict(retriever, Scope(read_filter(given))).search(["t"], 9)[0].doc_ids)
+        for given in ({"parts.name": "wheel"}, {"parts.n": {"gte": 1}}, {"parts.n": [1, 2]})
+    ]
+    assert found == [{"d0", "d3"}, {"d0"}, {"d0"}]
+
+
 def test_a_filter_leaves_as_many_documents_as_asked(engine_index):
     """The first documents hold True, which the JSON of Milvus Lite does not tell from 1."""
     index = engine_index("milvus", "many")

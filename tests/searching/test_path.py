@@ -13,7 +13,7 @@ from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.roles import Reformulator
-from acqo_rl.searching.feedback import document_of
+from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.path import SearchPath, add_feedback, search
 from acqo_rl.searching.sub_queries import RawQueryOnly, search_reformulations
 from acqo_rl.searching.threshold import fuse_similar
@@ -316,7 +316,7 @@ def test_as_many_results_of_a_first_search_are_shown_as_are_read():
 
 def test_a_document_that_the_corpus_lacks_is_named():
     corpus = {"1": Document("1", "", "text")}
-    assert document_of(corpus, "1") is corpus["1"]
+    assert fetch(corpus, ["1"]) == corpus
     with pytest.raises(IndexMismatchError, match="'2'"):
         add_feedback([Query("q", "a")], ScriptedRetriever(FOUND), RankScoreFusion(), corpus, FeedbackSpec(2, 5))
 

@@ -119,7 +119,7 @@ def _bring_up_to_date(
     from tqdm import tqdm
 
     with reported(calls.shown, calls.engine):
-        there = {document.id: _digest(document) for document in calls.engine.scan()}
+        there = {document.id: _digest(document) for document in calls.engine.documents(None, ())}
     rows = [row for row, document in enumerate(documents) if there.get(document.id) != _digest(document)]
     gone = sorted(there.keys() - {document.id for document in documents})
     batches = [rows[start : start + _BATCH] for start in range(0, len(rows), _BATCH)]

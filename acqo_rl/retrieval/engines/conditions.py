@@ -14,8 +14,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeVar
 
+from acqo_rl.errors import ConfigError
+from acqo_rl.retrieval.engines.rows import as_numbers
 from acqo_rl.retrieval.filters import is_date
-from acqo_rl.types import Condition, Filter
+from acqo_rl.types import Condition, Filter, Scope
 
 T = TypeVar("T")
 
@@ -31,6 +33,29 @@ _STORED_AS = {"half": "<e", "single": "<f"}
 SIGNS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 
 _ROUNDED: dict[str, Callable[[float], int]] = {"gt": math.floor, "gte": math.ceil, "lt": math.ceil, "lte": math.floor}
+
+
+def conditions_of(shown: str, tenant_field: str, scope: Scope) -> Filter:
+    """The conditions of a scope.
+
+    Args:
+        shown: location of the collection, for messages.
+        tenant_field: metadata field with the tenant of a document; empty if the collection has no tenants.
+        scope: the part of the documents that may be seen.
+
+    Raises:
+        ConfigError: the collection has tenants and the scope names none, or the reverse.
+    """
+    if scope.tenant is None and tenant_field:
+        raise ConfigError(
+            f"{shown} has tenants (field {tenant_field!r}), but the search names none. Name the tenant, or omit the"
+            " option tenant in the location to search the documents of all tenants."
+        )
+    if scope.tenant is None:
+        return scope.where
+    if not tenant_field:
+        raise ConfigError(f"A tenant is named, but {shown} has none; add the option tenant=FIELD to its location.")
+    return (*scope.where, Condition(tenant_field, (scope.tenant, *as_numbers([scope.tenant]))))
 
 
 def fitting(where: Filter, kind_of: Callable[[str], Kind | None]) -> Filter | None:
@@ -85,18 +110,13 @@ def in_utc(value: str) -> str:
         return time.replace(tzinfo=UTC).isoformat()
 
 
-def json_path(condition: Condition, *, of_list: str = "") -> str:
-    """A path of SQL/JSON that exists where the condition holds: it compares equal types only, and looks into lists.
-
-    Args:
-        condition: on a field.
-        of_list: what an engine that does not look into lists of its own accord adds to the path.
-    """
+def json_path(condition: Condition) -> str:
+    """A path of SQL/JSON that exists where the condition holds: it compares equal types only, and looks into lists."""
     path = "".join(f".{json.dumps(part)}" for part in condition.field.split("."))
     tests = [f"@ {SIGNS[name]} {json.dumps(bound)}" for name, bound in condition.bounds]
     if condition.any_of:
         tests.append("(" + " || ".join(f"@ == {json.dumps(value)}" for value in condition.any_of) + ")")
-    return f"${path}{of_list} ? ({' && '.join(tests)})"
+    return f"${path}[*] ? ({' && '.join(tests)})"
 
 
 def holds(condition: Condition, value: Any) -> bool:

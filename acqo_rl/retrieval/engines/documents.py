@@ -1,58 +1,84 @@
-"""The documents of a collection in a search engine, fetched when they are asked for."""
+"""The documents of a collection in a search engine. They are read when they are asked for, and never kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import replace
 
 from acqo_rl.retrieval.engines.calls import Calls, reported
+from acqo_rl.retrieval.engines.conditions import conditions_of
 from acqo_rl.roles import RemoteCorpus
-from acqo_rl.timed_cache import TimedCache
-from acqo_rl.types import Document
-
-_KEPT, _SECONDS = 10_000, 60.0
-"""Number of documents that are kept, and for how long."""
+from acqo_rl.types import UNRESTRICTED, Document, Scope
 
 
 class EngineDocuments(Mapping[str, Document], RemoteCorpus):
-    """Document id -> document. Iterating reads the whole collection.
+    """Document id -> document, of the part of a collection that may be seen.
 
-    The text of a document with several passages is that of all its passages, in the order of the engine.
+    The text of a document with several passages is that of all its passages, in the order of the engine. Read all
+    documents by ``values``; ``items`` calls the engine for each of them.
     """
 
-    def __init__(self, calls: Calls, *, in_passages: bool) -> None:
+    def __init__(self, calls: Calls, *, in_passages: bool, tenant_field: str = "", scope: Scope = UNRESTRICTED) -> None:
         """Creates the documents of a collection.
 
         Args:
             calls: of the engine.
-            in_passages: whether a document may have several entries. Iterating then keeps all of them in memory.
+            in_passages: whether a document may have several entries. Reading all then keeps them in memory.
+            tenant_field: metadata field with the tenant of a document; empty if the collection has no tenants.
+            scope: the part of the documents that may be seen.
         """
         self._calls = calls
         self._in_passages = in_passages
-        self._known: TimedCache[Document] = TimedCache(_KEPT, _SECONDS)
+        self._tenant_field = tenant_field
+        self._scope = scope
 
-    def fetch(self, doc_ids: Sequence[str]) -> None:
-        """Loads documents with one call, so that looking them up needs none."""
-        if missing := [doc_id for doc_id in dict.fromkeys(doc_ids) if self._known.get(doc_id) is None]:
-            for document in _joined(self._calls(self._calls.engine.documents, missing)):
-                self._known.put(document.id, document)
+    def restrict(self, scope: Scope) -> EngineDocuments:
+        """A part of the documents."""
+        return EngineDocuments(self._calls, in_passages=self._in_passages, tenant_field=self._tenant_field, scope=scope)
+
+    def fetch(self, doc_ids: Sequence[str]) -> dict[str, Document]:
+        """The given documents by id, from one call; those that do not exist or may not be seen are left out.
+
+        Raises:
+            ConfigError: the collection has tenants and none is named.
+            SearchError: the engine does not answer.
+        """
+        wanted = list(dict.fromkeys(doc_ids))
+        found = self._calls(lambda: list(self._read(wanted))) if wanted else []
+        return {document.id: document for document in _joined(found)}
+
+    def values(self) -> ValuesView[Document]:
+        """All documents, read page by page."""
+        return _Values(self)
+
+    def scan(self) -> Iterator[Document]:
+        """All documents, in any order."""
+        with reported(self._calls.shown, self._calls.engine):
+            entries = self._read(None)
+            yield from _joined(entries) if self._in_passages else entries
 
     def __getitem__(self, doc_id: str) -> Document:
-        self.fetch([doc_id])
-        if (document := self._known.get(doc_id)) is None:
-            raise KeyError(doc_id)
-        return document
+        return self.fetch([doc_id])[doc_id]
 
     def __iter__(self) -> Iterator[str]:
-        with reported(self._calls.shown, self._calls.engine):
-            entries = self._calls.engine.scan()
-            for document in _joined(entries) if self._in_passages else entries:
-                self._known.put(document.id, document)  # its value is looked up next
-                yield document.id
+        return (document.id for document in self.scan())
 
     def __len__(self) -> int:
         schema = self._calls(self._calls.engine.schema)
         return schema.count if schema else 0
+
+    def _read(self, doc_ids: Sequence[str] | None) -> Iterator[Document]:
+        where = conditions_of(self._calls.shown, self._tenant_field, self._scope)
+        return self._calls.engine.documents(doc_ids, where)
+
+
+class _Values(ValuesView[Document]):
+    def __init__(self, documents: EngineDocuments) -> None:
+        super().__init__(documents)
+        self._documents = documents
+
+    def __iter__(self) -> Iterator[Document]:
+        return self._documents.scan()
 
 
 def _joined(passages: Iterable[Document]) -> Iterable[Document]:

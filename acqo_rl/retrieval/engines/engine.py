@@ -83,12 +83,8 @@ class Engine(Protocol):
         """The entries that match each text best by full text, best first, by one call."""
         ...
 
-    def documents(self, doc_ids: Sequence[str]) -> list[Document]:
-        """Those of the documents that exist, in any order."""
-        ...
-
-    def scan(self) -> Iterator[Document]:
-        """All documents, in any order."""
+    def documents(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[Document]:
+        """The documents that meet the conditions, in any order: those with the given ids, or all of them."""
         ...
 
     def check(self, documents: Sequence[Document]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import lancedb
@@ -39,7 +40,7 @@ class LancedbEngine:
     largest_k = 10_000
 
     def __init__(self, location: Location) -> None:
-        self._database = lancedb.connect(location.absolute().place)
+        self._database = lancedb.connect(location.absolute().place, read_consistency_interval=timedelta(0))
         self._location = location
         self._name = location.collection
         self._fields = Fields()
@@ -94,13 +95,13 @@ class LancedbEngine:
         """The rows that match each text best by BM25, best first; LanceDB searches one text a call."""
         return [self._matching(text, k, where) for text in texts]
 
-    def documents(self, doc_ids: Sequence[str]) -> list[Document]:
-        """Those of the documents that exist, in any order."""
-        return list(self._documents(self._table.search().where(self._ids(doc_ids))))
-
-    def scan(self) -> Iterator[Document]:
-        """All documents, in any order."""
-        return self._documents(self._table.search())
+    def documents(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[Document]:
+        """The documents that meet the conditions, in any order: those with the given ids, or all of them."""
+        if (conditions := self._conditions(where)) is None:
+            return iter(())
+        tests = " AND ".join(filter(None, [conditions, "" if doc_ids is None else self._ids(doc_ids)]))
+        rows = self._table.search()
+        return self._documents(rows.where(tests) if tests else rows)
 
     def check(self, documents: Sequence[Document]) -> None:
         """Does nothing: LanceDB holds any document."""
@@ -142,12 +143,15 @@ class LancedbEngine:
 
     def _rows(self, query: Any, score: str, k: int, where: Filter) -> list[dict[str, Any]]:
         """Id and score of the rows that a query finds and that meet the conditions."""
-        paths = tuple(replace(condition, field=self._fields.path_of(condition.field)) for condition in where)
-        if (tests := sql_of(paths, self._table.schema)) is None:
+        if (tests := self._conditions(where)) is None:
             return []
         narrowed = query.where(tests) if tests else query
         found: list[dict[str, Any]] = narrowed.select({_ID: self._id_as_text(), score: score}).limit(k).to_list()
         return found
+
+    def _conditions(self, where: Filter) -> str | None:
+        paths = tuple(replace(condition, field=self._fields.path_of(condition.field)) for condition in where)
+        return sql_of(paths, self._table.schema)
 
     def _ids(self, doc_ids: Sequence[str]) -> str:
         return f"{self._id_as_text()} IN ({', '.join(map(quoted, doc_ids))})"

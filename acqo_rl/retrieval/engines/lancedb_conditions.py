@@ -116,7 +116,7 @@ def _json_test(name: str, condition: Condition) -> str:
     number = f"TRY_CAST(json_extract({name}, {path}) AS DOUBLE)"
 
     def has(test: Condition) -> str:
-        return f"json_exists({name}, {quoted(json_path(test, of_list='[*]'))})"
+        return f"json_exists({name}, {quoted(json_path(test))})"
 
     def equal(value: str | float) -> str:
         if isinstance(value, float):

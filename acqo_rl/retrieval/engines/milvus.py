@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -145,19 +145,23 @@ class MilvusEngine:
         found = self._search(list(texts), self._sparse, k, where)
         return [[(doc_id, abs(score)) for doc_id, score in hits] for hits in found]  # Milvus Lite negates the scores
 
-    def documents(self, doc_ids: Sequence[str]) -> list[Document]:
-        """Those of the documents that exist, in any order."""
-        rows = self._loaded(self._client.query, filter=self._ids(doc_ids), output_fields=self._output_fields())
-        return list(self._documents(rows))
-
-    def scan(self) -> Iterator[Document]:
-        """All documents, in any order."""
-        pages = self._client.query_iterator(
-            self._name, batch_size=_PAGE, output_fields=self._output_fields(), timeout=self._seconds
-        )
+    def documents(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[Document]:
+        """The documents that meet the conditions, in any order: those with the given ids, or all of them."""
+        if (fitted := fitting(where, self._kind)) is None:
+            return
+        ids = [f"({self._ids(doc_ids)})"] if doc_ids is not None else []
+        asked: dict[str, Any] = {
+            "filter": " and ".join([*ids, *(test for condition in fitted for test in self._tests(condition))]),
+            "output_fields": self._output_fields(),
+        }
+        if doc_ids is not None:  # the iterator does not quote ids
+            rows = self._loaded(self._client.query, **asked)
+            yield from self._documents(row for row in rows if self._is_met(fitted, row))
+            return
+        pages = self._loaded(self._client.query_iterator, batch_size=_PAGE, **asked)
         try:
             while rows := pages.next():
-                yield from self._documents(rows)
+                yield from self._documents(row for row in rows if self._is_met(fitted, row))
         finally:
             pages.close()
 
@@ -233,8 +237,7 @@ class MilvusEngine:
         """
         if (fitted := fitting(where, self._kind)) is None:
             return [[] for _ in data]
-        tested = () if self._location.is_server else [c for c in fitted if self._kind(c.field) == "any"]
-        paths = [self._fields.path_of(condition.field) for condition in tested]
+        paths = [] if self._location.is_server else [self._fields.path_of(condition.field) for condition in fitted]
         asked = k
         while True:
             found = self._loaded(
@@ -246,14 +249,16 @@ class MilvusEngine:
                 output_fields=[self._fields.id, *(path.partition(".")[0] for path in paths)],
                 search_params=self._search_params(field, asked, where),
             )
-            kept = [
-                [hit for hit in hits if all(map(holds, tested, (at(hit["entity"], path) for path in paths)))]
-                for hits in found
-            ]
+            kept = [[hit for hit in hits if self._is_met(fitted, hit["entity"])] for hits in found]
             is_short = any(len(some) < k and len(hits) == asked for some, hits in zip(kept, found, strict=True))
             if asked == self.largest_k or not is_short:
                 return [[(self._id_of(hit), float(hit["distance"])) for hit in hits[:k]] for hits in kept]
             asked = min(4 * asked, self.largest_k)
+
+    def _is_met(self, where: Filter, row: Mapping[str, Any]) -> bool:
+        """Whether a row of Milvus Lite meets the conditions on JSON; a server tests them itself."""
+        tested = () if self._location.is_server else [c for c in where if self._kind(c.field) == "any"]
+        return all(holds(condition, at(row, self._fields.path_of(condition.field))) for condition in tested)
 
     def _loaded(self, method: Callable[..., Any], **arguments: Any) -> Any:
         """The result of a method of the client; a server that was started again may not have loaded the collection."""

@@ -147,7 +147,7 @@ def documents_of(index: str, seconds: float | None = None) -> EngineDocuments:
     is_foreign = opened.note is None
     if is_foreign:
         _check_fields(opened.location, opened.schema, {"text": opened.location.given.get("text", "text")})
-    return EngineDocuments(opened.calls, in_passages=is_foreign)
+    return EngineDocuments(opened.calls, in_passages=is_foreign, tenant_field=opened.location.tenant)
 
 
 def check_overlap(index: str, doc_ids: Sequence[str]) -> None:
@@ -158,8 +158,9 @@ def check_overlap(index: str, doc_ids: Sequence[str]) -> None:
     """
     opened = open_collection(index)
     asked = doc_ids[:: 1 + len(doc_ids) // _SAMPLED]
-    if opened.note is None and not opened.calls(opened.calls.engine.documents, asked):
-        its_own = [document.id for document in islice(opened.calls.engine.scan(), 3)]
+    documents = EngineDocuments(opened.calls, in_passages=False)
+    if opened.note is None and not documents.fetch(asked):
+        its_own = list(islice(documents, 3))
         raise IndexMismatchError(
             f"{opened.location.shown} holds none of {len(asked)} documents of the corpus; its ids are such as"
             f" {', '.join(map(repr, its_own))}, those of the corpus such as {', '.join(map(repr, asked[:3]))}. Give the"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _NOTE = "acqo_rl "
 _WORDS = sql.SQL("to_tsvector('english', coalesce({title}::text, '') || ' ' || {text}::text)")
-_ROWS = "SELECT {id}::text, to_jsonb(t) - {hidden}::text[] FROM {table} AS t"
+_ROWS = "SELECT {id}::text, to_jsonb(t) - {hidden}::text[] FROM {table} AS t WHERE {where}"
 _COLUMNS = (
     "SELECT attname, coalesce(base.typname, own.typname), greatest(atttypmod, own.typtypmod) FROM pg_attribute"
     " JOIN pg_type AS own ON own.oid = atttypid LEFT JOIN pg_type AS base ON base.oid = own.typbasetype"
@@ -143,9 +143,10 @@ class PostgresqlEngine:
     def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[Hits]:
         """The nearest rows of each vector, best first, by one lateral join; float32[texts, dim]."""
         return self._search(
-            "SELECT {id}::text AS id, 1 - ({vector} <=> q.asked::{kind}) AS score FROM {table} AS t WHERE {where}"
-            " ORDER BY {vector} <=> q.asked::{kind} LIMIT {k}",
+            "SELECT {id}::text AS id, 1 - ({vector} <=> q.asked) AS score FROM {table} AS t WHERE {where}"
+            " ORDER BY {vector} <=> q.asked LIMIT {k}",
             [Vector(vector).to_text() for vector in vectors],
+            self._columns.get(self._fields.vector, ""),
             k,
             where,
         )
@@ -158,23 +159,21 @@ class PostgresqlEngine:
             " FROM unnest(to_tsvector('english', q.asked))) AS wanted"
             " WHERE {words} @@ wanted.query AND {where} ORDER BY score DESC LIMIT {k}",
             [text.replace("\0", " ") for text in texts],
+            "text",
             k,
             where,
         )
 
-    def documents(self, doc_ids: Sequence[str]) -> list[Document]:
-        """Those of the documents that exist, in any order."""
-        query = self._format(_ROWS + " WHERE {id}::text = ANY(%s)", hidden=self._hidden())
-        wanted = [doc_id for doc_id in doc_ids if "\0" not in doc_id]
-        with self._pool.connection() as connection:
-            return list(as_documents(self._finite(connection.execute(query, [wanted])), self._fields))
-
-    def scan(self) -> Iterator[Document]:
-        """All documents, in any order."""
-        with self._pool.connection() as connection, connection.cursor(name="scan") as cursor:
+    def documents(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[Document]:
+        """The documents that meet the conditions, in any order: those with the given ids, or all of them."""
+        query = self._format(_ROWS, hidden=self._hidden(), where=sql_of(where, self._columns, self._fields))
+        wanted = []
+        if doc_ids is not None:
+            query += self._format(" AND {id}::text = ANY(%s)")
+            wanted = [[doc_id for doc_id in doc_ids if "\0" not in doc_id]]
+        with self._pool.connection() as connection, connection.cursor(name="documents") as cursor:
             cursor.itersize = _PAGE
-            rows = cursor.execute(self._format(_ROWS, hidden=self._hidden()), [])
-            yield from as_documents(self._finite(rows), self._fields)
+            yield from as_documents(self._finite(cursor.execute(query, wanted)), self._fields)
 
     def check(self, documents: Sequence[Document]) -> None:
         """Refuses documents that PostgreSQL cannot hold.
@@ -243,7 +242,7 @@ class PostgresqlEngine:
                 self._run("CREATE INDEX ON {table} USING " + kind, passage=sql.Identifier(own.words))
         self._run("ANALYZE {table}")
 
-    def _search(self, one: str, asked: list[str], k: int, where: Filter) -> list[Hits]:
+    def _search(self, one: str, asked: list[str], kind: str, k: int, where: Filter) -> list[Hits]:
         words: sql.Composable = sql.Identifier("t", Fields().words)
         if self._fields != Fields():
             title = sql.SQL("''") if self._fields.title == Fields().title else sql.Identifier("t", self._fields.title)
@@ -253,12 +252,11 @@ class PostgresqlEngine:
             words=words,
             where=sql_of(where, self._columns, self._fields),
             k=sql.Literal(k),
-            kind=sql.Identifier(self._columns.get(self._fields.vector, "")),
         )
-        query = sql.SQL(
-            "SELECT q.number, found.id, found.score FROM unnest(%s::text[]) WITH ORDINALITY AS q(asked, number)"
+        query = sql.SQL(  # the texts are cast here, once, and not again for each row
+            "SELECT q.number, found.id, found.score FROM unnest(%s::text[]::{}[]) WITH ORDINALITY AS q(asked, number)"
             " CROSS JOIN LATERAL ({}) AS found WHERE found.score <> 'NaN' ORDER BY q.number, found.score DESC"
-        ).format(inner)
+        ).format(sql.Identifier(kind), inner)
         hits: list[Hits] = [[] for _ in asked]  # without rows of no vector (NULL) or of zeros (NaN), which sort last
         with self._pool.connection() as connection:
             settings = _thorough(k, has_filter=bool(where))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from psycopg import sql
 
-from acqo_rl.retrieval.engines.conditions import SIGNS, Kind, fitting, in_utc, json_path
+from acqo_rl.retrieval.engines.conditions import SIGNS, Kind, fitting, in_utc
 from acqo_rl.retrieval.engines.location import Fields
 from acqo_rl.types import Condition, Filter
 
@@ -45,7 +46,17 @@ def _test(condition: Condition, columns: Mapping[str, str], fields: Fields) -> s
     else:
         column = condition.field.partition(".")[0]
         values = sql.SQL("jsonb_build_object({}, {})").format(sql.Literal(column), sql.Identifier("t", column))
-    return sql.SQL("{} @? {}::jsonpath").format(values, sql.Literal(json_path(condition)))
+    return sql.SQL("{} @? {}::jsonpath").format(values, sql.Literal(_json_path(condition)))
+
+
+def _json_path(condition: Condition) -> str:
+    """A path of SQL/JSON that exists where the condition holds; strict ones do not look into lists of objects."""
+    path = "".join(f".{json.dumps(part)}" for part in condition.field.split("."))
+    tests = [f"@ {SIGNS[name]} {json.dumps(bound)}" for name, bound in condition.bounds]
+    if condition.any_of:
+        equal = " || ".join(f"@ == {json.dumps(value)}" for value in condition.any_of)
+        tests.append(f"({equal} || exists(@[*] ? ({equal})))")
+    return f"strict ${path} ? ({' && '.join(tests)})"
 
 
 def _test_of_times(condition: Condition, kind: str) -> sql.Composable:

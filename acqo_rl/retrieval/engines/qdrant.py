@@ -99,21 +99,17 @@ class QdrantEngine:
         """The entries that match each text best by BM25, best first, by one call."""
         return self._search([models.TextQuery(text=text) for text in texts], _path(self._fields.words), k, where)
 
-    def documents(self, doc_ids: Sequence[str]) -> list[Document]:
-        """Those of the documents that exist, in any order."""
-        key = self._fields.id
-        if key and self._fields != Fields():
-            matches = [models.MatchAny(any=list(doc_ids)), models.MatchAny(any=as_numbers(doc_ids))]
-            equal: list[models.Condition] = [
-                models.FieldCondition(key=_path(key), match=match) for match in matches if match.any
-            ]
-            return list(self._scroll(models.Filter(should=equal)))
-        points = self._client.retrieve(self._name, self._points(doc_ids), with_payload=True)
-        return list(as_documents(map(self._read, points), self._fields))
-
-    def scan(self) -> Iterator[Document]:
-        """All documents, in any order."""
-        return self._scroll(None)
+    def documents(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[Document]:
+        """The documents that meet the conditions, in any order: those with the given ids, or all of them."""
+        conditions = [one for condition in where for one in _condition(condition, self._fields)]
+        if doc_ids is not None:
+            conditions.append(self._with_ids(doc_ids))
+        offset = None
+        while True:
+            points, offset = self._client.scroll(self._name, models.Filter(must=conditions), limit=_PAGE, offset=offset)
+            yield from as_documents(map(self._read, points), self._fields)
+            if offset is None:
+                return
 
     def check(self, documents: Sequence[Document]) -> None:
         """Does nothing: Qdrant holds any document."""
@@ -160,13 +156,12 @@ class QdrantEngine:
         found = self._client.query_batch_points(self._name, asked)
         return [[(self._id_of(point), point.score) for point in response.points] for response in found]
 
-    def _scroll(self, conditions: models.Filter | None) -> Iterator[Document]:
-        offset = None
-        while True:
-            points, offset = self._client.scroll(self._name, conditions, limit=_PAGE, offset=offset)
-            yield from as_documents(map(self._read, points), self._fields)
-            if offset is None:
-                return
+    def _with_ids(self, doc_ids: Sequence[str]) -> models.Condition:
+        if not self._fields.id or self._fields == Fields():
+            return models.HasIdCondition(has_id=self._points(doc_ids))
+        matches = [models.MatchAny(any=list(doc_ids)), models.MatchAny(any=as_numbers(doc_ids))]
+        key = _path(self._fields.id)
+        return models.Filter(should=[models.FieldCondition(key=key, match=match) for match in matches if match.any])
 
     def _some_vectors(self) -> list[Any]:
         name = self._fields.vector

@@ -9,12 +9,12 @@ from functools import cache
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.encoder import encode_texts
 from acqo_rl.retrieval.engines.calls import Calls
+from acqo_rl.retrieval.engines.conditions import conditions_of
 from acqo_rl.retrieval.engines.engine import Hits
-from acqo_rl.retrieval.engines.rows import as_numbers
 from acqo_rl.roles import Encoder, Restrictable, Retriever
 from acqo_rl.surrogates import well_formed
 from acqo_rl.text import one_line
-from acqo_rl.types import UNRESTRICTED, Condition, Filter, Passage, Ranking, Scope, search_key
+from acqo_rl.types import UNRESTRICTED, Filter, Passage, Ranking, Scope, search_key
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ class EngineRetriever(Retriever, Restrictable):
         largest = self._calls.engine.largest_k
         if not 1 <= k <= largest:
             raise ConfigError(f"k is {k}; for {self._calls.shown} it must be from 1 to {largest:,}.")
-        where = self._where()
+        where = conditions_of(self._calls.shown, self._tenant_field, self._scope)
         distinct = {search_key(text): text for text in texts if self._encoder or one_line(text)}
         found: dict[object, Hits] = {}
         asked, missing = k, distinct
@@ -110,21 +110,6 @@ class EngineRetriever(Retriever, Restrictable):
         top = sorted(best.items(), key=lambda item: (-item[1], item[0]))[:k]
         doc_ids, scores = zip(*top, strict=True) if top else ((), ())
         return Ranking(doc_ids, scores, self.name, text)
-
-    def _where(self) -> Filter:
-        tenant, field = self._scope.tenant, self._tenant_field
-        if tenant is None and field:
-            raise ConfigError(
-                f"{self._calls.shown} has tenants (field {field!r}), but the search names none. Name the tenant, or"
-                " omit the option tenant in the location to search the documents of all tenants."
-            )
-        if tenant is None:
-            return self._scope.where
-        if not field:
-            raise ConfigError(
-                f"A tenant is named, but {self._calls.shown} has none; add the option tenant=FIELD to its location."
-            )
-        return (*self._scope.where, Condition(field, (tenant, *as_numbers([tenant]))))
 
 
 def _ids(hits: Hits) -> set[str]:

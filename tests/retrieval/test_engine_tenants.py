@@ -1,0 +1,140 @@
+"""No text leaves the part of a collection that a request may see, whatever other programs do to it."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from engine_cases import ENGINES, UnitEncoder, drop_rows, put_rows
+from serving_stand_ins import running
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.reformulation.load import StrategySettings
+from acqo_rl.retrieval.engines.opening import documents_of
+from acqo_rl.retrieval.load import load_retriever
+from acqo_rl.roles import Reranker, restrict
+from acqo_rl.searching.searcher import Timeouts
+from acqo_rl.serving.app import make_app
+from acqo_rl.serving.collections import open_collection
+from acqo_rl.serving.limits import Limits
+from acqo_rl.serving.metrics import Metrics
+from acqo_rl.serving.service import Service
+from acqo_rl.serving.strategies import Strategies
+from acqo_rl.types import Scope
+
+ROWS = [
+    {"number": 1, "key": "faq", "body": "the river of anna", "owner": "anna"},
+    {"number": 2, "key": "faq", "body": "the river of ben", "owner": "ben"},
+    {"number": 3, "key": "note", "body": "a stone of anna", "owner": "anna"},
+]
+"""Two tenants have a document with the id ``faq``."""
+
+
+class Reading(Reranker):
+    """Keeps what it reads."""
+
+    name = "reading"
+
+    def __init__(self):
+        self.read = []
+
+    def score(self, pairs):
+        self.read += [passage for _, passage in pairs]
+        return [0.0] * len(pairs)
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request):
+    return request.param
+
+
+@pytest.fixture
+def index(engine, engine_index):
+    index = engine_index(engine, "owned")
+    put_rows(engine, index, ROWS)
+    return f"{index}?id=key&text=body"
+
+
+@pytest.fixture
+def reranker():
+    return Reading()
+
+
+@pytest.fixture
+def client(index, reranker):
+    collection = open_collection(
+        f"pages={index}&tenant=owner",
+        open_index=lambda place, **options: load_retriever(place, encoder=UnitEncoder(), **options),
+    )
+    strategies = Strategies({"rules": ""}, StrategySettings())
+    service = Service([collection], strategies, RankScoreFusion(), Timeouts(), reranker=reranker)
+    with running(make_app(service, Metrics(), Limits())) as url, httpx.Client(base_url=url, timeout=20) as client:
+        yield client
+
+
+def search(client, tenant):
+    answer = client.post("/v1/search", json={"query": "river", "tenant": tenant, "include_rankings": True})
+    assert answer.status_code == 200, answer.text
+    return answer.json(), answer.text
+
+
+def answer(client, tenant):
+    return client.post("/v1/answer", json={"query": "river", "tenant": tenant}).text
+
+
+def test_tenants_with_equal_ids_see_their_own_text(client, reranker):
+    for tenant, other in (("anna", "ben"), ("ben", "anna")):
+        reranker.read.clear()
+        body, text = search(client, tenant)
+
+        assert {result["text"] for result in body["results"]} == {r["body"] for r in ROWS if r["owner"] == tenant}
+        assert {passage for passage in reranker.read if other in passage} == set()
+        assert f"of {other}" not in text + answer(client, tenant)
+
+
+def test_documents_that_were_moved_or_deleted_are_not_shown_from_the_cache(client, engine, index):
+    place = index.partition("?")[0]
+    assert len(search(client, "anna")[0]["results"]) == 2
+    assert "a stone of anna" in answer(client, "anna")
+
+    put_rows(engine, place, [{**ROWS[2], "owner": "ben"}])
+
+    body, _ = search(client, "anna")
+    assert body["cached"]
+    assert [(result["document_id"], result["rank"]) for result in body["results"]] == [("faq", 1)]
+    assert [[d["document_id"] for d in ranking["documents"]] for ranking in body["rankings"]] == [["faq"]]
+    assert "a stone of anna" not in answer(client, "anna")
+    drop_rows(engine, place, [1])
+    assert search(client, "anna")[0]["results"] == []
+    assert "the river of anna" not in answer(client, "anna")
+
+
+def test_documents_of_a_tenant_are_read_with_its_name(index):
+    documents = documents_of(f"{index}&tenant=owner")
+
+    of_ben = documents.restrict(Scope(tenant="ben"))
+    assert [document.text for document in of_ben.values()] == ["the river of ben"]
+    assert set(of_ben.fetch(["faq", "note"])) == {"faq"}
+    with pytest.raises(ConfigError):
+        documents.fetch(["faq"])
+    with pytest.raises(ConfigError):
+        list(documents)
+
+
+def test_an_open_collection_sees_what_other_programs_write(engine, index):
+    retriever = load_retriever(f"{index}&tenant=owner", encoder=UnitEncoder())
+    documents = documents_of(index)
+    place = index.partition("?")[0]
+
+    put_rows(engine, place, [{"number": 4, "key": "new", "body": "news", "owner": "anna"}, {**ROWS[2], "owner": "ben"}])
+    drop_rows(engine, place, [1])
+
+    [anna] = restrict(retriever, Scope(tenant="anna")).search(["news"], 5)
+    [ben] = restrict(retriever, Scope(tenant="ben")).search(["news"], 5)
+    assert (set(anna.doc_ids), set(ben.doc_ids)) == ({"new"}, {"faq", "note"})
+    assert (documents["new"].text, documents["faq"].text) == ("news", "the river of ben")
+
+
+def test_documents_of_tenants_are_not_read_from_a_folder(index, tmp_path):
+    with pytest.raises(ConfigError):
+        open_collection(f"pages={tmp_path},{index}&tenant=owner")
