@@ -44,12 +44,13 @@ def fetch(corpus: Mapping[str, Document], doc_ids: Sequence[str]) -> dict[str, D
     if isinstance(corpus, RemoteCorpus):
         found = corpus.fetch(doc_ids)
         return {doc_id: found[doc_id] for doc_id in doc_ids if doc_id in found}
-    if missing := [doc_id for doc_id in doc_ids if doc_id not in corpus]:
+    try:
+        return {doc_id: corpus[doc_id] for doc_id in doc_ids}
+    except KeyError as error:
         raise IndexMismatchError(
-            f"The index returned document {missing[0]!r}, which is not in the corpus ({len(corpus):,} documents). Index"
-            " and corpus have different versions; build the index again from this corpus."
-        )
-    return {doc_id: corpus[doc_id] for doc_id in doc_ids}
+            f"The index returned document {error.args[0]!r}, which is not in the corpus ({len(corpus):,} documents)."
+            " Index and corpus have different versions; build the index again from this corpus."
+        ) from None
 
 
 def _snippet(document: Document, words: int) -> Snippet:
