@@ -11,13 +11,15 @@ factoid questions and two data sets of conversations; its base has 20 layers. sc
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from acqo_rl.errors import ConfigError
+from acqo_rl.errors import AcqoError, ConfigError
 
 _GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _TRAINED = Path(__file__).parent / "trained"
@@ -41,6 +43,47 @@ def resolve(name: str) -> str:
     if name == "embedded:smollm2-20-layers":
         return str(cached("smollm2-135m-instruct-20-layers", _write_20_layers))
     raise ConfigError(f"Unknown embedded model {name!r}; use embedded:minilm, embedded:smollm2, a Hub id or a path.")
+
+
+@contextmanager
+def loading(what: str, name: str, remedy: str) -> Iterator[None]:
+    """Reports what a library raises when it loads a model.
+
+    Args:
+        what: kind of the model, for the message.
+        name: a folder, a Hub id or an embedded name.
+        remedy: what to do if no file is damaged.
+
+    Raises:
+        ConfigError: the model cannot be loaded; if one of its files is damaged, the message names it.
+    """
+    try:
+        yield
+    except AcqoError:
+        raise
+    except Exception as error:  # the libraries raise all kinds, tokenizers a plain Exception
+        _check_files(Path(resolve(name)))
+        raise ConfigError(f"{what} {name!r} cannot be loaded ({type(error).__name__}: {error}). {remedy}") from error
+
+
+def _check_files(folder: Path) -> None:
+    """Checks the JSON files of a model, and the lengths of its weights.
+
+    Raises:
+        ConfigError: a file is damaged.
+    """
+    from safetensors import safe_open
+
+    for file in sorted(path for path in folder.glob("*") if path.suffix in (".json", ".safetensors")):
+        try:
+            if file.suffix == ".json":
+                json.loads(file.read_text(encoding="utf-8"))
+            else:
+                safe_open(file, "numpy")
+        except Exception as error:  # SafetensorError is no OSError
+            raise ConfigError(
+                f"{file} is damaged ({type(error).__name__}: {error}); copy or export the model again."
+            ) from error
 
 
 def _trained(name: str) -> Path:

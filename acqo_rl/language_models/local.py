@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from acqo_rl.embedded import loading
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.chat import end_tokens, opens_thoughts, prepare_template
 from acqo_rl.language_models.drafts import Drafts
@@ -86,7 +87,8 @@ def base_model_of(name: str) -> tuple[str, str | None]:
             f"The adapter {name!r} has no adapter_model.safetensors; save it as safetensors, because pickled weights"
             f" are never read."
         )
-    return json.loads(Path(file).read_text(encoding="utf-8"))["base_model_name_or_path"], path
+    with loading("The adapter", path, "Its adapter_config.json needs the entry base_model_name_or_path."):
+        return str(json.loads(Path(file).read_text(encoding="utf-8"))["base_model_name_or_path"]), path
 
 
 def load_base(base: str, dtype: torch.dtype) -> Any:
@@ -100,17 +102,33 @@ def load_base(base: str, dtype: torch.dtype) -> Any:
     from acqo_rl.embedded import resolve
     from acqo_rl.language_models.attention import read_groups_in_place
 
-    try:
+    remedy = (
+        "Give safetensors weights of a causal language model that transformers supports; remote code and pickles are"
+        " never run."
+    )
+    with loading("The model", base, remedy):
         model = AutoModelForCausalLM.from_pretrained(
             resolve(base), dtype=dtype, use_safetensors=True, trust_remote_code=False
         )
-    except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"The model {base!r} cannot be loaded: {error} Give safetensors weights of a causal language model that"
-            f" transformers supports; remote code and pickles are never run."
-        ) from error
     read_groups_in_place(model)
     return model
+
+
+def with_adapter(model: Any, adapter: str, **options: Any) -> Any:
+    """Adds a LoRA adapter to its base model.
+
+    Args:
+        model: the base model.
+        adapter: folder or Hub id of the adapter.
+        options: of ``PeftModel.from_pretrained``.
+
+    Raises:
+        ConfigError: the adapter is damaged, or does not fit the base model.
+    """
+    from peft import PeftModel
+
+    with loading("The adapter", adapter, "Check that it was trained on this base model."):
+        return PeftModel.from_pretrained(model, adapter, **options)
 
 
 @contextmanager
@@ -202,17 +220,17 @@ class TransformersModel(SamplingModel):
 
         weights, name = split_prefix(name)
         if weights:
-            return cls(
-                OpenVinoCausalLM(graph_folder(name, weights)), cls.load_tokenizer(name), fixed_weights=True, **settings
-            )
+            with loading(
+                "The OpenVINO graph of", name, "Delete it, or use the model without the prefix of the engine."
+            ):
+                graph = OpenVinoCausalLM(graph_folder(name, weights))
+            return cls(graph, cls.load_tokenizer(name), fixed_weights=True, **settings)
         base, adapter = base_model_of(name)
         device = default_device()
         tokenizer = cls.load_tokenizer(name)
         model = load_base(base, native_dtype(device))
         if adapter is not None:
-            from peft import PeftModel
-
-            model = PeftModel.from_pretrained(model, adapter).merge_and_unload()
+            model = with_adapter(model, adapter).merge_and_unload()
         return cls(model.to(device).eval(), tokenizer, fixed_weights=True, **settings)
 
     @staticmethod
@@ -232,13 +250,9 @@ class TransformersModel(SamplingModel):
         base, adapter = base_model_of(name)
         if adapter and cached_file(adapter, "tokenizer_config.json", _raise_exceptions_for_missing_entries=False):
             base = adapter
-        try:
+        remedy = "Give a model with a tokenizer in the same folder, such as a run's model/ folder."
+        with loading("The tokenizer of", base, remedy):
             tokenizer = AutoTokenizer.from_pretrained(resolve(base), padding_side="left", trust_remote_code=False)
-        except (OSError, ValueError) as error:
-            raise ConfigError(
-                f"The tokenizer of {base!r} cannot be loaded: {error} Give a model with a tokenizer in the same folder,"
-                f" such as a run's model/ folder."
-            ) from error
         prepare_template(tokenizer, name)
         tokenizer.clean_up_tokenization_spaces = False
         return tokenizer

@@ -35,7 +35,6 @@ from acqo_rl.retrieval.manifest import (
     Bm25Settings,
     DenseSettings,
     Manifest,
-    package_versions,
     read_manifest,
     write_manifest,
 )
@@ -268,10 +267,7 @@ def _finish(folder: Path, wanted: Manifest, doc_ids: Sequence[str]) -> Manifest:
     unfinished.write_text(json.dumps(list(doc_ids)), encoding="utf-8")
     os.replace(unfinished, folder / IDS_NAME)
     paths = [folder / IDS_NAME, *(folder.glob(INDEX_NAME)), *sorted(folder.glob(f"{BM25_NAME}/*"))]
-    files = {path.relative_to(folder).as_posix(): path.stat().st_size for path in paths}
-    manifest = replace(wanted, files=files, packages=package_versions())
-    write_manifest(folder, manifest)
-    return manifest
+    return write_manifest(folder, wanted, [path.relative_to(folder).as_posix() for path in paths])
 
 
 def _without_repetition(doc_ids: Sequence[str]) -> list[str]:

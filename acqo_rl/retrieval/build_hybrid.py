@@ -6,7 +6,6 @@ manifest.json  and a folder for each part, such as  dense/  and  bm25/
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from acqo_rl.errors import IndexMismatchError
@@ -43,7 +42,4 @@ def build_hybrid_index(folder: str | Path, builders: Mapping[str, Callable[[Path
     wanted = Manifest(settings, one.document_count, one.corpus_hash)
     if is_finished(folder, wanted):
         return read_manifest(folder)
-    files = {f"{name}/{FILE_NAME}": (folder / name / FILE_NAME).stat().st_size for name in parts}
-    manifest = replace(wanted, files=files)
-    write_manifest(folder, manifest)
-    return manifest
+    return write_manifest(folder, wanted, [f"{name}/{FILE_NAME}" for name in parts])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from acqo_rl.embedded import resolve
+from acqo_rl.embedded import loading, resolve
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.roles import Encoder
 from acqo_rl.surrogates import well_formed
@@ -161,13 +161,9 @@ def normalised(embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
 def _load(model: str, revision: str | None, device: str | None) -> SentenceTransformer:
     from sentence_transformers import SentenceTransformer
 
-    try:
+    remedy = f"Check revision {revision} and device {device}; or give a folder, an available Hub id or embedded:minilm."
+    with loading("The encoder", model, remedy):
         return SentenceTransformer(resolve(model), revision=revision, device=device, trust_remote_code=False)
-    except (OSError, ValueError, RuntimeError) as error:
-        raise ConfigError(
-            f"The encoder {model!r} (revision {revision}, device {device}) cannot be loaded: {error}\n"
-            "Give a folder, a Hub id that this machine can reach, or embedded:minilm."
-        ) from error
 
 
 def _limit(model: SentenceTransformer, max_length: int) -> None:

@@ -28,6 +28,7 @@ from acqo_rl.retrieval.manifest import (
     Bm25Settings,
     DenseSettings,
     Manifest,
+    check_contents,
     read_manifest,
 )
 from acqo_rl.retrieval.places import is_url, parts_of
@@ -58,7 +59,8 @@ def load_retriever(
         encoder: the index's encoder, if it is already loaded; by default it is loaded from the manifest's settings.
         device: device of a dense index, see ``acqo_rl.retrieval.gpu.to_device``.
         float16: use half precision on the GPU, see ``acqo_rl.retrieval.gpu.to_device``.
-        mmap: map the index from disk instead of reading it; the device ``auto`` then means ``cpu``.
+        mmap: map the index from disk instead of reading it, and do not compare its checksums; the device ``auto`` then
+            means ``cpu``.
         threads: number of threads per search.
         search_parameters: FAISS parameters that replace those of the manifest.
         expected_corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the corpus to search.
@@ -93,6 +95,8 @@ def load_retriever(
         return _connect(place, expected_corpus_hash, remote_timeout)
     folder = Path(place)
     manifest = read_manifest(folder)
+    if not mmap:
+        check_contents(folder, manifest)
     _check_corpus(folder, manifest.corpus_hash, expected_corpus_hash)
     doc_ids = _read_ids(folder, manifest)
     settings = manifest.settings

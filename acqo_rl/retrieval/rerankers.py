@@ -12,7 +12,7 @@ from typing import Any
 
 from acqo_rl.addresses import Address
 from acqo_rl.api_keys import key_in
-from acqo_rl.embedded import resolve
+from acqo_rl.embedded import loading, resolve
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.language_models.load import on_server
 from acqo_rl.loopback import proxy_note
@@ -96,10 +96,8 @@ def load_cross_encoder(name: str) -> Any:
     """
     from sentence_transformers import CrossEncoder
 
-    try:
+    with loading("The cross-encoder", name, "Give a folder or an available Hub id."):
         model = CrossEncoder(resolve(name), trust_remote_code=False)
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{name!r} cannot be loaded as a cross-encoder: {error}") from error
     if model.num_labels != 1:
         raise ConfigError(f"{name!r} has {model.num_labels} scores per pair; give a cross-encoder with one.")
     return model

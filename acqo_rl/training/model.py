@@ -9,7 +9,14 @@ from typing import Any
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.chat import end_tokens
-from acqo_rl.language_models.local import TransformersModel, base_model_of, default_device, load_base, native_dtype
+from acqo_rl.language_models.local import (
+    TransformersModel,
+    base_model_of,
+    default_device,
+    load_base,
+    native_dtype,
+    with_adapter,
+)
 from acqo_rl.reformulation.policy import PolicySettings, settings_of_policy
 from acqo_rl.training.run_folder import publish_model
 
@@ -26,7 +33,7 @@ def load_trainable(path: str, lora_rank: int, seed: int) -> tuple[Any, Any]:
         ConfigError: the model does not exist, or its folder has no weights or no tokenizer.
     """
     import torch
-    from peft import LoraConfig, PeftModel, get_peft_model
+    from peft import LoraConfig, get_peft_model
     from transformers import set_seed
 
     base, adapter = base_model_of(path)
@@ -35,7 +42,7 @@ def load_trainable(path: str, lora_rank: int, seed: int) -> tuple[Any, Any]:
     model.generation_config.eos_token_id = end_tokens(tokenizer, model.generation_config)
     set_seed(seed)
     if adapter is not None:
-        model = PeftModel.from_pretrained(model, adapter, is_trainable=True)
+        model = with_adapter(model, adapter, is_trainable=True)
         if not lora_rank:
             model = model.merge_and_unload()
     elif lora_rank:

@@ -186,7 +186,7 @@ def cut(path):
         (lambda f: (f / "manifest.json").write_text("[1]"), "manifest.json is "),
         (lambda f: edit_manifest(f, surprise=1), "manifest.json is "),
         (lambda f: edit_manifest(f, kind="tree"), "manifest.json is "),
-        (lambda f: edit_manifest(f, format_version=99), "version 99.* up to 1"),
+        (lambda f: edit_manifest(f, format_version=99), "version 99.* up to 2"),
         (lambda f: (f / "index.faiss").unlink(), "index.faiss is missing"),
         (lambda f: cut(f / "index.faiss"), "index.faiss has 4,524 bytes, .*4,525"),
         (lambda f: cut(f / "doc_ids.json"), "doc_ids.json has .* bytes"),
@@ -218,7 +218,23 @@ def test_an_index_whose_words_were_split_in_another_way_is_refused(tmp_path, doc
         read_manifest(tmp_path)
 
 
-def test_a_file_of_the_right_size_that_is_no_index_is_refused(dense, encoder):
+def test_files_of_the_right_size_with_other_content_are_refused(dense, encoder, tmp_path, documents):
+    """Garbled vectors, ids in another order, garbled postings."""
+    build_bm25_index(tmp_path / "bm25", documents)
+    ids = json.dumps(json.loads((dense / "doc_ids.json").read_text())[::-1]).encode()
+    for path in (dense / "index.faiss", dense / "doc_ids.json", *(tmp_path / "bm25" / "bm25").iterdir()):
+        content = path.read_bytes()
+        path.write_bytes(ids if path.name == "doc_ids.json" else content[:-8] + bytes(8))
+        with pytest.raises(IndexMismatchError, match=path.name.replace(".", "[.]")):
+            load_retriever(tmp_path / "bm25" if path.parent.name == "bm25" else dense, encoder=encoder)
+        path.write_bytes(content)
+    load_retriever(dense, encoder=encoder)
+
+
+def test_an_index_without_checksums_is_searched(dense, encoder):
+    """Indexes of format version 1 have none."""
+    edit_manifest(dense, format_version=1, checksums={})
+    load_retriever(dense, encoder=encoder)
     (dense / "index.faiss").write_bytes(b"?" * 4525)
     with pytest.raises(IndexMismatchError, match=r"index\.faiss"):
         load_retriever(dense, encoder=encoder)
