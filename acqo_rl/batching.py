@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,6 +13,7 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Generic, TypeVar
 
+from acqo_rl import time_limit
 from acqo_rl.roles import LanguageModel, Reformulator, Restrictable, Retriever, SamplingModel, restrict
 from acqo_rl.types import UNRESTRICTED, Completion, Conversation, Query, Ranking, Reformulation, Scope, search_key
 
@@ -63,20 +65,23 @@ class Batcher(Generic[Item, Answer]):
         """Returns the answers to the items, in input order.
 
         Raises:
-            TimeoutError: no answer arrived within ``timeout`` seconds.
+            TimeoutError: no answer arrived within ``timeout`` seconds or the time limit of the request.
             Exception: the exception that the call raised.
         """
         if not items:
             return []
         waiting: _Waiting[Item, Answer] = _Waiting(items)
         self._queue.put(waiting)
+        limit = time_limit.current()
+        seconds = limit.seconds if self._timeout is None else min(self._timeout, limit.seconds)
         try:
-            return waiting.answers.result(self._timeout)
-        except TimeoutError:
+            with limit.ending(waiting.answers.cancel):
+                return waiting.answers.result(None if seconds == math.inf else seconds)
+        except (TimeoutError, CancelledError):
             if waiting.answers.done() and not waiting.answers.cancelled():
                 raise
             waiting.answers.cancel()
-            raise TimeoutError(f"no answer within {self._timeout:.3g} s") from None
+            raise TimeoutError(f"no answer within {seconds:.3g} s") from None
 
     def _run(self) -> None:
         while True:

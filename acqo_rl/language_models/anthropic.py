@@ -17,6 +17,7 @@ from acqo_rl.language_models.remote import (
     counted,
     failed,
     seen_in,
+    wait_for,
 )
 from acqo_rl.loopback import checked_environment
 from acqo_rl.roles import LanguageModel
@@ -69,8 +70,8 @@ class AnthropicModel(LanguageModel):
             raise ConfigError("ANTHROPIC_API_KEY is not set; set it to use a model of Anthropic.")
         self.name = name
         with checked_environment():
-            http_client = anthropic.DefaultHttpxClient(**client_settings(base_url, timeout))
-        self._client = anthropic.Anthropic(
+            http_client = anthropic.DefaultAsyncHttpxClient(**client_settings(base_url, timeout))
+        self._client = anthropic.AsyncAnthropic(
             api_key=key, base_url=base_url, timeout=timeout, max_retries=max_retries, http_client=http_client
         )
         self._errors = (anthropic.AnthropicError, *ODD_ANSWERS)
@@ -101,7 +102,8 @@ class AnthropicModel(LanguageModel):
         most = self._max_new_tokens
         while True:
             try:
-                return self._client.messages.create(model=self.name, max_tokens=most, system=system, messages=turns)
+                call = self._client.messages.create(model=self.name, max_tokens=most, system=system, messages=turns)
+                return wait_for(call)
             except anthropic.BadRequestError as error:
                 accepted = accepted_limit(complaint_of(error), most)
                 if accepted is None:

@@ -19,16 +19,18 @@ from acqo_rl.language_models.remote import (
     complaint_of,
     complete_each,
     counted,
+    each_of,
     failed,
     failed_call,
     seen_in,
+    wait_for,
 )
 from acqo_rl.loopback import checked_environment
 from acqo_rl.roles import SamplingModel, StreamingModel
 from acqo_rl.types import Completion, Conversation
 
 if TYPE_CHECKING:
-    from openai import OpenAI
+    from openai import AsyncOpenAI
     from openai.types.chat import ChatCompletion
 
 logger = logging.getLogger(__name__)
@@ -105,15 +107,15 @@ class OpenAIModel(StreamingModel, SamplingModel):
         """Returns one completion and calls ``on_text`` with each piece; a failed call is reported in ``problem``."""
         text, reason, tokens, has_thoughts = "", None, 0, False
         try:
-            with self._create(conversation, stream=True) as pieces:
-                for piece in pieces:
-                    tokens = counted(getattr(piece.usage, "completion_tokens", None)) or tokens
-                    for choice in (piece.choices or [])[:1]:
-                        reason = choice.finish_reason or reason
-                        has_thoughts |= _has_thoughts(choice.delta)
-                        if piece_text := _text_of(getattr(choice.delta, "content", None)):
-                            text += piece_text
-                            on_text(piece_text)
+            pieces = self._create(conversation, stream=True)
+            for piece in each_of(aiter(pieces), pieces.close):
+                tokens = counted(getattr(piece.usage, "completion_tokens", None)) or tokens
+                for choice in (piece.choices or [])[:1]:
+                    reason = choice.finish_reason or reason
+                    has_thoughts |= _has_thoughts(choice.delta)
+                    if piece_text := _text_of(getattr(choice.delta, "content", None)):
+                        text += piece_text
+                        on_text(piece_text)
         except self._errors as error:
             return failed_call(error)
         return self._completion(text, tokens, reason, has_thoughts=has_thoughts)
@@ -157,7 +159,7 @@ class OpenAIModel(StreamingModel, SamplingModel):
             sent = _accepted(wanted, refused)
             try:
                 messages = cast(Any, folded(conversation) if _SYSTEM in refused else conversation)
-                reply = self._client.chat.completions.create(model=self.name, messages=messages, **sent)
+                reply = wait_for(self._client.chat.completions.create(model=self.name, messages=messages, **sent))
             except (openai.BadRequestError, openai.UnprocessableEntityError, openai.InternalServerError) as error:
                 complaint = complaint_of(error)
                 if (most := accepted_limit(complaint, wanted["max_tokens"])) is not None:
@@ -173,7 +175,7 @@ class OpenAIModel(StreamingModel, SamplingModel):
                 return reply
 
 
-def connect(base_url: str | None, timeout: float, max_retries: int) -> tuple[OpenAI, tuple[type[Exception], ...]]:
+def connect(base_url: str | None, timeout: float, max_retries: int) -> tuple[AsyncOpenAI, tuple[type[Exception], ...]]:
     """A client of a server and the exceptions of its failed calls; arguments and errors as in :class:`OpenAIModel`."""
     try:
         import openai
@@ -184,8 +186,8 @@ def connect(base_url: str | None, timeout: float, max_retries: int) -> tuple[Ope
     if key is None:
         raise ConfigError("OPENAI_API_KEY is not set; set it, or give the URL of your own server: openai:NAME@URL.")
     with checked_environment():
-        http_client = openai.DefaultHttpxClient(**client_settings(base_url, timeout))
-    client = openai.OpenAI(
+        http_client = openai.DefaultAsyncHttpxClient(**client_settings(base_url, timeout))
+    client = openai.AsyncOpenAI(
         api_key=key, base_url=base_url, timeout=timeout, max_retries=max_retries, http_client=http_client
     )
     return client, (openai.OpenAIError, *ODD_ANSWERS)

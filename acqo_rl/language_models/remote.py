@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import re
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextvars import copy_context
+from functools import cache
+from typing import Any, TypeVar
 
+from acqo_rl import time_limit
 from acqo_rl.addresses import masked
 from acqo_rl.loopback import checked_url, is_loopback, proxy_note
 from acqo_rl.text import one_line
 from acqo_rl.types import Completion, Conversation
 
-ODD_ANSWERS = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
-"""Exceptions after an invalid response: the clients do not catch JSON errors and do not check the shape of the data."""
+T = TypeVar("T")
+
+ODD_ANSWERS = (ValueError, TypeError, AttributeError, LookupError, RecursionError, TimeoutError)
+"""Exceptions after an invalid response, because the clients check neither JSON nor the shape of the data, and of
+:func:`wait_for`."""
 _STATUS = re.compile(r"^status \d+: ")
 _MAX_TOKENS = r"max(?:imum)?[ _](?:(?:completion|new|output)[ _])?tokens"
 _OF_TOKENS = re.compile(rf"{_MAX_TOKENS}|completion tokens|context (?:length|window|size)", re.I)
@@ -60,8 +69,58 @@ def complete_each(
             return failed_call(error)
 
     with ThreadPoolExecutor(max(1, min(concurrency, len(conversations)))) as pool:
-        waiting = pool.map(outcome, conversations)
-        return list(tqdm(waiting, total=len(conversations), desc="generate", unit="completion", leave=False, delay=2))
+        waiting = [pool.submit(copy_context().run, outcome, conversation) for conversation in conversations]
+        bar = tqdm(waiting, desc="generate", unit="completion", leave=False, delay=2)
+        return [future.result() for future in bar]
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """The event loop of all calls: a call on it can be ended from another thread."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="acqo-calls", daemon=True).start()
+    return loop
+
+
+os.register_at_fork(after_in_child=_loop.cache_clear)  # the thread does not run in the child
+
+
+def wait_for(answer: Awaitable[T]) -> T:
+    """Waits for a call of an asynchronous client; its connection is closed if the time limit of the request ends.
+
+    Raises:
+        TimeoutError: the time limit has ended, see :mod:`acqo_rl.time_limit`.
+    """
+    limit = time_limit.current()
+
+    async def in_time() -> T:
+        async with asyncio.timeout(limit.seconds):
+            return await answer
+
+    call = asyncio.run_coroutine_threadsafe(in_time(), _loop())
+    try:
+        with limit.ending(call.cancel):
+            return call.result()
+    except (TimeoutError, CancelledError):
+        raise TimeoutError("the time limit of the request ended this call") from None
+
+
+def close(client: Any) -> None:
+    """Closes the connections of an asynchronous client, without waiting for it."""
+    asyncio.run_coroutine_threadsafe(client.close(), _loop())
+
+
+def each_of(pieces: AsyncIterator[T], close: Callable[[], Awaitable[object]]) -> Iterator[T]:
+    """The pieces of a stream, each with :func:`wait_for`; ``close`` is called at the end."""
+
+    async def next_piece() -> list[T]:
+        return [piece] if (piece := await anext(pieces, None)) is not None else []
+
+    try:
+        while piece := wait_for(next_piece()):
+            yield from piece
+    finally:
+        wait_for(close())
 
 
 def failed(why: str) -> Completion:
@@ -135,7 +194,7 @@ def counted(tokens: Any) -> int:
 
 
 def client_settings(url: str | None, seconds: float) -> dict[str, Any]:
-    """Settings of an httpx2 client: a time limit for the whole response, and no proxy for servers on this machine.
+    """Settings of an asynchronous httpx2 client: a time limit for the whole response, no proxy for this machine.
 
     Args:
         url: URL of the server; ``None`` for the provider's default.
@@ -149,34 +208,34 @@ def client_settings(url: str | None, seconds: float) -> dict[str, Any]:
     if url:
         checked_url(url, httpx2.URL)
     hooks = {"event_hooks": _answers_within(seconds)}
-    return {**hooks, "transport": httpx2.HTTPTransport()} if is_loopback(url or "") else hooks
+    return {**hooks, "transport": httpx2.AsyncHTTPTransport()} if is_loopback(url or "") else hooks
 
 
-def _answers_within(seconds: float) -> dict[str, list[Callable[[Any], None]]]:
+def _answers_within(seconds: float) -> dict[str, list[Callable[[Any], Awaitable[None]]]]:
     """Event hooks for an HTTP client that abort a response that takes longer than ``seconds`` in total.
 
     The client's own time-out limits only pauses, so a server that keeps sending single bytes would never time out.
     """
     import httpx2
 
-    class Limited(httpx2.SyncByteStream):
+    class Limited(httpx2.AsyncByteStream):
         def __init__(self, stream: Any, end: float) -> None:
             self._stream = stream
             self._end = end
 
-        def __iter__(self) -> Iterator[bytes]:
-            for piece in self._stream:
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            async for piece in self._stream:
                 if time.monotonic() > self._end:
                     raise httpx2.ReadTimeout(f"The answer took more than {seconds:g} seconds.")
                 yield piece
 
-        def close(self) -> None:
-            self._stream.close()
+        async def aclose(self) -> None:
+            await self._stream.aclose()
 
-    def begin(request: Any) -> None:
+    async def begin(request: Any) -> None:
         request.extensions["end"] = time.monotonic() + seconds
 
-    def limit(response: Any) -> None:
+    async def limit(response: Any) -> None:
         response.stream = Limited(response.stream, response.request.extensions["end"])
 
     return {"request": [begin], "response": [limit]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -22,6 +21,7 @@ from acqo_rl.pipeline.temporal import TemporalReranker
 from acqo_rl.roles import LanguageModel, Retriever
 from acqo_rl.searching.searcher import AdaptiveSearcher, read_query
 from acqo_rl.searching.trace import Step, Trace
+from acqo_rl.time_limit import TimeLimit, limited
 from acqo_rl.timed_cache import TimedCache, query_key
 from acqo_rl.types import Challenge, Document, Query, Reformulation
 
@@ -113,7 +113,8 @@ class Pipeline:
                 the last turns in either case.
             reformulation_calls: maximum number of model calls per reformulation of the searcher.
             max_model_calls: hard limit of model calls per question.
-            seconds: no call starts after this time; retriever and model need their own time-outs.
+            seconds: no call starts after this time, and running calls of models on servers end; see
+                :mod:`acqo_rl.time_limit`.
             dates: document id -> date, for documents without a date in their metadata.
             today: returns the current date, for the temporal reranker.
             engines: challenge -> step that replaces the default one.
@@ -183,22 +184,27 @@ class Pipeline:
         known = self._cache.get(key)
         if known and self._search.has(known.chunks):
             return replace(known, cached=True, model_calls=0, trace=(Step("cache", 0.0, "cached result"),))
-        deadline = None if self._seconds is None else time.monotonic() + self._seconds
         budget = Budget(self.max_model_calls, ESSENTIAL)
-        state = RetrievalState(query, budget, deadline, context, trace=Trace(on_step), on_text=on_text)
-        for engine in self._before if chosen is None else self._modes[chosen]:
-            engine.run(state)
-        if "search" in state.broken and not state.chunks:
-            raise SearchError(f"No search succeeded ({'; '.join(state.failures)}). Check that the retriever responds.")
-        challenges = [] if chosen else [c for c in self._engines if c in state.challenges]
-        for challenge in challenges:
-            self._engines[challenge].run(state)
-        self._synthesizer.run(state, passages_for_answer(state, chosen) if chosen else "")
-        self._calibrator.run(state)
-        result = _result_of(state, [chosen] if chosen else challenges)
+        state = RetrievalState(query, budget, context, trace=Trace(on_step), on_text=on_text)
+        with limited(TimeLimit(self._seconds)):
+            strategies = self._run(state, chosen)
+        result = _result_of(state, strategies)
         if not state.broken:
             self._cache.put(key, result)
         return result
+
+    def _run(self, state: RetrievalState, mode: Mode | None) -> Sequence[str]:
+        """Runs all steps and returns the strategies, see :class:`PipelineResult`."""
+        for engine in self._before if mode is None else self._modes[mode]:
+            engine.run(state)
+        if "search" in state.broken and not state.chunks:
+            raise SearchError(f"No search succeeded ({'; '.join(state.failures)}). Check that the retriever responds.")
+        challenges = [] if mode else [c for c in self._engines if c in state.challenges]
+        for challenge in challenges:
+            self._engines[challenge].run(state)
+        self._synthesizer.run(state, passages_for_answer(state, mode) if mode else "")
+        self._calibrator.run(state)
+        return [mode] if mode else challenges
 
 
 def _result_of(state: RetrievalState, strategies: Sequence[str]) -> PipelineResult:

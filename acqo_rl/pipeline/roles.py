@@ -1,4 +1,4 @@
-"""Search and model calls for all steps; they apply budget and deadline, and record failures and trace in the state."""
+"""Search and model calls for all steps; they observe budget and time limit; failures and trace are in the state."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class PassageSearch:
     def search(self, state: RetrievalState, source: str, texts: Sequence[str], k: int) -> list[list[Chunk]]:
         """Returns at most ``k`` passages per text, in input order, from one call, and adds them to the state.
 
-        A search that fails, or that starts after the deadline, returns no passages and is recorded in the state.
+        A search that fails, or that starts after the time limit, returns no passages and is recorded in the state.
         """
         if state.is_late(source):
             return [[] for _ in texts]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from acqo_rl import time_limit
 from acqo_rl.pipeline.budget import Budget
 from acqo_rl.searching.trace import Trace
 from acqo_rl.text import normalised
@@ -131,7 +131,6 @@ class RetrievalState:
     Attributes:
         query: the query.
         budget: budget of model calls.
-        deadline: value of ``time.monotonic()`` after which no call starts; ``None`` for no limit.
         context: information about the user.
         challenges: what makes the question hard.
         chunks: document id -> passage, in the order in which they were found.
@@ -155,7 +154,6 @@ class RetrievalState:
 
     query: Query
     budget: Budget = field(default_factory=Budget)
-    deadline: float | None = None
     context: str = ""
     challenges: tuple[Challenge, ...] = ()
     chunks: dict[str, Chunk] = field(default_factory=dict)
@@ -209,8 +207,8 @@ class RetrievalState:
         return normalised(text) in self.searched
 
     def is_late(self, step: str) -> bool:
-        """Whether the deadline has passed; if so, records the step as skipped."""
-        if self.deadline is None or time.monotonic() < self.deadline:
+        """Whether the time limit has passed; if so, records the step as skipped."""
+        if time_limit.current().seconds > 0:
             return False
         self.skip(step, "the time limit is reached")
         self.broken.add("time")

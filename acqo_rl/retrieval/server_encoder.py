@@ -16,7 +16,7 @@ from acqo_rl.embedded import cache_folder
 from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
 from acqo_rl.language_models.load import on_server
 from acqo_rl.language_models.openai import connect
-from acqo_rl.language_models.remote import failed_call
+from acqo_rl.language_models.remote import close, failed_call, wait_for
 from acqo_rl.retrieval.embedding_cache import EmbeddingCache, key_of
 from acqo_rl.retrieval.encoder import normalised
 from acqo_rl.roles import Encoder
@@ -91,7 +91,7 @@ class ServerEncoder(Encoder):
                 raise ConfigError(f"The encoder's {name} is {value}; it must be at least 1.")
         self._name, url = on_server(model)
         self._client, self._errors = connect(url, timeout, max_retries)
-        weakref.finalize(self, self._client.close)  # commands do not close their encoders
+        weakref.finalize(self, close, self._client)  # commands do not close their encoders
         self._dimensions = dimensions
         self._batch_size = batch_size
         self._concurrency = concurrency
@@ -182,7 +182,7 @@ class ServerEncoder(Encoder):
     def _call(self, texts: Sequence[str], retries: int | None = None) -> list[NDArray[np.float32]]:
         client = self._client if retries is None else self._client.with_options(max_retries=retries)
         wanted: dict[str, Any] = {"dimensions": self._dimensions} if self._dimensions else {}
-        reply = client.embeddings.create(model=self._name, input=list(texts), **wanted)
+        reply = wait_for(client.embeddings.create(model=self._name, input=list(texts), **wanted))
         rows = sorted(reply.data, key=lambda row: row.index)
         vectors = [np.asarray(row.embedding, np.float32) for row in rows]
         if [row.index for row in rows] != list(range(len(texts))) or any(vector.ndim != 1 for vector in vectors):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
 
+from acqo_rl import time_limit
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.pass_through import pass_through
@@ -236,8 +238,8 @@ class AdaptiveSearcher:
         self._callers.shutdown(wait=False, cancel_futures=True)
 
     def _searches(self, depth: int) -> ConcurrentSubQuerySearch:
-        limit = self._timeouts.total
-        deadline = None if limit is None else time.monotonic() + limit
+        seconds = min(self._timeouts.total or math.inf, time_limit.current().seconds)
+        deadline = None if seconds == math.inf else time.monotonic() + seconds
 
         def concurrent(retrievers: Sequence[Retriever]) -> ConcurrentSearch:
             return ConcurrentSearch(retrievers, self._workers, depth, self._timeouts.sub_query, deadline)

@@ -8,6 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from typing import TypeVar
 
+from acqo_rl.time_limit import TimeLimit, limited
+
 T = TypeVar("T")
 
 
@@ -32,18 +34,22 @@ class Workers:
 
         Args:
             calls: pairs of pool name and call; the pool is named after the component that is called.
-            timeout: seconds for all calls together, including the wait for a free thread. ``None`` means no limit; the
-                last call then runs in the caller's thread.
+            timeout: seconds for all calls together, including the wait for a free thread; calls of models on servers
+                are then ended, see :mod:`acqo_rl.time_limit`. ``None`` means no limit; the last call then runs in the
+                caller's thread.
         """
         if timeout is None:
             others = [self._submit(*call) for call in calls[:-1]]
             last = [_outcome(call) for _, call in calls[-1:]]
             return [*(future.result() for future in others), *last]
         timeout = max(timeout, 0.0)
-        futures = [self._submit(*call) for call in calls]
-        _, late = wait(futures, timeout)
+        limit = TimeLimit()
+        with limited(limit):
+            futures = [self._submit(*call) for call in calls]
+            _, late = wait(futures, timeout)
         for future in late:
             future.cancel()
+        limit.stop()
         timed_out = TimeoutError(f"no answer within {timeout:.3g} s")
         return [timed_out if future in late else future.result() for future in futures]
 

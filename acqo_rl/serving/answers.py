@@ -7,8 +7,7 @@ import json
 import logging
 import time
 from collections.abc import AsyncIterator, Callable
-
-import anyio
+from functools import partial
 
 from acqo_rl.errors import AcqoError
 from acqo_rl.pipeline.pipeline import PipelineResult
@@ -31,6 +30,7 @@ async def stream_answer(
     notes: list[str],
     mode: str,
     threads: Threads,
+    seconds: float | None,
     metrics: Metrics,
     strategy: str,
     max_model_calls: int,
@@ -38,7 +38,7 @@ async def stream_answer(
 ) -> AsyncIterator[str]:
     """Yields ``step`` events, ``token`` events (if the model streams), and finally one ``result`` or ``error`` event.
 
-    If the client disconnects, the work continues, and its place is occupied until it ends.
+    If the client disconnects, the work is told to end.
 
     Args:
         ask: answers the question.
@@ -46,6 +46,7 @@ async def stream_answer(
         notes: notes on the request.
         mode: mode of the request.
         threads: pool that runs the work.
+        seconds: time limit.
         metrics: count the result.
         strategy: name of the reformulation strategy.
         max_model_calls: maximum number of model calls per answer.
@@ -61,7 +62,7 @@ async def stream_answer(
     def on_text(text: str) -> None:
         loop.call_soon_threadsafe(events.put_nowait, _event("token", json.dumps({"text": text})))
 
-    work = asyncio.ensure_future(threads.run(ask, query, on_step, on_text))
+    work = asyncio.ensure_future(threads.run(partial(ask, query, on_step, on_text), seconds))
     work.add_done_callback(lambda _: events.put_nowait(None))
     try:
         while (event := await _next(events)) is not None:
@@ -79,8 +80,7 @@ async def stream_answer(
         detail = f"The answer failed ({type(error).__name__}); see the log of the service."
         yield _event("error", Problem(detail=detail).model_dump_json())
     finally:
-        with anyio.CancelScope(shield=True):
-            await asyncio.wait([work])
+        work.cancel()
 
 
 async def _next(events: asyncio.Queue[str | None]) -> str | None:

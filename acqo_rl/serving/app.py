@@ -39,6 +39,9 @@ from acqo_rl.serving.responses import (
 )
 from acqo_rl.serving.service import Service
 from acqo_rl.serving.web import AT_ROOT, Web
+from acqo_rl.types import Reformulation
+
+_ANSWER = "/v1/answer"
 
 
 def make_app(service: Service, metrics: Metrics, limits: Limits, web: Web = AT_ROOT) -> FastAPI:
@@ -53,12 +56,13 @@ def make_app(service: Service, metrics: Metrics, limits: Limits, web: Web = AT_R
     Raises:
         ConfigError: a limit is invalid.
     """
-    threads = Threads(limits.concurrency)
+    threads, answering = Threads(limits.concurrency), Threads(limits.concurrency)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
         threads.close()
+        answering.close()
         service.close()
 
     app = FastAPI(
@@ -70,8 +74,8 @@ def make_app(service: Service, metrics: Metrics, limits: Limits, web: Web = AT_R
 
     _add_listings(app, service)
     _add_searches(app, service, threads, metrics)
-    _add_answers(app, service, threads, metrics)
-    finish_app(app, metrics, limits, web, service.is_ready, open_paths=add_page(app))
+    _add_answers(app, service, answering, metrics)
+    finish_app(app, metrics, limits, web, service.is_ready, open_paths=add_page(app), apart=[_ANSWER])
     return app
 
 
@@ -94,8 +98,12 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
         begin = time.perf_counter()
         strategy = service.strategy(body.rewriting_strategy)
         chosen = service.collections.named(body.knowledge_pool_ids, body.scope())
-        query, context, notes = await threads.run(body.read)
-        made = await threads.run(service.reformulate, query, strategy, body.num_variants, chosen, context)
+
+        def reformulated() -> tuple[Reformulation, list[str]]:
+            query, context, notes = body.read()
+            return service.reformulate(query, strategy, body.num_variants, chosen, context), notes
+
+        made, notes = await threads.run(reformulated, service.timeouts.total)
         seconds = time.perf_counter() - begin
         metrics.reformulated(strategy, made, seconds)
         if made.failed_calls:
@@ -116,35 +124,25 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
         begin = time.perf_counter()
         strategy = service.strategy(body.rewriting_strategy) if body.use_query_rewriting else "raw"
         chosen = service.collections.named(body.knowledge_pool_ids, body.scope())
-        query, context, notes = await threads.run(body.read)
+
+        def searched() -> SearchResponse:
+            query, context, notes = body.read()
+            found = service.search(query, strategy, body.num_variants, chosen, context, body.score_threshold)
+            metrics.searched(strategy, found)
+            return _response(body, strategy, chosen, found, notes, request.state.request_id)
+
         try:
-            arguments = query, strategy, body.num_variants, chosen, context, body.score_threshold
-            found = await threads.run(service.search, *arguments)
+            response = await threads.run(searched, service.timeouts.total)
         except SearchError as error:
             metrics.failed("search", str(error))
             raise
-        metrics.searched(strategy, found)
-        results = await threads.run(_results, found, chosen, body.limit, body.include_rankings)
-        rankings = await threads.run(_rankings, found, chosen) if body.include_rankings else []
-        return SearchResponse(
-            results=results,
-            query_rewrite_info=QueryRewriteInfo.of(found.reformulation, strategy) if body.use_query_rewriting else None,
-            clusters=Cluster.all_of(found, [f"{r.knowledge_pool}/{r.document_id}" for r in results]),
-            total_results=len(results),
-            processing_time_ms=1000 * (time.perf_counter() - begin),
-            failures=[FailureInfo.of(failure) for failure in found.failures],
-            trace=[TraceStep.of(step) for step in found.trace],
-            cached=found.cached,
-            fusion=found.fused.retriever,
-            rankings=rankings,
-            notes=notes,
-            request_id=request.state.request_id,
-        )
+        response.processing_time_ms = 1000 * (time.perf_counter() - begin)
+        return response
 
 
 def _add_answers(app: FastAPI, service: Service, threads: Threads, metrics: Metrics) -> None:
     @app.post(
-        "/v1/answer",
+        _ANSWER,
         tags=["answer"],
         responses={**REFUSALS, 200: {"content": {"text/event-stream": {}}, "description": "Server-sent events."}},
         response_class=StreamingResponse,
@@ -156,12 +154,37 @@ def _add_answers(app: FastAPI, service: Service, threads: Threads, metrics: Metr
         """
         strategy = service.strategy(body.rewriting_strategy)
         chosen = service.collections.named(body.knowledge_pool_ids, body.scope())
-        query, context, notes = await threads.run(body.read)
-        pipeline = await threads.run(service.pipeline, strategy, body.num_variants, chosen)
+        query, context, notes = await threads.run(body.read, service.answer_timeout)
+        pipeline = service.pipeline(strategy, body.num_variants, chosen)
         ask = partial(pipeline.ask, mode=body.mode, context=context)
         recorded = metrics, strategy, service.max_model_calls, request.state.request_id
-        events = stream_answer(ask, query, notes, body.mode, threads, *recorded)
+        events = stream_answer(ask, query, notes, body.mode, threads, service.answer_timeout, *recorded)
         return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+
+def _response(
+    body: SearchRequest,
+    strategy: str,
+    chosen: tuple[Collection, ...],
+    found: SearchResult,
+    notes: list[str],
+    request_id: str,
+) -> SearchResponse:
+    results = _results(found, chosen, body.limit, body.include_rankings)
+    return SearchResponse(
+        results=results,
+        query_rewrite_info=QueryRewriteInfo.of(found.reformulation, strategy) if body.use_query_rewriting else None,
+        clusters=Cluster.all_of(found, [f"{r.knowledge_pool}/{r.document_id}" for r in results]),
+        total_results=len(results),
+        processing_time_ms=0.0,
+        failures=[FailureInfo.of(failure) for failure in found.failures],
+        trace=[TraceStep.of(step) for step in found.trace],
+        cached=found.cached,
+        fusion=found.fused.retriever,
+        rankings=_rankings(found, chosen) if body.include_rankings else [],
+        notes=notes,
+        request_id=request_id,
+    )
 
 
 def _results(found: SearchResult, collections: tuple[Collection, ...], limit: int, with_places: bool) -> list[Result]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -25,6 +25,7 @@ from acqo_rl.serving.observed import Observed
 from acqo_rl.serving.responses import Problem
 from acqo_rl.serving.unreadable import reason_of
 from acqo_rl.serving.web import AnswersHead, Web
+from acqo_rl.time_limit import TimeLimit, limited
 
 T = TypeVar("T")
 
@@ -50,16 +51,41 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 }
 
 
+_GRACE = 1.0
+"""Seconds after its time limit at which a call is given up: those that observe the limit have then returned."""
+
+
 class Threads:
     """Runs blocking calls in threads, in the context of their request, so that log lines contain the request id."""
 
     def __init__(self, threads: int) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="acqo-http")
 
-    async def run(self, call: Callable[..., T], *args: Any) -> T:
-        """Runs a call and returns its result."""
-        context = contextvars.copy_context()
-        return await asyncio.get_running_loop().run_in_executor(self._pool, partial(context.run, call, *args))
+    async def run(self, call: Callable[[], T], seconds: float | None = None) -> T:
+        """Runs a call under a time limit and returns its result.
+
+        If the limit has passed or the task is cancelled, the call is told to end (see :mod:`acqo_rl.time_limit`), and
+        nobody waits for it.
+
+        Raises:
+            SearchError: the call has not ended in time.
+        """
+        limit = TimeLimit(seconds)
+
+        def within() -> T:
+            with limited(limit):
+                return call()
+
+        work = asyncio.get_running_loop().run_in_executor(self._pool, contextvars.copy_context().run, within)
+        try:
+            async with asyncio.timeout(None if seconds is None else seconds + _GRACE) as end:
+                return await work
+        except TimeoutError:
+            if end.expired():
+                raise SearchError(f"The request was not finished within its time limit of {seconds:g} s.") from None
+            raise
+        finally:
+            limit.stop()
 
     def close(self) -> None:
         """Ends the threads."""
@@ -73,6 +99,7 @@ def finish_app(
     web: Web,
     is_ready: Callable[[], bool],
     open_paths: Collection[str] = (),
+    apart: Sequence[str] = (),
 ) -> None:
     """Adds health checks, metrics, error handling, limits, logs, path prefix and CORS to an application.
 
@@ -83,6 +110,7 @@ def finish_app(
         web: path prefix and CORS origins.
         is_ready: the result of ``/readyz``.
         open_paths: paths of the application without key and limits.
+        apart: paths that have places of their own.
     """
     watch = Threads(2)  # separate threads, because a busy service is still healthy
 
@@ -108,7 +136,8 @@ def finish_app(
     for error, status in _STATUS:
         app.add_exception_handler(error, partial(_refuse, status=status))
     app.add_middleware(AnswersHead)
-    app.add_middleware(Guard, limits=limits, metrics=metrics, open_paths=[*_PLAIN, *_documentation(app), *open_paths])
+    unlimited = [*_PLAIN, *_documentation(app), *open_paths]
+    app.add_middleware(Guard, limits=limits, metrics=metrics, open_paths=unlimited, apart=apart)
     app.add_middleware(Observed, metrics=metrics, paths=_paths(app), quiet=_PLAIN)
     web.put_before(app, _paths(app))
 

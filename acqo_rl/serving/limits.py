@@ -6,10 +6,11 @@ import asyncio
 import hashlib
 import hmac
 import json
+import logging
 import math
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 
 from limits import RateLimitItem
@@ -22,6 +23,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from acqo_rl.errors import ConfigError
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.web import path_of
+
+_log = logging.getLogger(__name__)
 
 
 def keys_of_environment() -> tuple[str, ...]:
@@ -39,8 +42,9 @@ class Limits:
         body_timeout: maximum time to receive a body.
         rate: maximum request rate per client, such as ``20/second``; empty: no limit. Clients are identified by
             their key, or by their address if there are no keys. Requests with a wrong key count for their address.
-        concurrency: maximum number of requests processed at the same time.
-        max_queued: maximum number of waiting requests.
+        concurrency: maximum number of requests processed at the same time; answers are counted separately, so that a
+            slow language model does not block searches.
+        max_queued: maximum number of waiting requests, counted in the same way.
         queue_timeout: maximum waiting time.
     """
 
@@ -80,10 +84,23 @@ class Refusal(Exception):
         self.status, self.reason, self.detail, self.headers = status, reason, detail, dict(headers or {})
 
 
-class Guard:
-    """ASGI middleware that checks key, rate and body size, and then waits for a free place."""
+class _Places:
+    """The places of the requests that are processed at the same time."""
 
-    def __init__(self, app: ASGIApp, limits: Limits, metrics: Metrics, open_paths: Sequence[str]) -> None:
+    def __init__(self, number: int) -> None:
+        self.free = asyncio.Semaphore(number)
+        self.waiting = 0
+
+
+class Guard:
+    """ASGI middleware that checks key, rate and body size, and then waits for a free place.
+
+    If the client leaves, its request is cancelled and its place is free.
+    """
+
+    def __init__(
+        self, app: ASGIApp, limits: Limits, metrics: Metrics, open_paths: Sequence[str], apart: Sequence[str] = ()
+    ) -> None:
         """Creates the middleware.
 
         Args:
@@ -91,6 +108,7 @@ class Guard:
             limits: see :class:`Limits`.
             metrics: counts rejected, waiting and current requests.
             open_paths: paths without limits.
+            apart: paths that have places of their own.
         """
         self._app = app
         self._limits = limits
@@ -99,27 +117,29 @@ class Guard:
         self._keys = [_digest(key) for key in limits.keys]
         self._rate = limits.parsed_rate()
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
-        self._places = asyncio.Semaphore(limits.concurrency)
-        self._waiting = 0
+        self._places = _Places(limits.concurrency)
+        self._apart = {path: _Places(limits.concurrency) for path in apart}
+        self._reading = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forwards a request, or rejects it with a reason."""
         if scope["type"] != "http" or path_of(scope) in self._open:
             await self._app(scope, receive, send)
             return
+        places = self._apart.get(path_of(scope), self._places)
         try:
             self._check_rate(self._client(scope))
-            body = await self._body(scope, receive)
-            await self._take_place()
+            body = await self._body(receive)
+            await self._take_place(places)
         except Refusal as refusal:
             self._metrics.refused.labels(refusal.reason).inc()
             await _refuse(refusal, send)
             return
         try:
             with self._metrics.in_flight.track_inprogress():
-                await self._app(scope, _replay(body, receive), send)
+                await _while_connected(self._app(scope, _replay(body, receive), send), receive)
         finally:
-            self._places.release()
+            places.free.release()
 
     def _client(self, scope: Scope) -> str:
         """Identifies the client by its key (compared in constant time), or by its address if there are no keys."""
@@ -145,8 +165,17 @@ class Guard:
             reset = self._limiter.get_window_stats(self._rate, client).reset_time
             raise _too_many("rate", f"The request rate exceeds {self._limits.rate}.", reset - time.time())
 
-    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+    async def _body(self, receive: Receive) -> bytes:
         """Reads the full body; a body that is too large is read and discarded, so that the client gets the response."""
+        if self._reading >= self._limits.concurrency + self._limits.max_queued:
+            raise _too_many("concurrency", "The service is busy.", 1)
+        self._reading += 1
+        try:
+            return await self._read(receive)
+        finally:
+            self._reading -= 1
+
+    async def _read(self, receive: Receive) -> bytes:
         parts: list[bytes] = []
         size, more = 0, True
         try:
@@ -169,18 +198,18 @@ class Guard:
             )
         return b"".join(parts)
 
-    async def _take_place(self) -> None:
-        if self._places.locked() and self._waiting >= self._limits.max_queued:
+    async def _take_place(self, places: _Places) -> None:
+        if places.free.locked() and places.waiting >= self._limits.max_queued:
             raise _too_many("concurrency", "The service is busy.", 1)
-        self._waiting += 1
+        places.waiting += 1
         try:
             with self._metrics.waiting.track_inprogress():
                 async with asyncio.timeout(self._limits.queue_timeout):
-                    await self._places.acquire()
+                    await places.free.acquire()
         except TimeoutError:
             raise _too_many("concurrency", "The service is busy.", self._limits.queue_timeout) from None
         finally:
-            self._waiting -= 1
+            places.waiting -= 1
 
 
 def _digest(key: str) -> bytes:
@@ -199,6 +228,22 @@ async def _refuse(refusal: Refusal, send: Send) -> None:
     raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": refusal.status, "headers": raw})
     await send({"type": "http.response.body", "body": body})
+
+
+async def _while_connected(work: Awaitable[None], receive: Receive) -> None:
+    """Runs the work and cancels it if the client closes the connection."""
+    task = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(receive())  # the body is read, so the next message is http.disconnect
+    leaving.add_done_callback(lambda _: task.cancel())
+    try:
+        await task
+    except asyncio.CancelledError:
+        if leaving.done():
+            _log.info("client_left")
+        else:
+            raise
+    finally:
+        leaving.cancel()
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

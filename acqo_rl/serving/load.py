@@ -69,7 +69,7 @@ class ServiceSettings(IndexSettings):
         default=3.0, metadata={"help": "Time limit of the reranker, in seconds; afterwards the fused order is kept."}
     )
     answer_timeout: float = field(
-        default=60.0, metadata={"help": "After this many seconds, an answer starts no further model call."}
+        default=60.0, metadata={"help": "Time limit of an answer, in seconds; its model calls end then."}
     )
     result_cache_size: int = field(
         default=1024, metadata={"help": "Number of results that are cached for an hour; 0 disables the cache."}

@@ -67,7 +67,7 @@ class Service:
             answer_model: writes answers; without it, only passages are returned.
             num_variants: default number of paraphrases that ``multi_query`` writes.
             max_model_calls: maximum number of model calls per answer.
-            answer_timeout: after this time, an answer starts no further model call.
+            answer_timeout: time limit of an answer, in seconds.
             cache_size: number of cached results per searcher and per pipeline; 0 disables the caches.
             cache_seconds: lifetime of a cached result.
             threads: maximum number of concurrent calls of each retriever and of each reformulator.
@@ -87,8 +87,8 @@ class Service:
         self.max_model_calls = max_model_calls
         self._fusion = fusion
         self._answer_model = answer_model
-        self._timeouts = timeouts
-        self._answer_timeout = answer_timeout
+        self.timeouts = timeouts
+        self.answer_timeout = answer_timeout
         self._cache = (cache_size, cache_seconds)
         self._workers = Workers(threads)
         self._made: LRUCache[Hashable, object] = LRUCache(_SEARCHERS)
@@ -166,7 +166,7 @@ class Service:
                 searcher=searcher,
                 reformulation_calls=offered.calls,
                 max_model_calls=self.max_model_calls,
-                seconds=self._answer_timeout,
+                seconds=self.answer_timeout,
                 cache_size=size,
                 cache_seconds=seconds,
             )
@@ -223,7 +223,7 @@ class Service:
                 [retriever, *searched_apart(collections)],
                 fusion,
                 corpus=documents,
-                timeouts=self._timeouts,
+                timeouts=self.timeouts,
                 cache_size=size,
                 cache_seconds=seconds,
                 workers=self._workers,

@@ -11,6 +11,7 @@ import pytest
 from shared import in_thread
 
 from acqo_rl.language_models.openai import OpenAIModel
+from acqo_rl.language_models.remote import close
 from acqo_rl.roles import StreamingModel
 
 SAY = [{"role": "user", "content": "hello"}]
@@ -58,7 +59,7 @@ def server():
 def model(server):
     model = OpenAIModel("m", base_url=f"http://127.0.0.1:{server.server_port}/v1", max_retries=0, timeout=10)
     yield model
-    model._client.close()
+    close(model._client)
 
 
 def test_pieces_come_as_they_are_written(model, server):
@@ -104,4 +105,4 @@ def test_a_stream_that_never_ends_is_a_problem_after_the_time_out(server):
     assert completion.problem.startswith("APITimeoutError")
     assert pieces == ["Li"]
     assert time.monotonic() - begin < 4
-    model._client.close()
+    close(model._client)

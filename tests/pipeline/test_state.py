@@ -10,6 +10,7 @@ from acqo_rl.pipeline.budget import Budget
 from acqo_rl.pipeline.roles import BudgetedModel, PassageSearch
 from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.roles import LanguageModel, Retriever
+from acqo_rl.time_limit import TimeLimit, limited
 from acqo_rl.types import Completion, Document, Query, Ranking
 
 
@@ -64,8 +65,8 @@ def test_no_model_no_money_no_time(state):
     model = ScriptedLanguageModel("reply")
     assert BudgetedModel(model).ask(state, "gap", "", ["x", "y"]) == ["reply", None]
     assert BudgetedModel(model).ask(state, "answer", "", ["x"], essential=True) == ["reply"]
-    state.deadline = 0
-    assert BudgetedModel(model).ask(state, "late", "", ["x"], essential=True) == [None]
+    with limited(TimeLimit(0)):
+        assert BudgetedModel(model).ask(state, "late", "", ["x"], essential=True) == [None]
     assert state.skipped == [
         "gap: no language model",
         "gap: the budget of 2 model calls is used up",

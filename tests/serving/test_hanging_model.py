@@ -1,0 +1,112 @@
+"""A language model that accepts calls and never answers, on a real server: it costs the answers that asked it, only."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from serving_stand_ins import Parts, Scripted, events, post
+from shared import in_thread
+
+from acqo_rl.language_models.openai import OpenAIModel
+from acqo_rl.serving.limits import Limits
+
+PLACES = 4
+ASK = json.dumps({"query": "capital of Peru"}).encode()
+
+
+class HangingModel(ThreadingHTTPServer):
+    """Counts the calls that have not been given up."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}/v1"
+        self.asked = threading.Semaphore(0)
+        self.lock, self.open = threading.Lock(), 0
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        with self.server.lock:
+            self.server.open += 1
+        self.server.asked.release()
+        self.connection.recv(1)  # returns when the client closes the connection
+        with self.server.lock:
+            self.server.open -= 1
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def hanging():
+    server = HangingModel()
+    with in_thread(server, threading.Event()):
+        yield server
+
+
+@pytest.fixture
+def start(serving, hanging):
+    def start(**settings):
+        model = OpenAIModel("m", base_url=hanging.url, timeout=60)
+        return serving(
+            answer_model=model, strategies=Scripted(parts=Parts()), limits=Limits(concurrency=PLACES), **settings
+        )
+
+    return start
+
+
+@contextmanager
+def asking(client, hanging):
+    """The connection of a request for an answer, after the model was asked."""
+    head = (
+        f"POST /v1/answer HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(ASK)}"
+    )
+    with socket.create_connection((client.base_url.host, client.base_url.port), timeout=10) as connection:
+        connection.sendall(head.encode() + b"\r\n\r\n" + ASK)
+        assert hanging.asked.acquire(timeout=10)
+        yield
+
+
+def until(condition):
+    end = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_searches_have_other_places_than_answers(start, hanging):
+    with start() as client, ExitStack() as clients:
+        for _ in range(PLACES):
+            clients.enter_context(asking(client, hanging))
+        assert [post(client).status_code for _ in range(2 * PLACES)] == [200] * 2 * PLACES
+
+
+def test_a_client_that_leaves_frees_its_place_and_ends_the_call(start, hanging):
+    """All of them can ask the model, so none waits for the place of one that has left."""
+    with start() as client:
+        for _ in range(5 * PLACES):
+            with asking(client, hanging):
+                pass
+        until(lambda: hanging.open == 0)
+        until(lambda: "acqo_http_requests_in_flight 0.0" in client.get("/metrics").text)
+
+
+def test_the_time_limit_ends_a_call_that_is_running(start, hanging):
+    begin = time.monotonic()
+    with start(answer_timeout=1.0) as client:
+        *_, (name, result) = events(post(client, "/v1/answer").text)
+        assert time.monotonic() - begin < 5
+        assert (name, result["answer"]) == ("result", "")
+        assert result["passages"]
+        assert result["failures"]
+        until(lambda: hanging.open == 0)
