@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import threading
@@ -47,11 +48,13 @@ class Server:
 
 
 @contextmanager
-def started(command, *arguments, **environment):
+def started(command, *arguments, files=None, **environment):
+    """Runs a server; it may open at most ``files`` files."""
     process = subprocess.Popen(
         [*ACQO, command, "--port", "0", *map(str, arguments)],
         stdout=subprocess.PIPE,
         text=True,
+        preexec_fn=files and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))),
         env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), **environment},
     )
     server = Server(process)

@@ -31,9 +31,9 @@ def post(client, path="/v1/search", **body):
 @contextmanager
 def running(app):
     """Runs the application on a server in a thread; yields its URL."""
-    import uvicorn
+    from acqo_rl.serving.server import make_server
 
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False, timeout_graceful_shutdown=5))
+    server = make_server(app, "127.0.0.1", 0, 5)
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:

@@ -67,10 +67,10 @@ def make_parser() -> Any:
 def main(settings: ServiceSettings, strategies: StrategySettings, config: ServeConfig) -> None:
     """Loads the service, then serves until SIGTERM or SIGINT."""
     from acqo_rl.serving.app import make_app
-    from acqo_rl.serving.http import serve
     from acqo_rl.serving.logs import configure_logs
     from acqo_rl.serving.memory import return_freed_blocks
     from acqo_rl.serving.metrics import Metrics
+    from acqo_rl.serving.server import serve
     from acqo_rl.serving.web import Web
 
     check_ranges(config, PORTS)

@@ -54,11 +54,11 @@ def make_parser() -> Any:
 def main(config: ServeRetrieverConfig) -> None:
     """Opens the index, then serves until SIGTERM or SIGINT."""
     from acqo_rl.retrieval.remote import describe
-    from acqo_rl.serving.http import serve
     from acqo_rl.serving.limits import Limits, keys_of_environment
     from acqo_rl.serving.logs import configure_logs
     from acqo_rl.serving.metrics import Metrics
     from acqo_rl.serving.retriever_app import make_retriever_app
+    from acqo_rl.serving.server import serve
     from acqo_rl.serving.web import Web
 
     check_ranges(config, PORTS)

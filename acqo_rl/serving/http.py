@@ -6,7 +6,6 @@ import asyncio
 import contextvars
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -16,7 +15,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.types import ASGIApp
 
 from acqo_rl.errors import AcqoError, ConfigError, ConversationError, IndexMismatchError, NotFoundError, SearchError
 from acqo_rl.serving.limits import Guard, Limits
@@ -198,23 +196,3 @@ async def _refuse_history(_: Request, error: Exception) -> JSONResponse:
 
 def _plain(part: str | int) -> str | int:
     return part if isinstance(part, int) else part[:100].encode("utf-8", "replace").decode()
-
-
-def serve(app: ASGIApp, host: str, port: int, shutdown_timeout: float) -> None:
-    """Serves until SIGTERM or SIGINT, then waits up to ``shutdown_timeout`` for the requests in progress.
-
-    Logs are configured by :func:`acqo_rl.serving.logs.configure_logs`; uvicorn logs the address.
-    """
-    import uvicorn
-
-    config = uvicorn.Config(
-        app,
-        host=host,
-        port=port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=round(shutdown_timeout),
-    )
-    with suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run()

@@ -233,7 +233,7 @@ async def _refuse(refusal: Refusal, send: Send) -> None:
 async def _while_connected(work: Awaitable[None], receive: Receive) -> None:
     """Runs the work and cancels it if the client closes the connection."""
     task = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(receive())  # the body is read, so the next message is http.disconnect
+    leaving = asyncio.ensure_future(_end_of(receive))
     leaving.add_done_callback(lambda _: task.cancel())
     try:
         await task
@@ -244,6 +244,11 @@ async def _while_connected(work: Awaitable[None], receive: Receive) -> None:
             raise
     finally:
         leaving.cancel()
+
+
+async def _end_of(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

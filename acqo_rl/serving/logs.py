@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
 import sys
+import threading
+import time
 import uuid
+from collections.abc import Callable, Hashable
 from typing import TextIO
 
 import structlog
+from cachetools import LRUCache
 
 from acqo_rl.addresses import masked
 from acqo_rl.errors import ConfigError
 
+_MINUTE = 60.0
 _REQUEST_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 
 
@@ -48,11 +54,36 @@ def configure_logs(level: str = "INFO", stream: TextIO = sys.stdout) -> None:
             ],
         )
     )
+    handler.addFilter(OncePerMinute())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
     for noisy in ("httpx", "httpx2", "httpcore", "sentence_transformers", "transformers"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+class OncePerMinute(logging.Filter):
+    """Drops warnings and errors that were logged in the last minute; ``repeated`` of the next one is their number."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._seen: LRUCache[Hashable, tuple[float, int]] = LRUCache(1000)  # time of the last one, dropped since then
+        self._lock = threading.Lock()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether to log the record."""
+        if record.levelno < logging.WARNING:
+            return True
+        first_line, _, _ = record.getMessage().partition("\n")
+        key = record.name, first_line, *(str(getattr(record, name, "")) for name in ("error", "frames"))
+        with self._lock:
+            logged, dropped = self._seen.get(key, (-math.inf, 0))
+            is_new = self._clock() - logged >= _MINUTE
+            self._seen[key] = (self._clock(), 0) if is_new else (logged, dropped + 1)
+        if is_new and dropped:
+            record.repeated = dropped
+        return is_new
 
 
 def _without_colours(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:

@@ -1,0 +1,79 @@
+"""Connections that send no request: they are closed, and the others are served."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import time
+from contextlib import ExitStack
+
+import httpx
+import pytest
+from server_process import started
+from serving_stand_ins import post
+
+from acqo_rl.data.beir import write_beir
+from acqo_rl.retrieval.build import build_bm25_index
+from acqo_rl.serving import server
+from acqo_rl.serving.logs import OncePerMinute
+from acqo_rl.types import Document
+
+HALF = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
+
+
+def half_open(url, begin=HALF):
+    connection = socket.create_connection((url.host, url.port), timeout=10)
+    connection.sendall(begin)
+    return connection
+
+
+@pytest.mark.parametrize("begin", [b"", HALF, HALF.replace(b"X-Slow: ", b"\r\n") + HALF])
+def test_headers_have_a_time_limit(serving, monkeypatch, begin):
+    """Also those of the second request of a connection, and bytes that keep coming do not extend it."""
+    monkeypatch.setattr(server, "_HEADER_SECONDS", 0.5)
+    with serving() as client, half_open(client.base_url, begin) as connection:
+        start = time.monotonic()
+        with pytest.raises(OSError):
+            while True:
+                connection.sendall(b"a")
+                time.sleep(0.02)
+        assert time.monotonic() - start < 5
+        assert post(client).status_code == 200
+
+
+@pytest.mark.slow
+def test_300_half_open_connections_and_200_files(tmp_path):
+    documents = [Document("oslo", "Oslo", "Oslo is the capital of Norway.")]
+    write_beir(tmp_path, documents, [], {})
+    build_bm25_index(tmp_path / "index", documents)
+    arguments = ("--collections", f"world={tmp_path},{tmp_path}/index", "--strategies", "rules")
+    with started("serve", *arguments, files=200) as process, ExitStack() as connections:
+        url = httpx.URL(process.url)
+        for _ in range(300):
+            connections.enter_context(half_open(url))
+        for _ in range(5):
+            assert httpx.get(f"{process.url}/healthz", timeout=2).status_code == 200
+        assert httpx.post(f"{process.url}/v1/search", json={"query": "Norway"}, timeout=5).status_code == 200
+    assert len("".join(process.lines)) < 20_000
+    assert all(json.loads(line) for line in process.lines)
+
+
+def test_a_warning_that_repeats_is_logged_once_a_minute_with_its_number():
+    now, logged = 0.0, []
+
+    class Keep(logging.Handler):
+        def emit(self, record):
+            logged.append((record.getMessage(), getattr(record, "repeated", 0)))
+
+    logger, handler = logging.Logger("test"), Keep()
+    handler.addFilter(OncePerMinute(lambda: now))
+    logger.addHandler(handler)
+    for now in (0.0, 1.0, 59.0, 61.0, 62.0):  # read by the clock
+        logger.error("no %s\n%s", "files", now)
+        logger.warning("other")
+        logger.info("request")
+    assert logged.count(("request", 0)) == 5
+    assert [one for one in logged if one[0] != "request"] == [
+        ("no files\n0.0", 0), ("other", 0), ("no files\n61.0", 2), ("other", 2)
+    ]  # fmt: skip
