@@ -68,7 +68,6 @@ def make_server(app: ASGIApp, host: str, port: int, shutdown_timeout: float) -> 
             port=port,
             http=Impatient,
             backlog=Impatient.most,  # asyncio accepts so many connections before it handles one
-
             timeout_graceful_shutdown=round(shutdown_timeout),
             **config,
         )

@@ -35,10 +35,9 @@ def test_headers_have_a_time_limit(serving, monkeypatch, begin):
     with serving() as client, half_open(client.base_url, begin) as connection:
         start = time.monotonic()
         with pytest.raises(OSError):
-            while True:
+            while time.monotonic() - start < 5:
                 connection.sendall(b"a")
                 time.sleep(0.02)
-        assert time.monotonic() - start < 5
         assert post(client).status_code == 200
 
 
