@@ -10,16 +10,22 @@ factoid questions and two data sets of conversations; its base has 20 layers. sc
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import json
+import logging
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from acqo_rl.errors import AcqoError, ConfigError
+from acqo_rl.files import writing
+
+_log = logging.getLogger(__name__)
 
 _GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _TRAINED = Path(__file__).parent / "trained"
@@ -102,8 +108,28 @@ def _wheel_folder(module: str, wheel: str) -> Path:
 
 
 def cache_folder() -> Path:
-    """The folder of converted models, which are written again if they are missing."""
+    """The folder of converted models and embeddings, which are written again if they are missing.
+
+    If it cannot be written to, this is said once, and it is a temporary folder of this process.
+    """
+    return _writable(_cache_folder())
+
+
+def _cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "acqo_rl"
+
+
+@cache
+def _writable(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        _log.warning("The cache is off: %s. Converted models and embeddings are kept only by this process.", error)
+        temporary = tempfile.TemporaryDirectory(prefix="acqo_rl-")
+        atexit.register(temporary.cleanup)
+        return Path(temporary.name)
+    return folder
 
 
 def cached(name: str, write: Callable[[Path], None]) -> Path:
@@ -113,12 +139,15 @@ def cached(name: str, write: Callable[[Path], None]) -> Path:
         name: path below the cache folder.
         write: writes the content into an empty folder.
     """
-    target = cache_folder() / name
+    target = _cache_folder() / name
+    if not target.exists():
+        target = cache_folder() / name
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         half_done = Path(tempfile.mkdtemp(dir=target.parent))
         try:
-            write(half_done)
+            with writing(target):
+                write(half_done)
             half_done.rename(target)
         except OSError:
             if not target.exists():  # otherwise another process has written it in the meantime

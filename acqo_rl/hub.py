@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acqo_rl.errors import HubError
+from acqo_rl.files import atomic, writing
 from acqo_rl.loopback import proxy_note
 from acqo_rl.reformulation.policy import SETTINGS_FILE, PolicySettings
 
@@ -70,7 +71,8 @@ def export_policy(
     half_done = Path(tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}-"))
     try:
         half_done.chmod(0o755)
-        _write_model(model, half_done, settings, merge=merge, openvino=openvino)
+        with writing(output):
+            _write_model(model, half_done, settings, merge=merge, openvino=openvino)
         settings.save(half_done)
         _write_card(half_done, made_from, card)
         check_export(half_done)
@@ -275,9 +277,8 @@ def _write_card(folder: Path, made_from: dict[str, str], card: str) -> None:
         ("README.md", card),
         (EXPORT_FILE, json.dumps({**made_from, "card": _hash(card)}, indent=2) + "\n"),
     ):
-        half_done = folder / f"{name}.tmp"
-        half_done.write_text(text, encoding="utf-8")
-        half_done.replace(folder / name)
+        with atomic(folder / name) as half_done:
+            half_done.write_text(text, encoding="utf-8")
 
 
 def _check_base(folder: Path) -> None:

@@ -224,7 +224,8 @@ def write_collection(folder: Path, config: PrepareDataConfig) -> None:
     Raises:
         ConfigError: not exactly one collection is given.
     """
-    from acqo_rl.data.beir import write_atomic, write_beir
+    from acqo_rl.data.beir import write_beir
+    from acqo_rl.files import write_atomic
     from acqo_rl.retrieval.engines.location import is_engine
     from acqo_rl.retrieval.engines.opening import documents_of
 

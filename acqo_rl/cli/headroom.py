@@ -165,10 +165,10 @@ def score(
 
 def report(config: HeadroomConfig, headroom: Headroom, advice: Advice, folder: Path) -> None:
     """Prints the tables and the advice, and writes them with a figure."""
-    from acqo_rl.data.beir import write_atomic
     from acqo_rl.evaluation.plots import draw_gains
     from acqo_rl.evaluation.summary import compare, summarise
     from acqo_rl.evaluation.tables import Table, aligned, format_table, groups_table
+    from acqo_rl.files import write_atomic
 
     measure, baseline = config.measure, headroom.baselines[0]
     evaluations = [*headroom.baselines, *headroom.bounds]

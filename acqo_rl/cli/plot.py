@@ -39,7 +39,7 @@ def make_parser() -> Any:
 
 def main(config: PlotTrainingConfig) -> None:
     """Draws the figures."""
-    from acqo_rl.data.beir import write_atomic
+    from acqo_rl.files import write_atomic
     from acqo_rl.training.curriculum import load_difficulties
     from acqo_rl.training.curves import draw_difficulty, draw_training, name_folders, read_log
 

@@ -272,7 +272,7 @@ def read_figures(file: Path) -> dict[str, Figures]:
 
 def write_figures(file: Path, figures: Mapping[str, Figures]) -> None:
     """Writes the published figures, one line per system and result."""
-    from acqo_rl.data.beir import write_atomic
+    from acqo_rl.files import write_atomic
 
     results = []
     for name, systems in sorted(figures.items()):

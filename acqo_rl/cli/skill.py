@@ -44,7 +44,7 @@ def main(config: SkillConfig) -> None:
     """Writes the skill."""
     from jinja2 import Environment, StrictUndefined
 
-    from acqo_rl.data.beir import write_atomic
+    from acqo_rl.files import write_atomic
 
     template = (files("acqo_rl") / "templates" / "skill.md").read_text(encoding="utf-8")
     skill = Environment(undefined=StrictUndefined).from_string(template)

@@ -19,7 +19,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import sys
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +32,7 @@ from acqo_rl.conversations import Turn, read_history
 from acqo_rl.data.lines import Faults, find, read_jsonl, shorten
 from acqo_rl.data.qrels import HEADER, read_judged
 from acqo_rl.errors import ConversationError, DataError
+from acqo_rl.files import write_atomic
 from acqo_rl.text import one_line
 from acqo_rl.types import Document, Qrels, Query
 
@@ -190,15 +190,6 @@ def write_beir(
 def _row_of(document: Document) -> dict[str, Any]:
     row: dict[str, Any] = {"_id": document.id, "title": document.title, "text": document.text}
     return {**row, "metadata": document.metadata} if document.metadata else row
-
-
-def write_atomic(path: Path, lines: Iterable[str]) -> None:
-    """Writes a UTF-8 file atomically."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f"{path.name}.tmp")
-    with unfinished.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(f"{line}\n" for line in lines)
-    os.replace(unfinished, path)
 
 
 def _write(path: Path, rows: Iterable[dict[str, Any]]) -> None:

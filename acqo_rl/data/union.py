@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from acqo_rl.data.beir import read_beir, write_atomic, write_beir
+from acqo_rl.data.beir import read_beir, write_beir
 from acqo_rl.errors import ConfigError, DataError
+from acqo_rl.files import write_atomic
 from acqo_rl.types import Document, Qrels, Query
 
 _JOINED = "joined"

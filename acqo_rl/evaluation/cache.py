@@ -20,6 +20,7 @@ from typing import Any, Generic, TypeVar
 from acqo_rl import __version__
 from acqo_rl.embedded import resolve
 from acqo_rl.errors import DataError
+from acqo_rl.files import writing
 from acqo_rl.language_models.openvino import split_prefix
 from acqo_rl.reformulation.load import StrategySettings, prompts_model, strategy_key
 from acqo_rl.roles import Reformulator, Reranker, Retriever
@@ -83,12 +84,13 @@ class Cache:
 
     @contextmanager
     def _usable(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, ValueError, TypeError) as error:  # from the file, or from an answer that is not JSON
-            raise DataError(
-                f"{self._path} cannot be used ({error}): delete it, and its contents are computed again."
-            ) from error
+        with writing(self._path):
+            try:
+                yield
+            except (sqlite3.Error, ValueError, TypeError) as error:  # from the file, or from an answer that is not JSON
+                raise DataError(
+                    f"{self._path} cannot be used ({error}): delete it, and its contents are computed again."
+                ) from error
 
 
 class Answers(Generic[Asked, Answer]):

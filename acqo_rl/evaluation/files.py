@@ -14,13 +14,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from acqo_rl.data.beir import write_atomic
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.cache import reformulation_of
 from acqo_rl.evaluation.run import Evaluation, QueryResult
 from acqo_rl.evaluation.study import PairedComparison, Study, confusions_of
 from acqo_rl.evaluation.summary import commonest_problems, summarise
 from acqo_rl.evaluation.systems import System
+from acqo_rl.files import write_atomic
 from acqo_rl.measures import to_run
 from acqo_rl.types import Ranking
 

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from acqo_rl.data.beir import write_atomic
 from acqo_rl.evaluation.files import write_files
 from acqo_rl.evaluation.plots import Point, draw_costs, draw_gains
 from acqo_rl.evaluation.run import QueryResult
@@ -25,6 +24,7 @@ from acqo_rl.evaluation.significance import paired_bootstrap
 from acqo_rl.evaluation.study import Study
 from acqo_rl.evaluation.summary import EQUAL, TIMED, Change, changes_of, summarise
 from acqo_rl.evaluation.tables import Table, aligned, escaped, interval, study_tables
+from acqo_rl.files import write_atomic
 from acqo_rl.text import one_line
 
 _EXAMPLES = 5

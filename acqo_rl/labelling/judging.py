@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 from tqdm import tqdm
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.files import writing
 from acqo_rl.language_models.load import without_url
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.reformulation.turns import first_searches
@@ -232,7 +233,7 @@ class Judgements:
 
     def _write(self, graded: Sequence[tuple[Pair, int]]) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        with self._file.open("a", encoding="utf-8") as file:
+        with writing(self._file), self._file.open("a", encoding="utf-8") as file:
             for pair, grade in graded:
                 self._grades[self._key(pair)] = grade
                 row = {"key": self._key(pair), "query": pair.query.id, "document": pair.document.id, "grade": grade}

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from acqo_rl.data.beir import write_atomic, write_beir
+from acqo_rl.data.beir import write_beir
 from acqo_rl.data.public import HELD_OUT, draw
 from acqo_rl.errors import DataError
+from acqo_rl.files import write_atomic
 from acqo_rl.labelling.agreement import Agreement, RewardAgreement
 from acqo_rl.measures import gold_of
 from acqo_rl.types import Document, Qrels, Query

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from acqo_rl.data.beir import write_atomic, write_beir
+from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.evaluation.tables import Table, aligned
+from acqo_rl.files import write_atomic
 from acqo_rl.labelling.drafts import KINDS, SPLITS, Draft
 from acqo_rl.labelling.filters import EASY, NOT_WRITTEN, REASONS, FilteredQuestions
 from acqo_rl.labelling.writing import VERSION, Question, conversation_for, read_question

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from acqo_rl.files import writing
 from acqo_rl.language_models.load import without_url
 from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion, Conversation
@@ -69,7 +70,7 @@ class RecordedModel(LanguageModel):
         self._known[key] = completion
         row = {"key": key, "text": completion.text, "tokens": completion.tokens, "finished": completion.finished}
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        with self._file.open("a", encoding="utf-8") as file:
+        with writing(self._file), self._file.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
     def _key(self, conversation: Conversation) -> str:

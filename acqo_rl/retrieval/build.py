@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import unicodedata
 from collections import Counter
@@ -24,6 +23,7 @@ import numpy as np
 
 from acqo_rl.data.beir import corpus_hash
 from acqo_rl.errors import DataError, IndexMismatchError
+from acqo_rl.files import write_atomic, writing
 from acqo_rl.retrieval import faiss_index
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.encoder import normalised
@@ -223,7 +223,8 @@ def build_bm25_index(
     texts = [passage_text(document) for document in documents]
     retriever = Bm25Retriever.build(texts, doc_ids, language=language, k1=k1, b=b)
     folder.mkdir(parents=True, exist_ok=True)
-    retriever.save(folder / BM25_NAME)
+    with writing(folder / BM25_NAME):
+        retriever.save(folder / BM25_NAME)
     return _finish(folder, wanted, doc_ids)
 
 
@@ -263,9 +264,7 @@ def _write_dense(
 
 
 def _finish(folder: Path, wanted: Manifest, doc_ids: Sequence[str]) -> Manifest:
-    unfinished = folder / f"{IDS_NAME}.tmp"
-    unfinished.write_text(json.dumps(list(doc_ids)), encoding="utf-8")
-    os.replace(unfinished, folder / IDS_NAME)
+    write_atomic(folder / IDS_NAME, [json.dumps(list(doc_ids))])
     paths = [folder / IDS_NAME, *(folder.glob(INDEX_NAME)), *sorted(folder.glob(f"{BM25_NAME}/*"))]
     return write_manifest(folder, wanted, [path.relative_to(folder).as_posix() for path in paths])
 

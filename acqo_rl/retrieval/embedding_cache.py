@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from acqo_rl.errors import DataError
+from acqo_rl.files import writing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,10 +74,11 @@ class EmbeddingCache:
 
     @contextmanager
     def _usable(self) -> Iterator[None]:
-        try:
-            with self._lock:
-                yield
-        except (sqlite3.Error, OSError) as error:
-            raise DataError(
-                f"The cache of embeddings {self.path} cannot be used ({error}); delete it, and embed again."
-            ) from error
+        with writing(self.path):
+            try:
+                with self._lock:
+                    yield
+            except (sqlite3.Error, OSError) as error:
+                raise DataError(
+                    f"The cache of embeddings {self.path} cannot be used ({error}); delete it, and embed again."
+                ) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from itertools import compress
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from acqo_rl.errors import ConfigError, IndexMismatchError
+from acqo_rl.files import atomic
 from acqo_rl.retrieval.encoder import encode_texts
 from acqo_rl.roles import Encoder, Retriever
 from acqo_rl.types import Ranking, search_key
@@ -223,10 +223,10 @@ def estimate_bytes(dim: int, factory: str, count: int) -> int:
 
 
 def write_index(index: Any, path: Path) -> None:
-    """Writes the index atomically."""
-    unfinished = path.with_name(f"{path.name}.tmp")
-    import_faiss().write_index(index, str(unfinished))
-    os.replace(unfinished, path)
+    """Writes the index atomically. FAISS itself only prints an error that occurs when it closes a file."""
+    faiss = import_faiss()
+    with atomic(path) as unfinished, unfinished.open("wb") as file:
+        faiss.write_index(index, faiss.PyCallbackIOWriter(file.write))
 
 
 def read_index(path: Path, *, mmap: bool = False) -> Any:

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from acqo_rl.data.beir import write_atomic
 from acqo_rl.errors import IndexMismatchError
+from acqo_rl.files import write_atomic
 from acqo_rl.retrieval import words
 
 FORMAT_VERSION = 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.files import atomic
 from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.roles import Encoder
 from acqo_rl.types import Document
@@ -65,12 +65,8 @@ class Shards:
         for number in tqdm(own, desc="shards", unit=" shards", disable=len(own) < 2 or rank > 0):
             passages = documents[number * self.size : (number + 1) * self.size]
             embeddings = encoder.encode_passages([passage_text(document) for document in passages])
-            path = self._path(number)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            unfinished = path.with_suffix(".tmp")
-            with unfinished.open("wb") as file:
+            with atomic(self._path(number)) as unfinished, unfinished.open("wb") as file:
                 np.save(file, embeddings)
-            os.replace(unfinished, path)
 
     def read(self) -> list[NDArray[np.float32]]:
         """Returns all shards, memory-mapped, in document order; none may be missing."""

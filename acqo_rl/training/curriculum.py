@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from acqo_rl.data.beir import write_atomic
 from acqo_rl.errors import ConfigError
+from acqo_rl.files import write_atomic
 from acqo_rl.measures import gold_of
 from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.roles import Reformulator

@@ -22,7 +22,7 @@ from torch.nn import ModuleList
 from tqdm import tqdm
 from transformers import Trainer, TrainingArguments, set_seed
 
-from acqo_rl.data.beir import write_atomic
+from acqo_rl.files import write_atomic, writing
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.layers import keep_layers, layers_of
 from acqo_rl.reformulation.policy import PolicySettings
@@ -260,7 +260,8 @@ def distill(
         ),
         data_collator=lambda rows: batch_of([Written(row["prompt"], row["completion"]) for row in rows], pad)._asdict(),
     )
-    trainer.train(resume_from_checkpoint=last_checkpoint(output_dir))
+    with writing(output_dir):
+        trainer.train(resume_from_checkpoint=last_checkpoint(output_dir))
     weights = trainer.accelerator.get_state_dict(trainer.model)  # gathers the shards of all processes
     if trainer.accelerator.is_main_process:
         write_json(Path(output_dir, "log.json"), trainer.state.log_history)

@@ -18,6 +18,7 @@ from trl import GRPOConfig, GRPOTrainer
 from trl.models import unwrap_model_for_generation
 
 from acqo_rl.errors import ConfigError, did_you_mean
+from acqo_rl.files import writing
 from acqo_rl.language_models.chat import end_tokens
 from acqo_rl.language_models.decoder import Decoding, Forbidden
 from acqo_rl.language_models.decoding import complete, keeps_every_token
@@ -133,7 +134,8 @@ class AcqoTrainer(GRPOTrainer):
         if checkpoint is not None and (file := checkpoint / SAMPLER_FILE).exists():
             self._sampler_state = json.loads(file.read_text(encoding="utf-8"))
         self.args.eval_on_start = self.args.eval_on_start and checkpoint is None
-        self.train(resume_from_checkpoint=str(checkpoint) if checkpoint is not None else None)
+        with writing(self.args.output_dir):
+            self.train(resume_from_checkpoint=str(checkpoint) if checkpoint is not None else None)
 
     def _decoding_constraint(self) -> Forbidden:
         """Forbids repeated words and completions outside the grammar.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.files import writing
 from acqo_rl.language_models.chat import end_tokens
 from acqo_rl.language_models.local import (
     TransformersModel,
@@ -165,7 +166,8 @@ def save_policy(
     """
     half_done = Path(tempfile.mkdtemp(dir=folder, prefix=".model-"))
     half_done.chmod(0o755)
-    model.save_pretrained(half_done, state_dict=weights)
-    tokenizer.save_pretrained(half_done)
-    settings.save(half_done)
+    with writing(half_done):
+        model.save_pretrained(half_done, state_dict=weights)
+        tokenizer.save_pretrained(half_done)
+        settings.save(half_done)
     return publish_model(half_done, folder)

@@ -22,8 +22,8 @@ from typing import Any, Literal
 
 from filelock import FileLock, Timeout
 
-from acqo_rl.data.beir import write_atomic
 from acqo_rl.errors import ConfigError
+from acqo_rl.files import write_atomic
 
 _PACKAGES = ("acqo-rl", "torch", "transformers", "trl", "peft", "accelerate", "datasets", "sentence-transformers",
              "faiss-cpu", "faiss-gpu", "bm25s", "vllm", "numpy")  # fmt: skip

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from acqo_rl.data.beir import write_atomic
 from acqo_rl.errors import GrammarError
+from acqo_rl.files import write_atomic, writing
 from acqo_rl.language_models.chat import missing_end
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.measures import gold_of
@@ -353,7 +353,8 @@ def train(
         train_dataset=sft_dataset(arranged(queries, examples, batch_size), prompt, missing_end(tokenizer)),
         callbacks=list(callbacks),
     )
-    trainer.train(resume_from_checkpoint=last_checkpoint(output_dir))
+    with writing(output_dir):
+        trainer.train(resume_from_checkpoint=last_checkpoint(output_dir))
     weights = trainer.accelerator.get_state_dict(trainer.model)  # gathers the shards of all processes
     if trainer.accelerator.is_main_process:
         write_json(Path(output_dir, "log.json"), trainer.state.log_history)

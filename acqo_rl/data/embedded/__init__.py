@@ -10,10 +10,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from acqo_rl.data.beir import write_atomic, write_beir
+from acqo_rl.data.beir import write_beir
 from acqo_rl.data.embedded.facts import load_facts
 from acqo_rl.data.embedded.passages import Entity, write_entities
 from acqo_rl.data.embedded.queries import Asked, QueryWriter, group_namesakes
+from acqo_rl.files import write_atomic
 from acqo_rl.types import Qrels, Query
 
 QUERIES = {"train": 1500, "dev": 300, "test": 500}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from acqo_rl.conversations import Turn, read_history
-from acqo_rl.data.beir import write_atomic, write_beir
+from acqo_rl.data.beir import write_beir
 from acqo_rl.data.files.pages import PAGES, PDF, plain, read_page
 from acqo_rl.data.files.rows import DOCUMENT, QUERY, TABLES, Fields, ending, read_query_lines, read_table
 from acqo_rl.data.files.shapes import Row, scalar_of, without_marks
@@ -23,6 +23,7 @@ from acqo_rl.data.public import HELD_OUT, draw
 from acqo_rl.data.qrels import read_judged
 from acqo_rl.data.tally import Tally, without_text
 from acqo_rl.errors import ConfigError, ConversationError
+from acqo_rl.files import write_atomic
 from acqo_rl.text import one_line
 from acqo_rl.types import Document, Qrels, Query
 

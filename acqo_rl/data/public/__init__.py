@@ -9,11 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from acqo_rl.data.beir import write_atomic, write_beir
+from acqo_rl.data.beir import write_beir
 from acqo_rl.data.public.readers import Example
 from acqo_rl.data.public.rows import OpenTable, Table
 from acqo_rl.data.public.sources import Source, find_source
 from acqo_rl.errors import ConfigError, DataError
+from acqo_rl.files import write_atomic
 from acqo_rl.types import Document, Qrels
 
 __all__ = ["OpenTable", "Table", "write_public"]

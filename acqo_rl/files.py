@@ -1,0 +1,47 @@
+"""Writes files atomically. If there is no space left, the exception names the file."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_FULL = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT), "disk is full")
+"""Texts in the messages of libraries that could not write a file; SQLite writes its own."""
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """Names a file or folder in the exception of any library that has no space left for it.
+
+    Raises:
+        OSError: there is no space left.
+    """
+    try:
+        yield
+    except Exception as error:
+        if getattr(error, "filename", None) is None and any(text in str(error) for text in _FULL):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path)) from error
+        raise
+
+
+@contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """The file to write instead of a file, which it replaces when it is complete.
+
+    Raises:
+        OSError: there is no space left.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f"{path.name}.tmp")
+    with writing(path):
+        yield unfinished
+        os.replace(unfinished, path)
+
+
+def write_atomic(path: Path, lines: Iterable[str]) -> None:
+    """Writes a UTF-8 file atomically."""
+    with atomic(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"{line}\n" for line in lines)

@@ -1,0 +1,96 @@
+"""A full disk and a folder that cannot be written to."""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from pathlib import Path
+
+import faiss
+import numpy as np
+import pytest
+
+from acqo_rl import embedded
+from acqo_rl.embedded import cache_folder, cached
+from acqo_rl.files import write_atomic, writing
+from acqo_rl.retrieval.embedding_cache import EmbeddingCache
+from acqo_rl.retrieval.faiss_index import write_index
+
+
+@pytest.fixture
+def full(tmp_path):
+    """Makes the unfinished file of a path one that is on a full disk."""
+
+    def made(name):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.with_name(f"{path.name}.tmp").symlink_to("/dev/full")
+        return path
+
+    return made
+
+
+def vectors():
+    index = faiss.IndexFlat(4)
+    index.add(np.ones((100_000, 4), np.float32))
+    return index
+
+
+WRITERS = {
+    "lines": ("a.json", lambda path: write_atomic(path, ["x" * 100_000])),
+    "index": ("index.faiss", lambda path: write_index(faiss.IndexFlat(4), path)),
+    "end of a file": ("b.json", lambda path: write_atomic(path, ["x"])),
+    "larger index": ("c.faiss", lambda path: write_index(vectors(), path)),
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_full_disk_names_the_file_that_was_written(full, writer):
+    name, write = WRITERS[writer]
+    path = full(name)
+
+    with pytest.raises(OSError, match=name) as caught:
+        write(path)
+
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(path))
+    assert not path.exists()
+
+
+def test_a_full_disk_names_the_database(tmp_path):
+    cache = EmbeddingCache(tmp_path / "embeddings.sqlite")
+    cache._database.execute("PRAGMA max_page_count = 3")
+
+    with pytest.raises(OSError, match=r"embeddings\.sqlite") as caught:
+        cache.write({bytes([i]): np.ones(2000, np.float32) for i in range(20)})
+
+    assert caught.value.errno == errno.ENOSPC
+
+
+def test_other_exceptions_are_unchanged(tmp_path):
+    for error in (ValueError("x"), sqlite3.OperationalError("locked"), OSError(errno.ENOSPC, "full", "b")):
+        with pytest.raises(type(error)) as caught, writing(tmp_path):
+            raise error
+        assert caught.value is error
+
+
+@pytest.mark.parametrize("folder", ["/proc/none", "/dev/null"])
+def test_a_cache_folder_that_cannot_be_written_to_is_said_once(monkeypatch, caplog, folder):
+    monkeypatch.setenv("XDG_CACHE_HOME", folder)
+    embedded._writable.cache_clear()
+
+    cache = EmbeddingCache(cache_folder() / "embeddings.sqlite")
+    cache.write({b"key": np.ones(2, np.float32)})
+    model = cached("model", lambda target: (target / "weights").touch())
+
+    assert cache.read([b"key"])[b"key"].tolist() == [1, 1]
+    assert (model / "weights").exists()
+    assert cached("model", lambda target: pytest.fail("it is there")) == model
+    assert len([record for record in caplog.records if folder in record.message]) == 1
+
+
+def test_a_model_in_a_cache_folder_that_cannot_be_written_to_is_used(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "acqo_rl" / "model").mkdir(parents=True)
+    monkeypatch.setattr(embedded, "_writable", lambda folder: Path("/proc/none"))
+
+    assert cached("model", lambda target: pytest.fail("it is there")) == tmp_path / "acqo_rl" / "model"
