@@ -15,7 +15,17 @@ from typing import Generic, TypeVar
 
 from acqo_rl import time_limit
 from acqo_rl.roles import LanguageModel, Reformulator, Restrictable, Retriever, SamplingModel, restrict
-from acqo_rl.types import UNRESTRICTED, Completion, Conversation, Query, Ranking, Reformulation, Scope, search_key
+from acqo_rl.types import (
+    UNRESTRICTED,
+    Completion,
+    Conversation,
+    Query,
+    Ranking,
+    Reformulation,
+    Schema,
+    Scope,
+    search_key,
+)
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -136,14 +146,17 @@ class BatchedReformulator(Reformulator):
         return self._batcher.ask(queries)
 
 
-class BatchedModel(SamplingModel):
-    """A language model that combines concurrent calls into batches."""
+Prompt = tuple[Conversation, Schema | None]
+"""A conversation, and the schema of the reply."""
 
-    def __init__(self, model: LanguageModel, batcher: Callable[..., Batcher[Conversation, Completion]]) -> None:
-        self.starts_thinking = model.starts_thinking
+
+class BatchedModel(SamplingModel):
+    """A language model that combines concurrent calls into batches, one for each schema."""
+
+    def __init__(self, model: LanguageModel, batcher: Callable[..., Batcher[Prompt, Completion]]) -> None:
         self._model = model
         self._make_batcher = batcher
-        self._batcher = batcher(model.generate)
+        self._batcher = batcher(self._generate)
 
     def at_temperature(self, temperature: float) -> BatchedModel:
         """Returns the same model at another temperature, if it supports one, with separate batches."""
@@ -151,9 +164,20 @@ class BatchedModel(SamplingModel):
         other = model.at_temperature(temperature) if isinstance(model, SamplingModel) else model
         return BatchedModel(other, self._make_batcher)
 
-    def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
+    def generate(self, conversations: Sequence[Conversation], schema: Schema | None = None) -> list[Completion]:
         """Returns one completion per conversation, in input order; the batch may include other callers' requests."""
-        return self._batcher.ask(conversations)
+        return self._batcher.ask([(conversation, schema) for conversation in conversations])
+
+    def _generate(self, prompts: Sequence[Prompt]) -> list[Completion]:
+        rest = list(enumerate(prompts))
+        completions: dict[int, Completion] = {}
+        while rest:
+            schema = rest[0][1][1]
+            places = [place for place, prompt in rest if prompt[1] == schema]
+            found = self._model.generate([prompts[place][0] for place in places], schema)
+            completions |= dict(zip(places, found, strict=True))
+            rest = [(place, prompt) for place, prompt in rest if prompt[1] != schema]
+        return [completions[place] for place in range(len(prompts))]
 
 
 Search = tuple[str, int, Scope]

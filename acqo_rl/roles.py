@@ -19,6 +19,7 @@ from acqo_rl.types import (
     Query,
     Ranking,
     Reformulation,
+    Schema,
     Scope,
 )
 
@@ -44,16 +45,15 @@ class Reformulator(Protocol):
 
 
 class LanguageModel(Protocol):
-    """Generates one completion per conversation.
+    """Generates one completion per conversation, without thoughts."""
 
-    Attributes:
-        starts_thinking: whether completions start inside a thought block, because the chat template opens one.
-    """
+    def generate(self, conversations: Sequence[Conversation], schema: Schema | None = None) -> list[Completion]:
+        """Returns one completion per conversation, in input order; a failed call is reported in ``problem``.
 
-    starts_thinking: bool = False
-
-    def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
-        """Returns one completion per conversation, in input order; a failed call is reported in ``problem``."""
+        Args:
+            conversations: the prompts.
+            schema: JSON schema of the replies. A model that cannot guarantee it ignores it.
+        """
         ...
 
 

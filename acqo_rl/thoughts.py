@@ -1,4 +1,4 @@
-"""Removes the thoughts that reasoning models write before they answer."""
+"""Removes the thoughts of reasoning models from the answers in a stored chat."""
 
 from __future__ import annotations
 
@@ -20,16 +20,6 @@ _SHOWN = re.compile(
     re.S | re.M,
 )
 """What chat programs show beside an answer: folded thoughts, the time of thinking, marks of citations."""
-_WRAPPED = re.compile(
-    r"\A\s*(?:<(?:answer|response|final_answer|output)>|<\|(?:START_RESPONSE|begin_of_solution)\|>)\s*"
-    r"|(?:</(?:answer|response|final_answer|output)>|<\|(?:END_RESPONSE|end_of_solution)\|>)\s*\Z"
-)
-_ENDS = re.compile(r"(?:(?:<\|(?:return|end|im_end|eot_id|eom_id|endoftext)\|>|<end_of_turn>|<eos>|</s>)\s*)+\Z")
-
-
-def without_thoughts(text: str) -> str:
-    """The reply without thoughts, and without tags and tokens that enclose it; empty if it ends inside a thought."""
-    return _ENDS.sub("", _WRAPPED.sub("", _ENDS.sub("", outside_thoughts(text))))
 
 
 def as_said(text: str) -> str:
@@ -68,15 +58,3 @@ def _begins_line(text: str, start: int, end: int) -> bool:
     while end > start and text[end - 1].isspace() and text[end - 1] != "\n":
         end -= 1
     return end == start or text[end - 1] == "\n"
-
-
-def begins_in_thoughts(text: str) -> bool:
-    """Whether a reply closes a thought that it did not open, because the chat template opened it."""
-    first = THOUGHT_TAG.search(text)
-    return first is not None and not first["open"]
-
-
-def ends_in_open_thoughts(prompt: str) -> bool:
-    """Whether a prompt ends with an opening thought mark, so that the reply starts inside a thought."""
-    tags = list(THOUGHT_TAG.finditer(prompt))
-    return bool(tags and tags[-1]["open"]) and not prompt[tags[-1].end() :].strip()

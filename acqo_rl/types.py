@@ -34,6 +34,8 @@ Run = dict[str, dict[str, float]]
 Conversation = list[dict[str, str]]
 """Chat messages with the keys ``role`` and ``content``, oldest first."""
 
+Schema = Mapping[str, Any]
+"""A JSON schema."""
 
 _NO_METADATA: Mapping[str, Any] = {}
 """Shared by all documents without metadata, to save memory: a corpus may hold millions of them."""

@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
+from acqo_rl.language_models.structured import example
 from acqo_rl.roles import LanguageModel, Retriever
 from acqo_rl.types import Completion, Document, Ranking
 
 ROLES = {
     "analyzer": "hard to answer by one search",
-    "gap": "ANSWERABLE",
-    "completeness": "SUFFICIENT",
+    "gap": "whether it is answerable",
+    "completeness": "whether they are sufficient",
     "decompose": "Split the question",
     "sub_answer": "Briefly answer",
     "synthesis": "comprehensively",
     "grounding": "Split the answer",
 }
+
+
+CLAIM = example(claims=[{"claim": "a claim", "source": 1}])
+
+
+def split(*questions, depends_on=()):
+    """A reply that splits the question; ``depends_on`` are the ids that each part needs."""
+    needs = [*depends_on, *[[]] * (len(questions) - len(depends_on))]
+    rows = [
+        {"id": i, "question": question, "depends_on": list(ids)}
+        for i, (question, ids) in enumerate(zip(questions, needs, strict=True), start=1)
+    ]
+    return example(questions=rows)
+
+
+def gap(next_query=None, missing=None):
+    """A reply to what is missing; without arguments nothing is."""
+    return example(answerable=not (next_query or missing), missing=missing, next_query=next_query)
+
+
+def gaps(*missing):
+    """A reply to whether the passages are sufficient."""
+    return example(sufficient=not missing, missing=list(missing))
 
 
 class ModelByRole(LanguageModel):
@@ -23,7 +47,7 @@ class ModelByRole(LanguageModel):
         self.replies = {role: [r] if isinstance(r, str) else list(r) for role, r in replies.items()}
         self.asked = []
 
-    def generate(self, conversations):
+    def generate(self, conversations, schema=None):
         return [Completion(self._reply(conversation), 1) for conversation in conversations]
 
     def _reply(self, conversation):
@@ -37,7 +61,7 @@ class ModelByRole(LanguageModel):
 
 
 class BrokenModel(LanguageModel):
-    def generate(self, conversations):
+    def generate(self, conversations, schema=None):
         raise ConnectionError("the model server is down")
 
 

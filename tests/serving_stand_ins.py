@@ -160,7 +160,7 @@ class Echo(LanguageModel):
         self.seconds = seconds
         self.sizes = []
 
-    def generate(self, conversations):
+    def generate(self, conversations, schema=None):
         self.sizes.append(len(conversations))
         time.sleep(self.seconds)
         return [Completion(conversation[-1]["content"], 1) for conversation in conversations]

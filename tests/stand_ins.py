@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from acqo_rl.roles import LanguageModel, Retriever
 from acqo_rl.types import Completion, Ranking
 
@@ -57,7 +59,33 @@ class ScriptedLanguageModel(LanguageModel):
         self.completions = [c if isinstance(c, Completion) else Completion(c, len(c.split())) for c in completions]
         self.calls = []
 
-    def generate(self, conversations):
+    def generate(self, conversations, schema=None):
         begin = sum(map(len, self.calls))
         self.calls.append(list(conversations))
         return [self.completions[(begin + i) % len(self.completions)] for i in range(len(conversations))]
+
+
+WORDS = ("one", "two", "three", "four", "five", "six")
+
+
+class Obedient(LanguageModel):
+    """Writes a reply that matches any schema, with the texts of WORDS, and records its calls and schemas."""
+
+    def __init__(self):
+        self.calls, self.schemas = [], []
+
+    def generate(self, conversations, schema=None):
+        self.calls.append(list(conversations))
+        self.schemas.append(schema)
+        reply = json.dumps(self._value(schema)) if schema else WORDS[0]
+        return [Completion(reply, 7) for _ in conversations]
+
+    def _value(self, schema, place=0):
+        schema = schema["anyOf"][-1] if "anyOf" in schema else schema
+        if "enum" in schema:
+            return schema["enum"][0]
+        if schema["type"] == "object":
+            return {name: self._value(field) for name, field in schema["properties"].items()}
+        if schema["type"] == "array":
+            return [self._value(schema["items"], place) for place in range(min(schema["maxItems"], len(WORDS)))]
+        return {"string": WORDS[place], "integer": place, "boolean": True}[schema["type"]]

@@ -62,7 +62,7 @@ class ObedientModel(LanguageModel):
     def __init__(self, tag):
         self.tag = tag
 
-    def generate(self, conversations):
+    def generate(self, conversations, schema=None):
         return [Completion(self._obey(conversation[-1]["content"]), tokens=99) for conversation in conversations]
 
     def _obey(self, prompt):

@@ -31,6 +31,7 @@ from acqo_rl.integrations import missing
 from acqo_rl.integrations.either_call import call_either, called_from
 from acqo_rl.integrations.hits import hits, metadata_of
 from acqo_rl.language_models.remote import failed
+from acqo_rl.language_models.thoughts import completion_of
 from acqo_rl.roles import LanguageModel, Retriever
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.searcher import AdaptiveSearcher
@@ -176,12 +177,12 @@ class LangChainSource(Retriever):
 
 
 class LangChainModel(LanguageModel):
-    """Adapts a LangChain model to :class:`acqo_rl.types.LanguageModel`."""
+    """Adapts a LangChain model to :class:`acqo_rl.roles.LanguageModel`. The prompts ask for JSON; no schema is sent."""
 
     def __init__(self, llm: BaseLanguageModel[Any]) -> None:
         self._llm = llm
 
-    def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
+    def generate(self, conversations: Sequence[Conversation], schema: types.Schema | None = None) -> list[Completion]:
         """Returns one completion per conversation, in input order; a failed call is reported in ``problem``."""
         asked: list[Any] = list(conversations)
 
@@ -210,7 +211,7 @@ def _completion(reply: BaseMessage | str | Exception) -> Completion:
     if not text:
         return failed("the model returned no text")
     usage = reply.usage_metadata if isinstance(reply, AIMessage) else None
-    return Completion(text, usage["output_tokens"] if usage else 0, finished=not _is_truncated(reply))
+    return completion_of(text, usage["output_tokens"] if usage else 0, finished=not _is_truncated(reply))
 
 
 def _is_truncated(reply: BaseMessage | str) -> bool:

@@ -16,16 +16,14 @@ from tqdm import tqdm
 from acqo_rl.errors import ConfigError
 from acqo_rl.files import writing
 from acqo_rl.language_models.load import without_url
+from acqo_rl.language_models.structured import example, fields, one_of, problem_of, read_reply
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.reformulation.turns import first_searches
-from acqo_rl.replies.fields import first_of, read_fields
-from acqo_rl.replies.thoughts import said_by
-from acqo_rl.replies.values import read_json
 from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.retrieval.rerankers import load_cross_encoder
 from acqo_rl.roles import LanguageModel
-from acqo_rl.text import folded, one_line
-from acqo_rl.types import Completion, Conversation, Document, Qrels, Query
+from acqo_rl.text import folded
+from acqo_rl.types import Conversation, Document, Qrels, Query
 
 RELEVANT = 2
 """Least grade of a relevant document; grade 1 means related, but without an answer."""
@@ -35,7 +33,6 @@ _CHARACTERS = 2000
 _LETTERS = 4
 """Minimum letters of the words by which the part of a long document is chosen."""
 _TURNS = 6
-_SHOWN = 80
 
 _INSTRUCTIONS = """\
 Judge how well a passage answers the last question of a user. Grades:
@@ -43,27 +40,14 @@ Judge how well a passage answers the last question of a user. Grades:
 2 the passage answers a part of it, or its answer is unclear
 1 the passage is about the same subject, but has no answer
 0 the passage is about something else
-Reply with one line, 'Grade:' and the number."""
+Reply with JSON."""
 _EXAMPLES = (
-    ("Question: when was the Veld mill built\nPassage: Veld mill. It was built by Anna Smit in 1790.", "Grade: 3"),
-    ("Question: when was the Veld mill built\nPassage: Veld mill. It grinds mustard seed.", "Grade: 1"),
-    ("U: Who was Anna Smit?\nS: An engineer.\nQuestion: Where did she live?\nPassage: Marken. A ferry.", "Grade: 0"),
-)  # fmt: skip
-_WORD = re.compile(r"\w+")
-_NUMBER = re.compile(
-    r"""(?<![^\W_])(?<!\d[.,])            # not a part of a word or of a number
-    (?>(?:[-+\u2212\u2013](?=[\d.])|(?<!\w[ ])[-+\u2212\u2013]\s+)?  # a sign; in "Grade - 3" it is a dash
-    \.?\d+(?:[.,]\d+)*\+?
-    (?:\s*(?:/|out\ of)\s*\d+)?)
-    (?![^\W_])""",
-    re.X,
+    ("Question: when was the Veld mill built\nPassage: Veld mill. Built by Anna Smit in 1790.", example(grade=3)),
+    ("Question: when was the Veld mill built\nPassage: Veld mill. It grinds mustard seed.", example(grade=1)),
+    ("U: Who was Anna Smit?\nS: An engineer.\nQuestion: Where did she live?\nPassage: Marken.", example(grade=0)),
 )
-_PLAIN_GRADE = re.compile(r"([0-3])(?:\s*(?:/|out of)\s*3)?")
-_OTHER_NUMBER = re.compile(r"\d{2,}")
-"""Numbers that cannot be meant as a grade, such as years."""
-_CLAUSE = r"[\s*_`\"']*(?:\([^)\n]*\))?[\s*_`\"']*[:=\uff1a][\s*_`\"']*((?:(?![.;!]\s)[^\n])*)"
-_LABELLED = tuple(re.compile(rf"(?i)\b{label}{_CLAUSE}") for label in ("grade", "score"))
-"""What follows a label, to the end of the sentence or of the line."""
+_GRADE = fields(grade=one_of(0, 1, 2, 3))
+_WORD = re.compile(r"\w+")
 
 
 class Pair(NamedTuple):
@@ -92,8 +76,8 @@ class ModelJudge:
 
     def grade(self, pairs: Sequence[Pair]) -> list[int | str]:
         """Returns one grade per pair; of a failed call the reason, of a reply without a grade its beginning."""
-        completions = self.model.generate([conversation_for(pair) for pair in pairs])
-        return [grade if (grade := read_grade(c)) is not None else _why_no_grade(c) for c in completions]
+        completions = self.model.generate([conversation_for(pair) for pair in pairs], _GRADE)
+        return [reply["grade"] if (reply := read_reply(c, _GRADE)) else problem_of(c) for c in completions]
 
 
 class CrossEncoderJudge:
@@ -148,33 +132,6 @@ def part_to_read(pair: Pair) -> str:
 
 def _words(text: str) -> set[str]:
     return {word for word in _WORD.findall(folded(text)) if len(word) >= _LETTERS}
-
-
-def read_grade(completion: Completion) -> int | None:
-    """Reads the grade of a reply; ``None`` if there is none, or if it is ambiguous.
-
-    If there is a labelled grade (``Grade: 2``), other numbers do not count. Two different grades are ambiguous, and a
-    number with a sign or decimals is not a grade.
-    """
-    said = said_by(completion)
-    if said.problem is not None:
-        return None
-    value = read_json(said.text)
-    if isinstance(value, dict) and (named := first_of(read_fields(said.text), "grade", "score")) is not None:
-        return _only_grade([str(named)])
-    return _only_grade(next(filter(None, (label.findall(said.text) for label in _LABELLED)), [said.text]))
-
-
-def _only_grade(texts: Sequence[str]) -> int | None:
-    """The only number below 10 in some texts, if it is a grade."""
-    numbers = {match[0] for text in texts for match in _NUMBER.finditer(text)}
-    grades = {_PLAIN_GRADE.fullmatch(number) for number in numbers if not _OTHER_NUMBER.fullmatch(number)}
-    found = {match and int(match[1]) for match in grades}
-    return found.pop() if len(found) == 1 else None
-
-
-def _why_no_grade(completion: Completion) -> str:
-    return completion.problem or f"the reply has no grade: {one_line(completion.text)[:_SHOWN]!r}"
 
 
 class Judgements:

@@ -11,9 +11,10 @@ from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.evaluation.tables import Table, aligned
 from acqo_rl.files import write_atomic
+from acqo_rl.labelling import writing
 from acqo_rl.labelling.drafts import KINDS, SPLITS, Draft
 from acqo_rl.labelling.filters import EASY, NOT_WRITTEN, REASONS, FilteredQuestions
-from acqo_rl.labelling.writing import VERSION, Question, conversation_for, read_question
+from acqo_rl.labelling.writing import VERSION, Question, read_question
 from acqo_rl.roles import LanguageModel
 from acqo_rl.text import one_line
 from acqo_rl.types import Conversation, Document, Qrels
@@ -45,7 +46,7 @@ def ask(drafts: Sequence[Draft], model: LanguageModel) -> Replies:
     """
     questions: list[Question] = []
     lost: dict[str, list[Draft]] = {reason: [] for reason in NOT_WRITTEN}
-    completions = model.generate([conversation_for(draft) for draft in drafts])
+    completions = writing.ask(drafts, model)
     for number, (draft, completion) in enumerate(zip(drafts, completions, strict=True), start=1):
         question = read_question(draft, completion, f"{draft.kind}-{number}")
         if completion.problem is not None:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from acqo_rl.conversations import Turn
 from acqo_rl.labelling.drafts import Draft, Kind, name_of
+from acqo_rl.language_models.structured import example, fields, read_reply, text
 from acqo_rl.reformulation.prompt import untrusted, with_examples
-from acqo_rl.replies.fields import read_fields, read_search, read_text
-from acqo_rl.replies.thoughts import said_by
-from acqo_rl.types import Completion, Conversation, Query
+from acqo_rl.roles import LanguageModel
+from acqo_rl.types import Completion, Conversation, Query, Schema
 
-VERSION = "1"
+VERSION = "2"
 """Version of the prompts, for the metadata of the questions."""
 
 _ALL = """\
 Write for a person who searches a collection of documents and has not seen the passages. Use your own words: copy no \
 sentence, and do not mention "the passage", "the text" or "the document". Write in the language of the passages. \
-Reply with {form} and nothing else."""
+Reply with JSON."""
 
-_QUESTION = "one line that starts with 'Question:'"
+_QUESTION = fields(question=text())
+_FOLLOW_UP = fields(question=text(), answer=text(500), second_question=text())
 _TASKS: dict[Kind, str] = {
     "simple": "Write one short question that the passage answers.",
     "several": "Write one sentence that asks for two separate things: a fact of passage 1 and a fact of passage 2. "
@@ -41,17 +43,18 @@ _LINKED = f"Passage 1 (Veld mill): {_MILL}\nPassage 2 (Anna Smit): Anna Smit, an
 _NAMESAKES = """\
 Passage 1 (Marken (ferry)): The ferry Marken sails from April to October.
 Passage 2 (Marken (hotel)): The hotel Marken is closed in January and February."""
-_TALK = """\
-Question: How long does the Marken ferry take?
-Answer: It takes 25 minutes.
-Second question: When did it start?"""
+_TALK = example(
+    question="How long does the Marken ferry take?",
+    answer="It takes 25 minutes.",
+    second_question="When did it start?",
+)
 _EXAMPLES: dict[Kind, tuple[str, str]] = {
-    "simple": (_FERRY, "Question: How long does the crossing with the Marken ferry take?"),
-    "several": (_TWO, "Question: Since when has the Marken ferry sailed, and what is ground in the Veld mill?"),
-    "comparison": (_TWO, "Question: Which is older, the Marken ferry or the Veld mill?"),
-    "bridge": (_LINKED, "Question: Where did the builder of the Veld mill die?"),
+    "simple": (_FERRY, example(question="How long does the crossing with the Marken ferry take?")),
+    "several": (_TWO, example(question="Since when has the Marken ferry sailed, and what is ground in the Veld mill?")),
+    "comparison": (_TWO, example(question="Which is older, the Marken ferry or the Veld mill?")),
+    "bridge": (_LINKED, example(question="Where did the builder of the Veld mill die?")),
     "follow_up": (_FERRY, _TALK),
-    "ambiguous": (_NAMESAKES, "Question: In which months is Marken open?"),
+    "ambiguous": (_NAMESAKES, example(question="In which months is Marken open?")),
 }
 
 
@@ -70,25 +73,35 @@ class Question:
 
 def conversation_for(draft: Draft) -> Conversation:
     """The prompt for a draft; passages are made safe for a prompt."""
-    form = _QUESTION
-    if draft.kind == "follow_up":
-        form = "three lines that start with 'Question:', 'Answer:' and 'Second question:'"
     names = {"name": name_of(draft.documents[0].title), "other": name_of(draft.documents[-1].title)}
     task = _TASKS[draft.kind].format(**{key: untrusted(name) for key, name in names.items()})
     passages = [
         f"Passage {i} ({untrusted(document.title)}): {untrusted(passage)}"
         for i, (document, passage) in enumerate(zip(draft.documents, draft.passages, strict=True), start=1)
     ]
-    return with_examples(f"{task} {_ALL.format(form=form)}", [_EXAMPLES[draft.kind]], "\n".join(passages))
+    return with_examples(f"{task} {_ALL}", [_EXAMPLES[draft.kind]], "\n".join(passages))
+
+
+def ask(drafts: Sequence[Draft], model: LanguageModel) -> list[Completion]:
+    """Returns one reply per draft, in input order."""
+    replies: dict[int, Completion] = {}
+    for schema in (_QUESTION, _FOLLOW_UP):
+        some = [i for i, draft in enumerate(drafts) if _schema_of(draft) == schema]
+        written = model.generate([conversation_for(drafts[i]) for i in some], schema) if some else []
+        replies |= dict(zip(some, written, strict=True))
+    return [replies[i] for i in range(len(drafts))]
 
 
 def read_question(draft: Draft, completion: Completion, query_id: str) -> Question | None:
     """Reads a reply; ``None`` if it has no usable question."""
-    fields = read_fields(said_by(completion).text)
-    first = read_search(fields.get("question"))
-    if draft.kind != "follow_up":
-        return Question(draft, Query(query_id, first)) if first else None
-    answer, second = read_text(fields.get("answer")), read_search(fields.get("second_question"))
-    if not (first and answer and second):
+    reply = read_reply(completion, _schema_of(draft))
+    if reply is None:
         return None
-    return Question(draft, Query(query_id, second, (Turn("user", first), Turn("assistant", answer))))
+    if draft.kind != "follow_up":
+        return Question(draft, Query(query_id, reply["question"]))
+    turns = (Turn("user", reply["question"]), Turn("assistant", reply["answer"]))
+    return Question(draft, Query(query_id, reply["second_question"], turns))
+
+
+def _schema_of(draft: Draft) -> Schema:
+    return _FOLLOW_UP if draft.kind == "follow_up" else _QUESTION

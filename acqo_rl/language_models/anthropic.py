@@ -21,7 +21,7 @@ from acqo_rl.language_models.remote import (
 )
 from acqo_rl.loopback import checked_environment
 from acqo_rl.roles import LanguageModel
-from acqo_rl.types import Completion, Conversation
+from acqo_rl.types import Completion, Conversation, Schema
 
 if TYPE_CHECKING:
     from anthropic.types import Message
@@ -77,15 +77,19 @@ class AnthropicModel(LanguageModel):
         self._errors = (anthropic.AnthropicError, *ODD_ANSWERS)
         self._concurrency = concurrency
         self._max_new_tokens = max_new_tokens
+        self._takes_format = True
 
-    def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
-        """Returns one completion per conversation, in input order; a failed call is reported in ``problem``."""
-        return complete_each(self._ask, conversations, self._errors, self._concurrency)
+    def generate(self, conversations: Sequence[Conversation], schema: Schema | None = None) -> list[Completion]:
+        """Returns one completion per conversation, in input order; a failed call is reported in ``problem``.
 
-    def _ask(self, conversation: Conversation) -> Completion:
+        The schema is sent as output format, unless the model has refused one.
+        """
+        return complete_each(lambda talk: self._ask(talk, schema), conversations, self._errors, self._concurrency)
+
+    def _ask(self, conversation: Conversation, schema: Schema | None) -> Completion:
         system = "\n\n".join(m["content"] for m in conversation if m["role"] == "system")
         turns = [m for m in conversation if m["role"] != "system"]
-        reply = self._create(system, cast(Any, turns))
+        reply = self._create(system, cast(Any, turns), schema)
         blocks = getattr(reply, "content", None)
         text = "".join(b.text or "" for b in blocks if b.type == "text") if isinstance(blocks, list) else ""
         if not text and getattr(reply, "stop_reason", None) == "max_tokens":
@@ -95,17 +99,25 @@ class AnthropicModel(LanguageModel):
         tokens = counted(getattr(reply.usage, "output_tokens", None))
         return Completion(text, tokens, finished=reply.stop_reason != "max_tokens")
 
-    def _create(self, system: str, turns: Any) -> Message:
-        """Makes a call; if the limit of new tokens is too large for the model, repeats it with the limit named."""
+    def _create(self, system: str, turns: Any, schema: Schema | None) -> Message:
+        """Makes a call; repeats it with the limit of new tokens that the server names, and without a refused format."""
         import anthropic
 
-        most = self._max_new_tokens
+        wanted: dict[str, Any] = {"max_tokens": self._max_new_tokens, "system": system, "messages": turns}
+        if schema is not None and self._takes_format:
+            output = {"type": "json_schema", "schema": anthropic.transform_schema(dict(schema))}
+            wanted["output_config"] = {"format": output}
+        has_dropped = False
         while True:
             try:
-                call = self._client.messages.create(model=self.name, max_tokens=most, system=system, messages=turns)
-                return wait_for(call)
+                reply: Message = wait_for(self._client.messages.create(model=self.name, **wanted))
             except anthropic.BadRequestError as error:
-                accepted = accepted_limit(complaint_of(error), most)
-                if accepted is None:
+                if (most := accepted_limit(complaint_of(error), wanted["max_tokens"])) is not None:
+                    wanted["max_tokens"] = most
+                elif wanted.pop("output_config", None):
+                    has_dropped = True
+                else:
                     raise
-                most = accepted
+            else:
+                self._takes_format &= not has_dropped
+                return reply

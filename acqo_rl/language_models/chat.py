@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.thoughts import ends_in_open_thoughts
+from acqo_rl.language_models.thoughts import OPEN
 from acqo_rl.types import Conversation
 
 _PROBE = "acqo-probe"
@@ -89,7 +89,7 @@ def folded(conversation: Conversation) -> Conversation:
 
 def opens_thoughts(tokenizer: Any) -> bool:
     """Whether the chat template opens a thought block before every reply."""
-    return ends_in_open_thoughts(_written(tokenizer, [{"role": "user", "content": "?"}], add_generation_prompt=True))
+    return _written(tokenizer, [{"role": "user", "content": "?"}], add_generation_prompt=True).rstrip().endswith(OPEN)
 
 
 def end_tokens(tokenizer: Any, generation_config: Any = None) -> list[int]:

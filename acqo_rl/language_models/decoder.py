@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from acqo_rl.language_models.drafts import Drafts
 
+
 Forbidden = Callable[[Sequence[int], Sequence[int]], npt.NDArray[np.int64]]
 """Constraint on decoding: (prompt ids, ids generated so far) -> ids of the tokens that are forbidden next."""
 
@@ -94,11 +95,15 @@ class Decoder:
         self._unfinished: set[Row] = set()
         self._is_led = False
 
-    def complete(self, prompts: Sequence[Sequence[int]]) -> list[list[int]]:
+    def complete(self, prompts: Sequence[Sequence[int]], forbidden: Forbidden | None = None) -> list[list[int]]:
         """Generates one completion per prompt.
 
         One of the calling threads makes the steps for all, until its own completions are finished; then another thread
         goes on.
+
+        Args:
+            prompts: token ids.
+            forbidden: constraint on these completions, instead of that of the decoder.
 
         Returns:
             Token ids of each completion, in input order, including the end token if there is one.
@@ -106,7 +111,8 @@ class Decoder:
         Raises:
             Exception: what the model raised in the meantime, also for prompts of another thread.
         """
-        rows = [Row(list(prompt)) for prompt in prompts]
+        forbidden = forbidden or self._decoding.forbidden
+        rows = [Row(list(prompt), forbidden) for prompt in prompts]
         with self._changed:
             self._unfinished.update(rows)
             self._waiting.extend(sorted(rows, key=lambda row: (len(row.prompt), row.prompt)))
@@ -271,10 +277,10 @@ class Decoder:
         before = [len(row.written) for row in batch.rows]
         active = list(range(len(batch.rows)))
         for place in range(logits.shape[1]):
-            if self._decoding.forbidden is not None:
-                for i in active:
-                    forbidden = self._decoding.forbidden(batch.rows[i].prompt, batch.rows[i].written)
-                    logits[i, place, torch.from_numpy(forbidden)] = -torch.inf
+            for i in active:
+                if forbidden := batch.rows[i].forbidden:
+                    refused = forbidden(batch.rows[i].prompt, batch.rows[i].written)
+                    logits[i, place, torch.from_numpy(refused)] = -torch.inf
             tokens = _next_tokens(logits[:, place], self._decoding.temperature, self._decoding.top_p).tolist()
             for i in active:
                 self._append(batch.rows[i], tokens[i])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import json
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +20,10 @@ from acqo_rl.language_models.chat import end_tokens, opens_thoughts, prepare_tem
 from acqo_rl.language_models.drafts import Drafts
 from acqo_rl.language_models.guided import GuidedDecoding
 from acqo_rl.language_models.prompt_cache import PromptCache
+from acqo_rl.language_models.thoughts import completion_of
 from acqo_rl.language_models.words_once import WordsOnce
 from acqo_rl.roles import SamplingModel
-from acqo_rl.types import Completion, Conversation
+from acqo_rl.types import Completion, Conversation, Schema
 
 if TYPE_CHECKING:
     import torch
@@ -166,7 +169,8 @@ class TransformersModel(SamplingModel):
         forbidden: constraint on decoding (:class:`~acqo_rl.language_models.words_once.WordsOnce`,
             :class:`~acqo_rl.language_models.guided.GuidedDecoding`), or ``None``.
         ends: ids of the tokens that end a completion.
-        starts_thinking: whether the chat template opens a thought block, so that completions start inside it.
+        starts_thinking: whether the chat template opens a thought block, so that completions start inside it; such a
+            model is not guided by schemas.
         fixed_weights: whether the weights never change, so that the beginnings of earlier prompts are not read again,
             and concurrent calls can share a batch.
         drafts: guesses that save passes of greedy decoding; ``None`` writes one token per pass.
@@ -197,10 +201,10 @@ class TransformersModel(SamplingModel):
         self.ends = end_tokens(tokenizer, model.generation_config)
         constraints: list[Forbidden] = [WordsOnce(tokenizer)] if words_once else []
         if regex is not None and GuidedDecoding.supports(tokenizer):
-            vocabulary = model.config.get_text_config().vocab_size
-            constraints.append(GuidedDecoding(tokenizer, self.ends, regex, vocabulary))
+            constraints.append(self._guided(regex))
         self.forbidden = all_of(constraints) if constraints else None
         self.starts_thinking = opens_thoughts(tokenizer)
+        self._guides: dict[str, GuidedDecoding] = {}
         self.fixed_weights = fixed_weights
         self._prompt_cache = PromptCache() if fixed_weights else None
         self._decoder: Decoder | None = None
@@ -268,21 +272,43 @@ class TransformersModel(SamplingModel):
         other._decoder = None
         return other
 
-    def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
-        """Returns one completion per conversation, in input order."""
-        return [self._completion(completion) for _, completion in self.token_ids(conversations)]
+    def generate(self, conversations: Sequence[Conversation], schema: Schema | None = None) -> list[Completion]:
+        """Returns one completion per conversation, in input order.
 
-    def token_ids(self, conversations: Sequence[Conversation]) -> list[tuple[list[int], list[int]]]:
+        Args:
+            conversations: the prompts.
+            schema: JSON schema that guides the replies, instead of the model's own constraints.
+        """
+        return [self._completion(completion) for _, completion in self.token_ids(conversations, schema)]
+
+    def token_ids(
+        self, conversations: Sequence[Conversation], schema: Schema | None = None
+    ) -> list[tuple[list[int], list[int]]]:
         """Like :meth:`generate`, but returns the token ids of each prompt and of its completion."""
         from acqo_rl.language_models.decoding import complete
 
         prompts = [self._ids(conversation) for conversation in conversations]
         if decoder := self._shared_decoder():
-            completions = decoder.complete(prompts)
+            completions = decoder.complete(prompts, self._guide(schema))
         else:
+            decoding = self._decoding()
             with self._turn, _seeded(self.seed):
-                completions = complete(self.model, prompts, self._decoding())
+                completions = complete(
+                    self.model, prompts, replace(decoding, forbidden=self._guide(schema) or decoding.forbidden)
+                )
         return list(zip(prompts, completions, strict=True))
+
+    def _guide(self, schema: Schema | None) -> GuidedDecoding | None:
+        """The constraint of a schema, compiled once; ``None`` if the model cannot be guided."""
+        if schema is None or self.starts_thinking or not GuidedDecoding.supports(self.tokenizer):
+            return None
+        key = json.dumps(schema)
+        if key not in self._guides:
+            self._guides[key] = self._guided(schema)
+        return self._guides[key]
+
+    def _guided(self, form: str | Schema) -> GuidedDecoding:
+        return GuidedDecoding(self.tokenizer, self.ends, form, self.model.config.get_text_config().vocab_size)
 
     def shares_batches(self) -> bool:
         """Whether the completions of concurrent calls are written in one batch, which each of them can join and leave.
@@ -333,4 +359,4 @@ class TransformersModel(SamplingModel):
         finished = length < len(ids)
         ids = ids[:length]
         text = self.tokenizer.decode(ids, skip_special_tokens=True)
-        return Completion(text, tokens=len(ids) + finished, finished=finished)
+        return completion_of(text, len(ids) + finished, finished=finished, is_open=self.starts_thinking)

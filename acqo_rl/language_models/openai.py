@@ -25,9 +25,11 @@ from acqo_rl.language_models.remote import (
     seen_in,
     wait_for,
 )
+from acqo_rl.language_models.structured import without_lengths
+from acqo_rl.language_models.thoughts import AfterThoughts, without_thoughts
 from acqo_rl.loopback import checked_environment
 from acqo_rl.roles import SamplingModel, StreamingModel
-from acqo_rl.types import Completion, Conversation
+from acqo_rl.types import Completion, Conversation, Schema
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -48,6 +50,7 @@ _OF_SYSTEM = re.compile(
 )
 _ONLY_OTHERS = re.compile(r"\bonly user\b.{0,40}\broles?\b|\broles? must alternate\b|\bstart with a user\b", re.I)
 """Complaints of chat templates without a system role that do not name it."""
+_FORMAT = "response_format"
 _REFUSABLE = ("max_tokens", "temperature", "seed", "stream_options")
 
 
@@ -99,13 +102,17 @@ class OpenAIModel(StreamingModel, SamplingModel):
         other._settings = {**self._settings, "temperature": temperature}
         return other
 
-    def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
-        """Returns one completion per conversation, in input order; a failed call is reported in ``problem``."""
-        return complete_each(self._ask, conversations, self._errors, self._concurrency)
+    def generate(self, conversations: Sequence[Conversation], schema: Schema | None = None) -> list[Completion]:
+        """Returns one completion per conversation, in input order; a failed call is reported in ``problem``.
+
+        The schema is sent as response format, unless the server has refused one.
+        """
+        return complete_each(lambda talk: self._ask(talk, schema), conversations, self._errors, self._concurrency)
 
     def stream(self, conversation: Conversation, on_text: Callable[[str], None]) -> Completion:
         """Returns one completion and calls ``on_text`` with each piece; a failed call is reported in ``problem``."""
         text, reason, tokens, has_thoughts = "", None, 0, False
+        reply = AfterThoughts(on_text)
         try:
             pieces = self._create(conversation, stream=True)
             for piece in each_of(aiter(pieces), pieces.close):
@@ -115,13 +122,14 @@ class OpenAIModel(StreamingModel, SamplingModel):
                     has_thoughts |= _has_thoughts(choice.delta)
                     if piece_text := _text_of(getattr(choice.delta, "content", None)):
                         text += piece_text
-                        on_text(piece_text)
+                        reply.write(piece_text)
+            reply.end()
         except self._errors as error:
             return failed_call(error)
         return self._completion(text, tokens, reason, has_thoughts=has_thoughts)
 
-    def _ask(self, conversation: Conversation) -> Completion:
-        reply: ChatCompletion = self._create(conversation)
+    def _ask(self, conversation: Conversation, schema: Schema | None) -> Completion:
+        reply: ChatCompletion = self._create(conversation, schema)
         choice = (getattr(reply, "choices", None) or [None])[0]
         message = getattr(choice, "message", None)
         text = _text_of(getattr(message, "content", None))
@@ -136,18 +144,20 @@ class OpenAIModel(StreamingModel, SamplingModel):
     def _completion(
         self, text: str, tokens: int, reason: str | None, *, has_thoughts: bool, seen: str = ""
     ) -> Completion:
-        if text:
-            return Completion(text, tokens, finished=reason != "length")
+        if said := without_thoughts(text):
+            return Completion(said, tokens, finished=reason != "length")
         if reason == "length":
             return failed(f"the limit of {self._settings['max_tokens']} tokens left no answer; raise max_new_tokens")
         if reason == "content_filter":
             return failed("the server's content filter stopped the answer")
-        if has_thoughts:
+        if has_thoughts or text:
             return failed("the model wrote thoughts but no answer")
         return failed(f"the server returned no text: {seen}" if seen else "the server returned no text")
 
-    def _create(self, conversation: Conversation, *, stream: bool = False) -> Any:
+    def _create(self, conversation: Conversation, schema: Schema | None = None, *, stream: bool = False) -> Any:
         """Makes a call; settings that the server rejects are omitted in a retry and in all later calls.
+
+        A format is taken to be rejected if the call succeeds without it.
 
         If the limit of new tokens is too large for the server, the call is repeated with the limit that it names.
         """
@@ -155,6 +165,9 @@ class OpenAIModel(StreamingModel, SamplingModel):
 
         refused = set(self._refused)
         wanted = {"stream": True, **self._settings} if stream else _without(self._settings, {"stream_options"})
+        if schema is not None:
+            reply_schema = {"name": "reply", "strict": True, "schema": without_lengths(schema)}
+            wanted[_FORMAT] = {"type": "json_schema", "json_schema": reply_schema}
         while True:
             sent = _accepted(wanted, refused)
             try:
@@ -166,6 +179,8 @@ class OpenAIModel(StreamingModel, SamplingModel):
                     wanted = {**wanted, "max_tokens": most}
                     continue
                 named = _refused_by(complaint, sent, conversation)
+                if not named and _FORMAT in sent and not isinstance(error, openai.InternalServerError):
+                    named = {_FORMAT}
                 if not named:
                     raise
                 logger.warning("%s does not support %s", self.name, ", ".join(sorted(named)))

@@ -12,7 +12,7 @@ from tqdm import tqdm
 from acqo_rl.files import writing
 from acqo_rl.language_models.load import without_url
 from acqo_rl.roles import LanguageModel
-from acqo_rl.types import Completion, Conversation
+from acqo_rl.types import Completion, Conversation, Schema
 
 _BATCH = 8
 
@@ -45,8 +45,11 @@ class RecordedModel(LanguageModel):
         by_key = {self._key(conversation): conversation for conversation in conversations}
         return [conversation for key, conversation in by_key.items() if key not in self._known]
 
-    def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
-        """Returns one completion per conversation, in input order; a failed call is reported in ``problem``."""
+    def generate(self, conversations: Sequence[Conversation], schema: Schema | None = None) -> list[Completion]:
+        """Returns one completion per conversation, in input order; a failed call is reported in ``problem``.
+
+        The schema is not part of the key, because a prompt has only one.
+        """
         missing = self.missing(conversations)
         failed: dict[str, Completion] = {}
         if missing and self._model is None:
@@ -55,7 +58,7 @@ class RecordedModel(LanguageModel):
             for start in range(0, len(missing), _BATCH):
                 batch = missing[start : start + _BATCH]
                 assert self._model is not None
-                for conversation, completion in zip(batch, self._model.generate(batch), strict=True):
+                for conversation, completion in zip(batch, self._model.generate(batch, schema), strict=True):
                     if completion.problem is None:
                         self._record(self._key(conversation), completion)
                     else:

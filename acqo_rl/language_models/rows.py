@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.nn.functional import pad as extend
@@ -12,6 +12,9 @@ from transformers import DynamicCache
 from transformers.cache_utils import Cache, DynamicLayer
 
 from acqo_rl.language_models.prompt_cache import Layers
+
+if TYPE_CHECKING:
+    from acqo_rl.language_models.decoder import Forbidden
 
 _ROOM = 32
 """Number of columns by which a cache grows."""
@@ -85,12 +88,14 @@ class Row:
 
     Attributes:
         prompt: token ids of the prompt.
+        forbidden: constraint on this completion.
         written: token ids of the completion so far.
         done: whether the completion is finished.
         error: what ended it early.
     """
 
     prompt: list[int]
+    forbidden: Forbidden | None = None
     written: list[int] = field(default_factory=list)
     done: bool = False
     error: BaseException | None = None

@@ -5,20 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_args
 
+from acqo_rl.language_models.structured import example, fields, one_of, several
 from acqo_rl.pipeline.context import question
 from acqo_rl.pipeline.roles import BudgetedModel
 from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.reformulation.classify import challenges_of, is_unsure
-from acqo_rl.reformulation.model_classifier import read_labels
 from acqo_rl.text import one_line
-from acqo_rl.types import Challenge, Completion
+from acqo_rl.types import Challenge
 
+_REPLY = fields(challenges=several(one_of(*get_args(Challenge)), len(get_args(Challenge))))
 _INSTRUCTIONS = """\
-What makes the question hard to answer by one search? Reply with one or more of these words and nothing else:
+What makes the question hard to answer by one search? Reply with all that apply, as JSON:
 simple - nothing
 temporal - it asks for the newest, or for a time
 multi_hop - something has to be found first, before the rest can be searched
 decomposition - it asks several things that can be searched side by side"""
+_EXAMPLES = (
+    ("Question: How tall is the Eiffel Tower?", example(challenges=["simple"])),
+    (
+        "Question: Who is the newest member of the band that recorded the bass line of Thriller?",
+        example(challenges=["temporal", "multi_hop"]),
+    ),
+)
 
 
 class Analyzer:
@@ -35,11 +43,8 @@ class Analyzer:
             text = one_line(state.query.text)
             found = challenges_of(text)
         if is_unsure(text, found):
-            [reply] = self._model.ask(state, self.name, _INSTRUCTIONS, [question(state.query)])
-            by_model = read_labels(Completion(reply or "", 0), get_args(Challenge))
-            if reply is not None and not by_model:
-                state.misread(self.name, f"found no challenge in {reply[:80]!r}")
-            found = _joined(found, by_model)
+            [reply] = self._model.ask_for(_REPLY, state, self.name, _INSTRUCTIONS, [question(state.query)], _EXAMPLES)
+            found = _joined(found, reply["challenges"] if reply else ())
         state.challenges = found
         state.trace.add(self.name, ", ".join(found))
 

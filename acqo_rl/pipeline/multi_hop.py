@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from acqo_rl.language_models.structured import BOOLEAN, example, fields, or_none, several, text
 from acqo_rl.pipeline.context import asked, numbered, question
 from acqo_rl.pipeline.roles import BudgetedModel, PassageSearch
 from acqo_rl.pipeline.state import Hop, Iteration, RetrievalState
-from acqo_rl.replies.fields import first_of, read_fields, read_items, read_search, read_text, read_truth
 
 _READ_CHUNKS, _READ_CHARACTERS = 8, 300
 
+_GAP_REPLY = fields(answerable=BOOLEAN, missing=or_none(text()), next_query=or_none(text()))
 _GAP = """\
 Do the passages hold all that is needed to answer the question? Where something is missing, write one complete search
-for it that names what the passages already tell. Do not answer the question. Reply with three lines and nothing else:
-ANSWERABLE, MISSING and NEXT_QUERY."""
+for it that names what the passages already tell. Do not answer the question. Reply with JSON: whether it is answerable,
+what is missing and the next search, or null."""
 
+_COMPLETE_REPLY = fields(sufficient=BOOLEAN, missing=several(text(), 5, least=0))
 _COMPLETENESS = """\
 Do the passages hold all that is needed to answer the question? Where something is missing, write one complete search
-for each gap, the most important first. Do not answer the question. Reply with these lines and nothing else:
-SUFFICIENT and MISSING."""
+for each gap, the most important first. Do not answer the question. Reply with JSON: whether they are sufficient, and
+the searches for what is missing."""
 
 _FOUND = """\
 Passages:
@@ -33,15 +33,19 @@ Passages:
 Question: Where was the director of Jaws born?"""
 
 _GAP_EXAMPLES = (
-    (_FOUND, "ANSWERABLE: yes\nMISSING: none\nNEXT_QUERY: none"),
+    (_FOUND, example(answerable=True, missing=None, next_query=None)),
     (
         _NOT_FOUND,
-        "ANSWERABLE: no\nMISSING: where Steven Spielberg was born\nNEXT_QUERY: Steven Spielberg place of birth",
+        example(
+            answerable=False,
+            missing="where Steven Spielberg was born",
+            next_query="Steven Spielberg place of birth",
+        ),
     ),
 )
 _COMPLETE_EXAMPLES = (
-    (_FOUND, "SUFFICIENT: yes\nMISSING: none"),
-    (_NOT_FOUND, "SUFFICIENT: no\nMISSING: Steven Spielberg place of birth"),
+    (_FOUND, example(sufficient=True, missing=[])),
+    (_NOT_FOUND, example(sufficient=False, missing=["Steven Spielberg place of birth"])),
 )
 
 
@@ -83,19 +87,17 @@ class MultiHop:
 
     def _gap(self, state: RetrievalState) -> tuple[Hop, str] | None:
         """The last hop with its analysis, and the next query (may be empty); ``None`` without a reply of the model."""
-        [reply] = self._model.ask(state, self.name, _GAP, [_seen(state)], examples=_GAP_EXAMPLES)
+        [reply] = self._model.ask_for(_GAP_REPLY, state, self.name, _GAP, [_seen(state)], _GAP_EXAMPLES)
         if reply is None:
             return None
-        fields = read_fields(reply)
-        answerable = read_truth(first_of(fields, "answerable", "complete"))
-        missing = read_text(first_of(fields, "missing"))
-        next_query = "" if answerable else _next_search(fields)
+        answerable, missing = reply["answerable"], reply["missing"] or ""
+        next_query = "" if answerable else reply["next_query"] or missing
         last = state.hops[-1]
         hop = Hop(last.number, last.query, last.doc_ids, answerable, missing)
         if answerable:
             state.trace.add(self.name, "stopped: answerable")
         elif not next_query:
-            state.misread(self.name, f"found no next query in {reply[:80]!r}")
+            state.misread(self.name, "the reply has no next query")
         elif state.has_searched(next_query):
             state.trace.add(self.name, f"stopped: {next_query!r} was already searched")
             next_query = ""
@@ -134,24 +136,18 @@ class SelfQuery:
             if number == self._iterations:
                 state.trace.add(self.name, f"stopped: the limit of {number} iterations is reached")
                 return
-            [reply] = self._model.ask(state, self.name, _COMPLETENESS, [_seen(state)], examples=_COMPLETE_EXAMPLES)
+            [reply] = self._model.ask_for(
+                _COMPLETE_REPLY, state, self.name, _COMPLETENESS, [_seen(state)], _COMPLETE_EXAMPLES
+            )
             if reply is None:
                 return
-            fields = read_fields(reply)
-            sufficient = read_truth(first_of(fields, "sufficient", "complete"))
-            gaps = tuple(filter(None, map(read_search, read_items(first_of(fields, "missing", "gaps")))))
+            sufficient, gaps = reply["sufficient"], tuple(reply["missing"])
             state.iterations[-1] = Iteration(number, text, doc_ids, sufficient, gaps)
-            if sufficient is None and not gaps:
-                state.misread(self.name, f"found no gap in {reply[:80]!r}")
             new = [] if sufficient else [gap for gap in gaps if not state.has_searched(gap)]
             if not new:
                 state.trace.add(self.name, "stopped: sufficient" if sufficient else "stopped: no new gap")
                 return
             text = new[0]
-
-
-def _next_search(fields: dict[str, Any]) -> str:
-    return read_search(first_of(fields, "next_query", "gap_query")) or read_search(first_of(fields, "missing"))
 
 
 def _seen(state: RetrievalState) -> str:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
+from acqo_rl.language_models.structured import problem_of, read_reply
 from acqo_rl.pipeline.state import Chunk, RetrievalState
 from acqo_rl.reformulation.prompt import untrusted, with_examples
-from acqo_rl.replies.thoughts import Spoken, said_by
 from acqo_rl.roles import LanguageModel, Retriever, StreamingModel
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import Failure, public_reason_of
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.text import normalised
-from acqo_rl.thoughts import begins_in_thoughts
-from acqo_rl.types import Completion, Conversation, Document, Ranking
+from acqo_rl.types import Completion, Conversation, Document, Ranking, Schema
 
 
 class PassageSearch:
@@ -91,63 +91,82 @@ class BudgetedModel:
 
     def __init__(self, model: LanguageModel | None) -> None:
         self.model = model
-        self._begins_in_thoughts = model is not None and model.starts_thinking  # set later if a reply shows it
 
-    def ask(
+    def ask_for(
         self,
+        schema: Schema,
         state: RetrievalState,
         step: str,
         instructions: str,
         contents: Sequence[str],
-        *,
         examples: Sequence[tuple[str, str]] = (),
+        *,
         essential: bool = False,
-        watched: bool = False,
-    ) -> list[str | None]:
-        """Returns one reply per content from one batch, without thoughts; ``None`` for skipped and failed calls.
+    ) -> list[dict[str, Any] | None]:
+        """Returns the fields of one reply per content, from one batch; ``None`` for skipped and failed calls.
 
         Args:
-            state: provides the budget and records failures.
+            schema: schema of the replies.
+            state: provides the budget and records failures and replies that do not match the schema.
             step: name of the step in the trace.
             instructions: the system message.
             contents: the user messages; special tokens in them are turned into plain text.
             examples: pairs of content and expected reply, used as earlier turns. Without them, small models answer the
                 question whatever the instructions say.
             essential: whether reserved calls may be used.
-            watched: whether to stream the reply to the state's ``on_text``.
         """
+        replies: list[dict[str, Any] | None] = []
+        completions = self._ask(state, step, instructions, contents, examples, schema=schema, essential=essential)
+        for completion in completions:
+            replies.append(read_reply(completion, schema) if completion else None)
+            if completion and replies[-1] is None:
+                state.misread(step, problem_of(completion))
+        return replies
+
+    def write(self, state: RetrievalState, step: str, instructions: str, content: str) -> str | None:
+        """Returns a reply in plain text, and streams it to the state's ``on_text``; may use reserved calls."""
+        [completion] = self._ask(state, step, instructions, [content], essential=True)
+        return completion.text if completion else None
+
+    def _ask(
+        self,
+        state: RetrievalState,
+        step: str,
+        instructions: str,
+        contents: Sequence[str],
+        examples: Sequence[tuple[str, str]] = (),
+        *,
+        schema: Schema | None = None,
+        essential: bool = False,
+    ) -> list[Completion | None]:
+        """One completion per content; ``None`` for skipped and failed calls."""
         granted = [content for content in contents if self._may(state, step, essential)]
-        replies: list[str | None] = []
+        found: list[Completion | None] = []
         if granted and self.model:
             conversations = [with_examples(instructions, examples, _safe(content)) for content in granted]
             try:
                 with state.trace.step(step, f"{len(granted)} model calls"):
-                    completions = self._complete(conversations, state.on_text if watched else None)
+                    completions = self._complete(self.model, conversations, schema, state.on_text)
                     if len(completions) != len(granted):
                         raise ValueError(f"{len(completions)} completions for {len(granted)} prompts")
             except Exception as error:
                 state.fail(step, public_reason_of(error), "model")
                 completions = []
-            completions = [said_by(c, begins_in_thoughts=self._begins_in_thoughts) for c in completions]
             for problem in filter(None, (completion.problem for completion in completions)):
                 state.fail(step, problem, "model")
-            replies = [None if completion.problem else completion.text for completion in completions]
-        return [*replies, *[None] * (len(contents) - len(replies))]
+            found = [None if completion.problem else completion for completion in completions]
+        return [*found, *[None] * (len(contents) - len(found))]
 
-    def _complete(self, conversations: list[Conversation], on_text: Callable[[str], None] | None) -> list[Completion]:
-        assert self.model is not None
-        if on_text is not None and isinstance(self.model, StreamingModel):
-            completions = [self._stream(self.model, conversation, on_text) for conversation in conversations]
-        else:
-            completions = self.model.generate(conversations)
-        self._begins_in_thoughts |= any(begins_in_thoughts(completion.text) for completion in completions)
-        return completions
-
-    def _stream(self, model: StreamingModel, conversation: Conversation, on_text: Callable[[str], None]) -> Completion:
-        spoken = Spoken(on_text, begins_in_thoughts=self._begins_in_thoughts)
-        completion = model.stream(conversation, spoken.write)
-        spoken.end()
-        return completion
+    @staticmethod
+    def _complete(
+        model: LanguageModel,
+        conversations: list[Conversation],
+        schema: Schema | None,
+        on_text: Callable[[str], None] | None,
+    ) -> list[Completion]:
+        if schema is None and on_text is not None and isinstance(model, StreamingModel):
+            return [model.stream(conversation, on_text) for conversation in conversations]
+        return model.generate(conversations, schema)
 
     def _may(self, state: RetrievalState, step: str, essential: bool) -> bool:
         if self.model is None:

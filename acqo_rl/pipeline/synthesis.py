@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from acqo_rl.language_models.structured import INTEGER, example, fields, or_none, several, text
 from acqo_rl.pipeline.context import CONTEXT_CHARACTERS, asked, cut, numbered, question
 from acqo_rl.pipeline.roles import BudgetedModel
 from acqo_rl.pipeline.state import Chunk, Claim, Confidence, RetrievalState
-from acqo_rl.replies.answers import read_answer
-from acqo_rl.replies.fields import first_of, read_ids, read_share, read_text
-from acqo_rl.replies.values import read_json
 
 AnswerStyle = Literal["comprehensive", "brief"]
 
@@ -21,10 +19,22 @@ Weave partial answers in naturally, do not list them.""",
     "brief": "Answer the question in a few words, from the passages alone. Write none if they do not tell.",
 }
 
+_CLAIMS = fields(claims=several(fields(claim=text(500), source=or_none(INTEGER)), 20))
 _GROUNDING = """\
 Split the answer into its claims. For each, give the number of the passage that says so, or null where none does.
-Reply with JSON only:
-{"claims": [{"claim": "...", "source": 1}, {"claim": "...", "source": null}]}"""
+Reply with JSON."""
+_GROUNDING_EXAMPLES = (
+    (
+        "Passages:\n(1) Jaws: Jaws is a film of 1975 by Steven Spielberg.\n\n"
+        "Answer: Steven Spielberg directed Jaws. He was born in Cincinnati.",
+        example(
+            claims=[
+                {"claim": "Steven Spielberg directed Jaws.", "source": 1},
+                {"claim": "He was born in Cincinnati.", "source": None},
+            ]
+        ),
+    ),
+)
 
 _LABELS = ((0.80, "High"), (0.60, "Medium"), (0.35, "Low"))
 
@@ -61,11 +71,12 @@ class Synthesizer:
         answers = [f"{part.text} {part.answer}" for part in state.sub_questions if part.answer]
         partial = "\n".join(["", "Partial answers:", *answers, ""]) if answers else ""
         content = f"Passages:\n{state.passages}\n{partial}\n{question(state.query)}"
-        [reply] = self._model.ask(state, self.name, _SYNTHESIS[self._style], [content], essential=True, watched=True)
-        answer = read_answer(reply or "", state.query.text)
-        if reply is not None and not answer:
-            state.misread(self.name, f"found no answer in {reply[:80]!r}")
-        state.answer = answer if self._style == "comprehensive" else read_text(answer)
+        answer = self._model.write(state, self.name, _SYNTHESIS[self._style], content)
+        if answer is not None and not answer.strip():
+            state.misread(self.name, "the reply is empty")
+        state.answer = (answer or "").strip()
+        if self._style == "brief" and state.answer.casefold().rstrip(".") == "none":
+            state.answer = ""
 
 
 class ConfidenceCalibrator:
@@ -102,16 +113,18 @@ class ConfidenceCalibrator:
         chunks = state.ranked()[: self._k]
         passages = numbered(chunks, asked(state), CONTEXT_CHARACTERS)
         content = f"Passages:\n{passages}\n\nAnswer: {state.answer}"
-        [reply] = self._model.ask(state, "grounding", _GROUNDING, [content], essential=True)
+        [reply] = self._model.ask_for(
+            _CLAIMS, state, "grounding", _GROUNDING, [content], _GROUNDING_EXAMPLES, essential=True
+        )
         if reply is None:
             return None, ()
-        claims = read_claims(reply, chunks)
-        if claims:
-            return sum(claim.doc_id is not None for claim in claims) / len(claims), claims
-        grounding = read_share(reply, "grounding", "grounded", "supported", "score")
-        if grounding is None:
-            state.misread("grounding", f"found no claims in {reply[:80]!r}")
-        return grounding, ()
+        claims = tuple(Claim(row["claim"], _doc_id(row["source"], chunks)) for row in reply["claims"])
+        return sum(claim.doc_id is not None for claim in claims) / len(claims), claims
+
+
+def _doc_id(number: int | None, chunks: Sequence[Chunk]) -> str | None:
+    """The document of a passage number; ``None`` if there is no such passage."""
+    return chunks[number - 1].document.id if number and 1 <= number <= len(chunks) else None
 
 
 def calibrate(
@@ -134,15 +147,3 @@ def calibrate(
     score = others / 0.70 if retrieval is None else 0.30 * retrieval + others
     label = next((label for least, label in _LABELS if round(score, 9) >= least), "Very Low")
     return Confidence(score, label, retrieval, coverage, grounding, claims)
-
-
-def read_claims(reply: str, chunks: Sequence[Chunk]) -> tuple[Claim, ...]:
-    """Parses the claims in a reply; a claim with an unknown passage number is unsupported."""
-    value = read_json(reply)
-    rows = value.get("claims") if isinstance(value, dict) else value
-    claims = []
-    for row in rows if isinstance(rows, list) else []:
-        if isinstance(row, dict) and (text := read_text(first_of(row, "claim", "text", "statement"))):
-            numbers = [n for n in read_ids(first_of(row, "source", "passage", "chunk")) if 1 <= n <= len(chunks)]
-            claims.append(Claim(text, chunks[numbers[0] - 1].document.id if numbers else None))
-    return tuple(claims)

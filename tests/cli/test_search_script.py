@@ -10,7 +10,7 @@ import types
 
 import pytest
 from forked import run_command
-from pipeline_stand_ins import ModelByRole
+from pipeline_stand_ins import ModelByRole, gap, gaps
 from shared import ACQO, help_of
 from tiny_policy import full_model
 
@@ -266,8 +266,8 @@ class TestStrategies:
 class TestAnswers:
     REPLIES = types.MappingProxyType(
         {
-            "gap": ("ANSWERABLE: no\nMISSING: money\nNEXT_QUERY: currency of Peru", "ANSWERABLE: yes"),
-            "completeness": ("SUFFICIENT: no\nMISSING: currency of Peru", "SUFFICIENT: yes"),
+            "gap": (gap("currency of Peru", "money"), gap()),
+            "completeness": (gaps("currency of Peru"), gaps()),
             "synthesis": "The sol.",
         }
     )

@@ -62,9 +62,17 @@ LONG = "the harbour and the bank of the old town by the river in the north of th
 
 OF_POLICY = ("pass", "resolve\nTokyo bank", "resolve\n=\nCuba", "split\ncapital\nmoney\nHavana", "resolve\n{asked}",
              "resolve\n=", "gibberish", "split\nLima\nlima ?\n= Peru", "", f"split\n{LONG}\nOslo")  # fmt: skip
-OF_MODEL = ("1. capital of Peru\n2. Capital of  Peru?", "compound\nOslo\nOSLO.\n{asked}", "simple", "", "???",
-            "ambiguous\nbank of Kenya", f"{LONG}\nmoney", '["Lima", "currency of Cuba"]', "{asked}", "I cannot say.",
-            "Lima is the capital of Peru. It lies by the sea.")  # fmt: skip
+OF_MODEL = (
+    "1. capital of Peru\n2. Capital of  Peru?",
+    '{"kind": "compound", "searches": ["Oslo", "OSLO.", "{asked}"]}',
+    '{"kind": "ambiguous", "searches": ["bank of Kenya"]}',
+    f"{LONG}\nmoney",
+    '["Lima", "currency of Cuba"]',
+    "{asked}",
+    "Lima is the capital of Peru. It lies by the sea.",
+    "???",
+    "",
+)
 
 
 class ByPrompt(LanguageModel):
@@ -73,7 +81,7 @@ class ByPrompt(LanguageModel):
     def __init__(self, completions):
         self.completions = completions
 
-    def generate(self, conversations):
+    def generate(self, conversations, schema=None):
         return [self._complete(conversation[-1]["content"]) for conversation in conversations]
 
     def _complete(self, prompt):

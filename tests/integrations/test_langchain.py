@@ -28,6 +28,7 @@ from small_world import CORPUS, FOUND_BY, HISTORY, PARTS, QUERY, SCORES, make_se
 
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.integrations.langchain import AdaptiveRetriever
+from acqo_rl.language_models.structured import example
 from acqo_rl.reformulation.turns import RecentTurns
 
 
@@ -165,7 +166,7 @@ def test_errors_are_raised_and_reach_callbacks(retriever, broken_searcher):
 
 
 def test_wraps_a_retriever_and_a_model_of_langchain(store):
-    llm = FakeListChatModel(responses=["compound\ncapital of Peru\ncurrency of Chad"])
+    llm = FakeListChatModel(responses=[example(kind="compound", searches=["capital of Peru", "currency of Chad"])])
     retriever = AdaptiveRetriever.from_retriever(store.as_retriever(search_kwargs={"k": 1}), llm, k=2)
     found = retriever.invoke(QUERY)
     assert {document.id: document.metadata["acqo_rl"]["found_by"] for document in found} == {
@@ -317,7 +318,7 @@ def test_components_with_one_kind_of_call_work_with_both(store, kind, model):
         "not awaitable": lambda: SyncOnly(store=store, error=TypeError),
         "awaited only": lambda: AsyncOnly(store=store, error=RuntimeError),
     }
-    llm = model(responses=["compound\ncapital of Peru\ncurrency of Chad"])
+    llm = model(responses=[example(kind="compound", searches=["capital of Peru", "currency of Chad"])])
     retriever = AdaptiveRetriever.from_retriever(sources[kind](), llm, k=2)
     found = retriever.invoke(QUERY)
     assert {document.id for document in found} == {"lima", "franc"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+from acqo_rl.language_models.structured import example
 from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion
 
@@ -58,26 +59,30 @@ class Writer(LanguageModel):
     def __init__(self):
         self.asked = 0
 
-    def generate(self, conversations):
+    def generate(self, conversations, schema=None):
         self.asked += len(conversations)
         return [Completion(self.reply(conversation), 9) for conversation in conversations]
 
     def reply(self, conversation):
         task, titles = conversation[0]["content"], re.findall(r"Passage \d \((.*?)\): ", conversation[-1]["content"])
         first, last = titles[0], titles[-1]
-        if "Grade" in task:
+        if "Judge" in task:
             raise AssertionError("this model writes questions only")
         if "short conversation" in task:
-            return f"Question: Tell me about {first}\nAnswer: It is known.\nSecond question: How old is it?"
+            return example(question=f"Tell me about {first}", answer="It is known.", second_question="How old is it?")
+        return example(question=self._question(task, first, last))
+
+    @staticmethod
+    def _question(task, first, last):
         if "two separate things" in task:
-            return f"Question: {_asks_for(first)} and {_asks_for(last)}?"
+            return f"{_asks_for(first)} and {_asks_for(last)}?"
         if "compares" in task:
-            return f"Question: Which is older, {first} or {last}?"
+            return f"Which is older, {first} or {last}?"
         if "mentions" in task:
-            return f"Question: In which town did the builder of {first} die?"
+            return f"In which town did the builder of {first} die?"
         if "something called" in task:
-            return f"Question: How large is {first.split()[0]}?"
-        return f"Question: {_asks_for(first)}?"
+            return f"How large is {first.split()[0]}?"
+        return f"{_asks_for(first)}?"
 
 
 def write_log(file):
@@ -95,9 +100,9 @@ class Judge(LanguageModel):
     def __init__(self):
         self.asked = 0
 
-    def generate(self, conversations):
+    def generate(self, conversations, schema=None):
         self.asked += len(conversations)
-        return [Completion(f"Grade: {3 * self.is_about(c[-1]['content'])}", 3) for c in conversations]
+        return [Completion(example(grade=3 * self.is_about(c[-1]["content"])), 3) for c in conversations]
 
     @staticmethod
     def is_about(asked):

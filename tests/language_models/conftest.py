@@ -79,6 +79,8 @@ class _Handler(BaseHTTPRequestHandler):
             sent = body.get("max_tokens") or body["max_completion_tokens"]
             if sent > int(most):
                 return self.send(400, {"error": {"message": complaint.replace("{}", str(sent))}})
+        if wish == "no formats" and {"response_format", "output_config"} & set(body):
+            return self.send(400, {"error": {"message": "This model reads no grammar."}})
         if wish == "too long":
             return self.send(400, {"error": {"message": "the messages are too long for this model"}})
         if wish == "malformed":

@@ -13,9 +13,12 @@ from acqo_rl.language_models.anthropic import AnthropicModel
 from acqo_rl.language_models.load import load_language_model, on_server, without_url
 from acqo_rl.language_models.openai import OpenAIModel
 from acqo_rl.language_models.remote import close, failed
+from acqo_rl.language_models.structured import fields, text
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.reformulation.strategies import HyDE, MultiQuery
 from acqo_rl.types import Query
+
+SCHEMA = fields(search=text())
 
 
 def say(text):
@@ -59,6 +62,37 @@ def test_what_is_sent_and_what_comes_back(connect, server):
     else:
         assert (path, headers["authorization"]) == ("/v1/messages", "Bearer key-12345")
         assert (body["system"], body["messages"]) == ("Write.", say("hello")[1:])
+
+
+class TestSchemas:
+    @staticmethod
+    def formats_in(requests):
+        found = [body.get("response_format") or body.get("output_config", {}).get("format") for _, body, _ in requests]
+        return [form and (form.get("json_schema") or form)["schema"] for form in found]
+
+    def test_a_schema_is_sent_as_the_format_of_the_protocol(self, connect, server):
+        assert connect().generate([say("a")], SCHEMA)[0].text == "reply to a"
+        [schema] = self.formats_in(server.requests)
+        assert schema["required"] == ["search"]
+        assert "Length" not in str(schema["properties"]["search"].keys())
+
+    def test_a_server_that_refuses_a_format_is_asked_without_and_not_again(self, connect, server):
+        model = connect()
+        for _ in range(2):
+            assert model.generate([say("no formats")], SCHEMA)[0].text == "reply to no formats"
+        assert [schema is None for schema in self.formats_in(server.requests)] == [False, True, True]
+
+    def test_a_call_that_fails_with_and_without_format_says_nothing_about_formats(self, connect, server):
+        model = connect()
+        assert "too long" in model.generate([say("too long")], SCHEMA)[0].problem
+        model.generate([say("a")], SCHEMA)
+        assert [schema is None for schema in self.formats_in(server.requests)] == [False, True, False]
+
+
+def test_a_block_of_thoughts_is_no_part_of_a_reply(connect):
+    reply = "<think>Quito?</think>\\nLima"
+    texts = f'"choices": [{{"message": {{"content": "{reply}"}}}}], "content": [{{"type": "text", "text": "Lima"}}]'
+    assert connect().generate([say(f"{{{texts}}}")])[0].text == "Lima"
 
 
 def test_one_failure_is_one_items_problem_position_for_position(connect):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from pipeline_stand_ins import AnyDocument, Endless, ModelByRole
+from pipeline_stand_ins import CLAIM, AnyDocument, Endless, ModelByRole, gap, gaps, split
 
+from acqo_rl.language_models.structured import example
 from acqo_rl.pipeline.decomposition import Decomposer
 from acqo_rl.pipeline.multi_hop import MultiHop, SelfQuery
 from acqo_rl.pipeline.pipeline import Pipeline
@@ -15,7 +16,7 @@ from acqo_rl.pipeline.synthesis import calibrate
 from acqo_rl.types import Query
 
 LONG = "word " * 1000
-GAPS = [f"ANSWERABLE: no\nMISSING: part\nNEXT_QUERY: hop {i}" for i in range(9)]
+GAPS = [gap(f"hop {i}", "part") for i in range(9)]
 
 
 @pytest.fixture
@@ -74,7 +75,7 @@ def test_multi_hop(state, retriever):
 
 def test_self_query(state, retriever):
     """Three searches of three passages, the most important gap first; nothing is asked after the last."""
-    model = ModelByRole(completeness=["SUFFICIENT: no\nMISSING: a, b; c", "SUFFICIENT: no\nMISSING: d\nc"])
+    model = ModelByRole(completeness=[gaps("a, b", "c"), gaps("d", "c")])
     SelfQuery(PassageSearch(retriever, AnyDocument(LONG)), BudgetedModel(model)).run(state)
     assert retriever.calls == [(["q"], 3), (["a, b"], 3), (["d"], 3)]
     assert model.count("completeness") == 2
@@ -82,8 +83,7 @@ def test_self_query(state, retriever):
 
 def test_decomposition(state, retriever):
     """At most four parts, three passages each in one pool, answered from 2000 characters."""
-    parts = "\n".join(f"SUB{i}: part {i}" for i in range(1, 7))
-    model = ModelByRole(decompose=parts, sub_answer="said")
+    model = ModelByRole(decompose=split(*(f"part {i}" for i in range(1, 7))), sub_answer="said")
     Decomposer(PassageSearch(retriever, AnyDocument(LONG)), BudgetedModel(model)).run(state)
     assert retriever.calls == [([f"part {i}" for i in range(1, 5)], 3)]
     assert (len(state.chunks), model.count("sub_answer"), state.budget.used) == (12, 4, 5)
@@ -92,7 +92,7 @@ def test_decomposition(state, retriever):
 
 def test_an_answer_is_written_from_4000_characters(retriever):
     """Of the five passages of a simple question."""
-    model = ModelByRole(synthesis="said", grounding="GROUNDING: 1")
+    model = ModelByRole(synthesis="said", grounding=CLAIM)
     result = Pipeline(retriever, AnyDocument(LONG), model).ask("q", mode="simple")
     assert retriever.calls == [(["q"], 5)]
     assert 3900 < len(read(model, "synthesis")) < 4100
@@ -101,7 +101,7 @@ def test_an_answer_is_written_from_4000_characters(retriever):
 
 def test_the_recursive_mode_reports_its_steps(retriever):
     corpus = AnyDocument("See also: Alpha.")
-    model = ModelByRole(decompose="SUB1: one\nSUB2: two", sub_answer="said", synthesis="said", grounding="GROUNDING: 1")
+    model = ModelByRole(decompose=split("one", "two"), sub_answer="said", synthesis="said", grounding=CLAIM)
     result = Pipeline(retriever, corpus, model).ask("q", mode="recursive")
     assert (len(result.sub_questions), len(result.chunks)) == (2, 6 + 5)
     assert [(step.action, step.depth) for step in result.path] == [
@@ -112,9 +112,13 @@ def test_the_recursive_mode_reports_its_steps(retriever):
 def test_the_order_of_the_steps(retriever):
     """Whatever order the challenges are found in."""
     model = ModelByRole(
-        analyzer="decomposition, multi-hop, temporal", gap="ANSWERABLE: yes", decompose="SUB1: one\nSUB2: two",
-        sub_answer="said", synthesis="said", grounding="GROUNDING: 1",
-    )  # fmt: skip
+        analyzer=example(challenges=["decomposition", "multi_hop", "temporal"]),
+        gap=gap(),
+        decompose=split("one", "two"),
+        sub_answer="said",
+        synthesis="said",
+        grounding=CLAIM,
+    )
     result = Pipeline(retriever, AnyDocument("text"), model).ask("tell me " + "a word or two of it " * 4)
     order = ["analyzer", "initial", "temporal", "multi_hop", "decomposition", "sub_answer", "synthesis", "grounding"]
     names = [step.name for step in result.trace]
@@ -125,9 +129,9 @@ def test_the_order_of_the_steps(retriever):
 def test_twenty_model_calls(retriever):
     """In the state and in the pipeline alike."""
     assert RetrievalState(Query("q", "q")).budget.limit == 20
-    asked = ModelByRole(gap=GAPS, synthesis="said", grounding="GROUNDING: 1")
+    asked = ModelByRole(gap=GAPS, synthesis="said", grounding=CLAIM)
     engines = {"multi_hop": MultiHop(PassageSearch(retriever, AnyDocument("")), BudgetedModel(asked), hops=50)}
-    asked.replies["gap"] = [f"NEXT_QUERY: hop {i}" for i in range(60)]
+    asked.replies["gap"] = [gap(f"hop {i}") for i in range(60)]
     result = Pipeline(retriever, AnyDocument(""), asked, engines=engines).ask("Who is the wife of the CEO of Apple?")
     assert (result.model_calls, asked.count("gap"), result.answer) == (20, 18, "said")
 

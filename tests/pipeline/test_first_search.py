@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pipeline_stand_ins import ModelByRole
+from pipeline_stand_ins import CLAIM, ModelByRole, gap, gaps, split
 from stand_ins import ScriptedRetriever, ranking
 
 from acqo_rl.fusion import RankScoreFusion
@@ -27,12 +27,12 @@ FOUND = {
     QUESTION: ("undated",),
 }
 REPLIES = {
-    "decompose": '["BERT", "Alphabet"]',
+    "decompose": split("BERT", "Alphabet"),
     "sub_answer": "Alphabet",
-    "gap": '{"answerable": true}',
-    "completeness": "SUFFICIENT: yes",
+    "gap": gap(),
+    "completeness": gaps(),
     "synthesis": "Alphabet.",
-    "grounding": '{"claims": [{"claim": "Alphabet", "source": 1}]}',
+    "grounding": CLAIM,
 }
 
 

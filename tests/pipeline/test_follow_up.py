@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pipeline_stand_ins import ModelByRole
+from pipeline_stand_ins import CLAIM, ModelByRole, gap, gaps, split
 from stand_ins import BrokenRetriever, ScriptedRetriever
 
 from acqo_rl.errors import SearchError
@@ -22,12 +22,12 @@ TURNS = ("U: Who developed BERT?", "S: Google did.")
 FOLLOW_UP = Query("q", "and who owns it?", TURNS)
 FOUND = {"Google": ("bert", "alphabet"), "owner of Google": ("alphabet", "attention"), FOLLOW_UP.text: ("undated",)}
 REPLIES = {
-    "gap": '{"answerable": true}',
-    "completeness": "SUFFICIENT: yes",
-    "decompose": '["Google", "owner of Google"]',
+    "gap": gap(),
+    "completeness": gaps(),
+    "decompose": split("Google", "owner of Google"),
     "sub_answer": "Alphabet",
     "synthesis": "Alphabet.",
-    "grounding": '{"claims": [{"claim": "Alphabet", "source": 1}]}',
+    "grounding": CLAIM,
 }
 
 

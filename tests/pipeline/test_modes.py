@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pipeline_stand_ins import ModelByRole
+from pipeline_stand_ins import CLAIM, ModelByRole, gap, gaps, split
 from stand_ins import BrokenRetriever, ScriptedRetriever
 
 from acqo_rl.errors import ConfigError, SearchError
@@ -41,7 +41,7 @@ FOUND = {
 
 
 def ask(corpus, mode, **replies):
-    model = ModelByRole(synthesis="an answer", grounding="GROUNDING: 1", **replies) if replies else None
+    model = ModelByRole(synthesis="an answer", grounding=CLAIM, **replies) if replies else None
     return Pipeline(ScriptedRetriever(FOUND), corpus, model).ask("q", mode=mode)
 
 
@@ -53,20 +53,20 @@ def test_simple(corpus):
 
 
 def test_multi_hop(corpus):
-    result = ask(corpus, "multi_hop", gap=["answerable: no\nnext_query: next", "answerable: yes"])
+    result = ask(corpus, "multi_hop", gap=[gap("next"), gap()])
     assert len(result.hops) == 2
     assert "[Hop 2]\n[Alphabet]" in result.context
 
 
 def test_self_query(corpus):
-    result = ask(corpus, "self_query", completeness=['{"sufficient": false, "missing": ["next"]}', "sufficient: yes"])
+    result = ask(corpus, "self_query", completeness=[gaps("next"), gaps()])
     assert len(result.iterations) == 2
     assert "\n\n---\n\n" in result.context
 
 
 def test_recursive(corpus):
     """The parts first, then what their passages refer to."""
-    result = ask(corpus, "recursive", decompose='["part 1", "part 2"]', sub_answer="Google")
+    result = ask(corpus, "recursive", decompose=split("part 1", "part 2"), sub_answer="Google")
     assert [part.text for part in result.sub_questions] == ["part 1", "part 2"]
     assert [step.query for step in result.path if step.action == "follow_reference"][:1] == ["Transformer"]
     assert "[Sub-query 2: part 2]\n[Alphabet]" in result.context

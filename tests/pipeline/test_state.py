@@ -6,6 +6,7 @@ import pytest
 from pipeline_stand_ins import BrokenModel
 from stand_ins import BrokenRetriever, ScriptedLanguageModel
 
+from acqo_rl.language_models.structured import fields, text
 from acqo_rl.pipeline.budget import Budget
 from acqo_rl.pipeline.roles import BudgetedModel, PassageSearch
 from acqo_rl.pipeline.state import RetrievalState
@@ -48,25 +49,32 @@ def test_a_retriever_that_does_not_keep_its_word_has_failed(state, corpus, ranki
     assert state.failures[0].startswith(f"hop: {reason}")
 
 
+SCHEMA = fields(value=text())
+
+
+def ask(model, state, step="gap", contents=("x",), **settings):
+    return BudgetedModel(model).ask_for(SCHEMA, state, step, "instructions", contents, **settings)
+
+
 @pytest.mark.parametrize("completions", [[], None, [Completion("a", 1), Completion("b", 1)]])
 def test_a_model_that_does_not_keep_its_word_has_failed(state, completions):
     class Careless(LanguageModel):
-        def generate(self, conversations):
+        def generate(self, conversations, schema=None):
             return completions
 
-    assert BudgetedModel(Careless()).ask(state, "gap", "", ["x"]) == [None]
+    assert ask(Careless(), state) == [None]
     assert state.broken == {"model"}
 
 
 def test_no_model_no_money_no_time(state):
     """What is not essential is skipped and named."""
-    assert BudgetedModel(None).ask(state, "gap", "", ["x"]) == [None]
+    assert ask(None, state) == [None]
     state.budget = Budget(2, reserved=1)
     model = ScriptedLanguageModel("reply")
-    assert BudgetedModel(model).ask(state, "gap", "", ["x", "y"]) == ["reply", None]
-    assert BudgetedModel(model).ask(state, "answer", "", ["x"], essential=True) == ["reply"]
+    assert ask(model, state, contents=["x", "y"]) == [{"value": "reply"}, None]
+    assert ask(model, state, "answer", essential=True) == [{"value": "reply"}]
     with limited(TimeLimit(0)):
-        assert BudgetedModel(model).ask(state, "late", "", ["x"], essential=True) == [None]
+        assert ask(model, state, "late", essential=True) == [None]
     assert state.skipped == [
         "gap: no language model",
         "gap: the budget of 2 model calls is used up",
@@ -76,19 +84,13 @@ def test_no_model_no_money_no_time(state):
 
 
 def test_a_failed_model_is_named(state):
-    assert BudgetedModel(BrokenModel()).ask(state, "gap", "", ["x"]) == [None]
+    assert ask(BrokenModel(), state) == [None]
     assert state.failures == ["gap: ConnectionError: the model server is down"]
 
 
-def test_thoughts_are_no_part_of_a_reply(state):
-    model = ScriptedLanguageModel('<think>{"answerable": true}?</think>\n{"answerable": false}')
-    assert BudgetedModel(model).ask(state, "gap", "", ["x"]) == ['{"answerable": false}']
-
-
-def test_a_limit_that_ended_within_thoughts_is_the_reason(state):
-    model = ScriptedLanguageModel(Completion("<think>Is it", 3, finished=False))
-    assert BudgetedModel(model).ask(state, "gap", "", ["x"]) == [None]
-    assert "max_new_tokens" in state.failures[0]
+def test_a_reply_of_another_form_is_named_and_does_not_count_as_broken(state):
+    assert ask(ScriptedLanguageModel('{"other": 1}'), state) == [None]
+    assert (len(state.failures), state.broken) == (1, set())
 
 
 class Streaming(ScriptedLanguageModel):
@@ -101,30 +103,24 @@ class Streaming(ScriptedLanguageModel):
         return completion
 
 
-def test_thoughts_are_not_streamed(state):
+def test_only_the_answer_is_streamed(state):
     heard = []
     state.on_text = heard.append
-    budgeted = BudgetedModel(
-        Streaming("<think>Quito?</think>\nLima.", "Quito? No.</think>Lima.", "Quito?</think>Lima.")
-    )
-    assert budgeted.ask(state, "synthesis", "", ["x"], watched=True) == ["Lima."]
-    assert "".join(heard) == "Lima."
-    budgeted.ask(state, "gap", "", ["x"])  # shows that the model begins in thoughts
-    heard.clear()
-    assert budgeted.ask(state, "synthesis", "", ["x"], watched=True) == ["Lima."]
-    assert "".join(heard) == "Lima."
+    model = Streaming("Lima.")
+    assert ask(model, state) == [{"value": "Lima."}]
+    assert heard == []
+    assert BudgetedModel(model).write(state, "synthesis", "instructions", "x") == "Lima."
+    assert heard == ["Lim", "a."]
 
 
-def test_what_broke_is_kept_apart_from_what_could_not_be_read(state, corpus):
-    state.misread("gap", "no next search")
-    assert (state.failures, state.broken) == (["gap: no next search"], set())
-    BudgetedModel(BrokenModel()).ask(state, "gap", "", ["x"])
+def test_a_failed_search_is_kept_apart_from_a_failed_model(state, corpus):
+    ask(BrokenModel(), state)
     assert state.broken == {"model"}
     PassageSearch(BrokenRetriever(), corpus).search(state, "hop", ["a"], 3)
-    assert (len(state.failures), state.broken) == (3, {"model", "search"})
+    assert (len(state.failures), state.broken) == (2, {"model", "search"})
 
 
 def test_what_is_asked_holds_no_special_token(state):
     model = ScriptedLanguageModel("reply")
-    BudgetedModel(model).ask(state, "gap", "instructions", ["one <|im_end|>\ntwo"])
+    ask(model, state, contents=["one <|im_end|>\ntwo"])
     assert model.calls[0][0][1]["content"] == "one < |im_end|>\ntwo"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pipeline_stand_ins import CLAIM
 from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.pipeline.context import cut, excerpt, hops, passages, sub_questions
 from acqo_rl.pipeline.roles import BudgetedModel
 from acqo_rl.pipeline.state import Hop, RetrievalState, SubQuestion
-from acqo_rl.pipeline.synthesis import ConfidenceCalibrator, Synthesizer, calibrate, read_claims
+from acqo_rl.pipeline.synthesis import ConfidenceCalibrator, Synthesizer, calibrate
 from acqo_rl.types import Document, Query
 
 
@@ -45,7 +46,7 @@ def test_of_a_long_passage_the_part_that_says_what_is_asked_is_read(budgeted, pl
     state = RetrievalState(Query("q", "Who built the lighthouse of Quimbel?"))
     others = [(Document(str(n), "Other", filler(40)), 0.5) for n in range(7)]
     state.add_chunks([(Document("d", "Lighthouse of Quimbel", text), 0.9), *others], "initial", "q")
-    model = budgeted(synthesis="The sisters Amery.", grounding="{}")
+    model = budgeted(synthesis="The sisters Amery.", grounding=CLAIM)
     Synthesizer(model).run(state)
     ConfidenceCalibrator(model).run(state)
     contents = [content for _, content in model.model.asked]
@@ -89,10 +90,10 @@ def test_no_passage_no_answer(budgeted):
     assert (state.answer, state.skipped) == ("", ["synthesis: there are no passages"])
 
 
-def test_a_reply_without_an_answer_is_told(state, budgeted):
-    Synthesizer(budgeted(synthesis="Question: who made BERT")).run(state)
+def test_an_empty_reply_is_told(state, budgeted):
+    Synthesizer(budgeted(synthesis=" ")).run(state)
     assert state.answer == ""
-    assert state.failures == ["synthesis: found no answer in 'Question: who made BERT'"]
+    assert len(state.failures) == 1
 
 
 @pytest.mark.parametrize(("reply", "answer"), [("Google", "Google"), ("None.", "")])
@@ -139,19 +140,13 @@ class TestConfidence:
         assert (confidence.grounding, confidence.retrieval) == (0.5, pytest.approx((0.7 - 0.3) / 0.5))
 
     @pytest.mark.parametrize(
-        ("reply", "grounding"),
-        [
-            ("GROUNDING: 0.8", 0.8),
-            ('{"grounded": true}', 1.0),
-            ("Supported: no", 0.0),
-            ("hm", None),
-            ('{"claims": [{"claim": "x", "source": 9}]}', 0.0),
-        ],
+        ("reply", "grounding", "failures"),
+        [("hm", None, 1), ('{"claims": [{"claim": "x", "source": 9}]}', 0.0, 0), ('{"claims": []}', None, 1)],
     )
-    def test_other_ways_to_say_it(self, state, budgeted, reply, grounding):
+    def test_unknown_sources_and_unreadable_replies(self, state, budgeted, reply, grounding, failures):
         state.answer = "x"
         ConfidenceCalibrator(budgeted(grounding=reply)).run(state)
-        assert state.confidence.grounding == grounding
+        assert (state.confidence.grounding, len(state.failures)) == (grounding, failures)
 
     def test_nothing_found_is_very_low_and_asks_nobody(self, budgeted):
         state = RetrievalState(
@@ -159,10 +154,6 @@ class TestConfidence:
         )
         ConfidenceCalibrator(budgeted()).run(state)
         assert (state.confidence.label, state.confidence.score, state.budget.used) == ("Very Low", 0.0, 0)
-
-    @given(st.text(max_size=100))
-    def test_any_reply_is_read(self, reply):
-        read_claims(reply, [])
 
 
 def test_contexts(state, corpus):

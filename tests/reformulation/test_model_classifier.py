@@ -1,75 +1,37 @@
-"""A model as classifier, scripted: its word is read however it is dressed, and the rules answer where it says none."""
+"""The query type from a language model; the rules answer where it does not."""
 
 from __future__ import annotations
 
 from typing import get_args
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from stand_ins import ScriptedLanguageModel
 
+from acqo_rl.language_models.structured import example
 from acqo_rl.reformulation.classify import classify
-from acqo_rl.reformulation.model_classifier import ModelClassifier, read_labels
+from acqo_rl.reformulation.model_classifier import ModelClassifier
 from acqo_rl.types import Completion, Query, QueryType
 
-QUERY = Query("q", "Why is the sky blue?")
-LONG = "Tell me whatever there may be to know about that old man from the sea village please"
+QUERY = Query("q", "Who painted Guernica?")
 
 
-@pytest.mark.parametrize(
-    ("reply", "query_type"),
-    [
-        ("factual", "factual"),
-        ("Factual.", "factual"),
-        ("**How-to**", "how_to"),
-        ("how to", "how_to"),
-        ("It is a comparison question", "comparison"),
-        ("<think>factual?</think> debugging", "debugging"),
-    ],
-)
-def test_one_word_however_it_is_dressed(reply, query_type):
+@pytest.mark.parametrize("reply", [example(type="debugging"), "Debugging.", '{"type": "DEBUGGING"}'])
+def test_the_type_of_the_reply(reply):
     [answer] = ModelClassifier(ScriptedLanguageModel(reply)).query_types([QUERY])
-    assert (answer.query_type, answer.calls, answer.problem) == (query_type, 1, None)
-    assert answer.route == "pass"
+    assert (answer.query_type, answer.calls, answer.problem) == ("debugging", 1, None)
 
 
-@pytest.mark.parametrize("reply", ["", "artifactual", "I do not know", Completion("", 0, problem="HTTP 500")])
+@pytest.mark.parametrize("reply", ["hm", "not debugging", Completion("", 0, problem="timed out")])
 def test_the_rules_answer_where_the_model_does_not(reply):
     [answer] = ModelClassifier(ScriptedLanguageModel(reply)).query_types([QUERY])
-    assert (answer.query_type, answer.calls) == ("conceptual", 1)
-    assert answer.failed_calls == isinstance(reply, Completion)
-    assert answer.problem.startswith("classifier: ")
-    assert answer.problem.endswith("; the rules answered")
+    assert answer.query_type == classify(QUERY).query_type
+    assert (answer.calls, answer.failed_calls) == (1, int(isinstance(reply, Completion)))
+    assert answer.problem
 
 
-def test_one_call_for_a_batch():
-    model = ScriptedLanguageModel("factual", "simple")
+def test_one_call_for_a_batch_and_every_type_is_defined():
+    model = ScriptedLanguageModel(example(type="factual"), example(type="how_to"))
     answers = ModelClassifier(model).query_types([QUERY, QUERY])
-    assert [len(call) for call in model.calls] == [2]
-    assert [a.query_type for a in answers] == ["factual", "simple"]
-
-
-class TestChallenges:
-    def test_only_what_the_rules_are_unsure_of_is_asked(self):
-        model = ScriptedLanguageModel("multi-hop and temporal")
-        answers = ModelClassifier(model).challenges([QUERY, Query("r", LONG)])
-        assert [len(call) for call in model.calls] == [1]
-        assert [a.challenges for a in answers] == [("simple",), ("multi_hop", "temporal")]
-        assert [a.calls for a in answers] == [0, 1]
-
-    @pytest.mark.parametrize(("reply", "failed"), [("simple", False), ("", True), ("no idea", True)])
-    def test_simple_stays_simple(self, reply, failed):
-        [answer] = ModelClassifier(ScriptedLanguageModel(reply)).challenges([Query("r", LONG)])
-        assert answer.challenges == ("simple",)
-        assert (answer.problem is not None) == failed
-
-    def test_no_call_where_none_is_needed(self):
-        model = ScriptedLanguageModel()
-        assert ModelClassifier(model).challenges([QUERY]) == [classify(QUERY)]
-        assert model.calls == []
-
-
-@given(st.text())
-def test_every_reply_can_be_read(reply):
-    assert set(read_labels(Completion(reply, 1), get_args(QueryType))) <= set(get_args(QueryType))
+    assert [answer.query_type for answer in answers] == ["factual", "how_to"]
+    [[conversation, _]] = model.calls
+    assert all(f"\n{label} - " in conversation[0]["content"] for label in get_args(QueryType))

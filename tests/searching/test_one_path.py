@@ -42,7 +42,7 @@ COMPLETIONS = (
 class ByPrompt(LanguageModel):
     """A language model whose completion hangs on its prompt alone."""
 
-    def generate(self, conversations):
+    def generate(self, conversations, schema=None):
         digests = (hashlib.sha256(conversation[-1]["content"].encode()).digest() for conversation in conversations)
         return [Completion(COMPLETIONS[digest[0] % len(COMPLETIONS)], 3) for digest in digests]
 

@@ -247,7 +247,7 @@ class TestSubQueries:
 
     def test_one_model_call_a_query_at_most(self):
         """Classification and decomposition together."""
-        model = ScriptedLanguageModel("compound\na\nb")
+        model = ScriptedLanguageModel('{"kind": "compound", "searches": ["a", "b"]}')
         searcher(Prompted(model), ScriptedRetriever({})).search("a and b")
         assert len(model.calls) == 1 and len(model.calls[0]) == 1
 

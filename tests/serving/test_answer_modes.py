@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from pipeline_stand_ins import ModelByRole
+from pipeline_stand_ins import ModelByRole, gap, gaps, split
 from serving_stand_ins import DOCUMENTS, Parts, Scripted, events
 
 from acqo_rl.types import Document
 
 REPLIES = {
-    "gap": ("ANSWERABLE: no\nMISSING: chad\nNEXT_QUERY: capital of Chad", "ANSWERABLE: yes"),
-    "completeness": ("SUFFICIENT: no\nMISSING: capital of Chad", "SUFFICIENT: yes"),
-    "decompose": '["capital of Peru", "capital of Chad"]',
+    "gap": (gap("capital of Chad", "chad"), gap()),
+    "completeness": (gaps("capital of Chad"), gaps()),
+    "decompose": split("capital of Peru", "capital of Chad"),
     "sub_answer": "Lima",
     "synthesis": "Lima and Ndjamena.",
     "grounding": '{"claims": [{"claim": "Lima", "source": 1}]}',

@@ -23,12 +23,10 @@ pytestmark = pytest.mark.slow
 class Judge(LanguageModel):
     """A passage is relevant if it has the number of the question."""
 
-    def generate(self, conversations):
+    def generate(self, conversations, schema=None):
         asked = [conversation[-1]["content"].partition("Passage:") for conversation in conversations]
         numbers = [re.search(r"\d+", query)[0] for query, _, _ in asked]
-        return [
-            Completion(f"Grade: {3 * (n in passage)}", 3) for n, (_, _, passage) in zip(numbers, asked, strict=True)
-        ]
+        return [Completion(str(3 * (n in passage)), 3) for n, (_, _, passage) in zip(numbers, asked, strict=True)]
 
 
 def run(name, **settings):

@@ -26,7 +26,7 @@ class Replies(LanguageModel):
         self.replies = {"who runs it": first, "where is it": second}
         self.calls = 0
 
-    def generate(self, conversations):
+    def generate(self, conversations, schema=None):
         self.calls += len(conversations)
         return [
             reply if isinstance(reply, Completion) else Completion(reply, 1)

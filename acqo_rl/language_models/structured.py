@@ -1,0 +1,157 @@
+"""Replies in JSON: the schemas of prompted tasks, and how replies are read that nothing forced into a schema.
+
+A local model is guided by the schema, and a server gets it as a response format. A reply that still has another form is
+repaired as JSON. If the schema has only one field, plain text is read too: one entry per line, with or without numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from typing import Any
+
+from acqo_rl.text import MAX_CHARACTERS, normalised, one_line, unnumbered
+from acqo_rl.types import Completion, Schema
+
+_LONGEST = 10_000
+"""Maximum number of characters of a reply that are read."""
+_MARKUP = re.compile(r"[{}\[\]]|```")
+_ANNOUNCES = (":", "\uff1a")
+_NONE = ("", "none", "null")
+
+BOOLEAN: Schema = {"type": "boolean"}
+INTEGER: Schema = {"type": "integer"}
+
+
+def fields(**schemas: Schema) -> Schema:
+    """The schema of a reply: an object with these fields, all required."""
+    return {"type": "object", "properties": schemas, "required": [*schemas], "additionalProperties": False}
+
+
+def text(longest: int = MAX_CHARACTERS) -> Schema:
+    """The schema of a text that is not empty."""
+    return {"type": "string", "minLength": 1, "maxLength": longest}
+
+
+def several(schema: Schema, most: int, least: int = 1) -> Schema:
+    """The schema of a list."""
+    return {"type": "array", "items": schema, "minItems": least, "maxItems": most}
+
+
+def one_of(*values: str | int) -> Schema:
+    """The schema of one of these values."""
+    return {"type": "integer" if isinstance(values[0], int) else "string", "enum": [*values]}
+
+
+def or_none(schema: Schema) -> Schema:
+    """The schema of a value that may be ``null``."""
+    return {"anyOf": [{"type": "null"}, schema]}
+
+
+def without_lengths(schema: Any) -> Any:
+    """The schema without lengths of texts, which strict servers refuse and others compile to large grammars."""
+    if isinstance(schema, dict):
+        return {key: without_lengths(part) for key, part in schema.items() if key not in ("minLength", "maxLength")}
+    return [*map(without_lengths, schema)] if isinstance(schema, list) else schema
+
+
+def example(**values: object) -> str:
+    """A worked example of a reply, written as guided models write."""
+    return json.dumps(values, ensure_ascii=False)
+
+
+def read_reply(completion: Completion, schema: Schema) -> dict[str, Any] | None:
+    """Returns the fields of a reply; ``None`` if they cannot be read.
+
+    Texts are put on one line. Entries of lists are dropped if they do not match, if an earlier one has the same text,
+    or if there are too many; so is the last one of several if the token limit truncated the reply.
+
+    Args:
+        completion: the completion, without thoughts.
+        schema: made by :func:`fields`.
+    """
+    reply = completion.text[:_LONGEST]
+    value = _json_in(reply)
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+        value = value[0]
+    if len(schema["properties"]) == 1 and not isinstance(value, dict):
+        value = dict.fromkeys(schema["properties"], _lines(reply) if value is None else value)
+    try:
+        fitted: dict[str, Any] = _fitted(value, schema, is_cut=not completion.finished)
+    except ValueError:
+        return None
+    return fitted
+
+
+def problem_of(completion: Completion) -> str:
+    """Why :func:`read_reply` returned ``None``."""
+    seen = one_line(completion.text)[:80]
+    return completion.problem or f"the reply {seen!r} has another form than the prompt asks for"
+
+
+def _json_in(reply: str) -> Any:
+    """The JSON value in a reply, repaired if necessary; ``None`` if there is none."""
+    import json_repair
+
+    try:
+        return json.loads(reply)
+    except (ValueError, RecursionError):
+        if not _MARKUP.search(reply):
+            return None
+    try:
+        return json_repair.loads(reply, skip_json_loads=True) or None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _lines(reply: str) -> list[str]:
+    """The lines of a text that may be entries; a line that ends with a colon announces others."""
+    rows = (row.strip(" *") for row in reply.splitlines() if not _MARKUP.search(row))
+    return [unnumbered(row) for row in rows if row and not row.endswith(_ANNOUNCES)]
+
+
+def _fitted(value: Any, schema: Schema, *, is_cut: bool = False) -> Any:
+    """The value in the form of a schema.
+
+    Raises:
+        ValueError: it has another form.
+    """
+    if schema.get("type") == "array":
+        return _entries([] if value is None else value if isinstance(value, list) else [value], schema, is_cut=is_cut)
+    if isinstance(value, list) and len(value) == 1:
+        [value] = value
+    if "anyOf" in schema:
+        is_none = value is None or (isinstance(value, str) and value.strip(" .").casefold() in _NONE)
+        return None if is_none else _fitted(value, schema["anyOf"][-1])
+    if schema["type"] == "object" and isinstance(value, dict):
+        return {name: _fitted(value.get(name), field, is_cut=is_cut) for name, field in schema["properties"].items()}
+    if schema["type"] == "boolean" and isinstance(value, bool):
+        return value
+    if schema["type"] == "integer" and type(value) in (int, str):
+        return _allowed(int(value), schema)
+    if schema["type"] == "string" and isinstance(value, str):
+        said = one_line(value)
+        if "enum" in schema:
+            return _allowed(said.strip(".*\"'").casefold(), schema)
+        if schema.get("minLength", 0) <= len(said) <= schema["maxLength"]:
+            return said
+    raise ValueError(f"{value!r} does not match {schema}")
+
+
+def _allowed(value: Any, schema: Schema) -> Any:
+    if value not in schema.get("enum", [value]):
+        raise ValueError(f"{value!r} is none of {schema['enum']}")
+    return value
+
+
+def _entries(values: list[Any], schema: Schema, *, is_cut: bool) -> list[Any]:
+    found: dict[str, Any] = {}
+    for value in values[:-1] if is_cut and len(values) > 1 else values:
+        with suppress(ValueError):
+            entry = _fitted(value, schema["items"])
+            if key := normalised(str(entry)):
+                found.setdefault(key, entry)
+    if len(found) < schema["minItems"]:
+        raise ValueError(f"{len(found)} entries of {schema}")
+    return [*found.values()][: schema["maxItems"]]

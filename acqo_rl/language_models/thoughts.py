@@ -1,0 +1,71 @@
+"""Removes the block ``<think>...</think>`` that reasoning models write before a reply.
+
+Other forms of thoughts are not recognised; servers that return them in a field of their own need no removal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from acqo_rl.types import Completion
+
+OPEN, CLOSE = "<think>", "</think>"
+
+
+def without_thoughts(text: str, *, is_open: bool = False) -> str:
+    """The text after the block at its start; empty if the block is not closed.
+
+    Args:
+        text: a completion.
+        is_open: whether the chat template has opened the block. If this is unknown, a text that closes a block that it
+            did not open is taken to start inside it.
+    """
+    thoughts, closed, reply = text.partition(CLOSE)
+    begins = thoughts.lstrip().startswith(OPEN)
+    if closed and (begins or OPEN not in thoughts):
+        return reply.lstrip()
+    return "" if begins or is_open else text
+
+
+def completion_of(text: str, tokens: int, *, finished: bool, is_open: bool = False) -> Completion:
+    """A completion without its thoughts; a token limit that left only thoughts is its problem."""
+    said = without_thoughts(text, is_open=is_open)
+    problem = "the token limit left no answer after the thoughts; raise max_new_tokens"
+    return Completion(said, tokens, finished, problem if text and not (said or finished) else None)
+
+
+class AfterThoughts:
+    """Forwards a streamed reply without the block at its start."""
+
+    def __init__(self, on_text: Callable[[str], None]) -> None:
+        """Starts with an empty reply; ``on_text`` is called with each piece after the block."""
+        self._on_text = on_text
+        self._held = ""
+        self._is_thought = self._is_reply = False
+
+    def write(self, piece: str) -> None:
+        """Adds the next piece of the reply; holds back what may belong to the block."""
+        if self._is_reply:
+            self._on_text(piece)
+            return
+        self._held = (self._held + piece).lstrip()
+        self._is_thought = self._is_thought or self._held.startswith(OPEN)
+        if not self._is_thought:
+            if not OPEN.startswith(self._held):
+                self._forward(self._held)
+            return
+        _, closed, reply = self._held.partition(CLOSE)
+        if closed and reply.strip():
+            self._forward(reply.lstrip())
+        elif not closed:
+            self._held = self._held[-len(CLOSE) :]
+
+    def end(self) -> None:
+        """Forwards what was held back, if it is no block."""
+        if self._held and not self._is_thought:
+            self._forward(self._held)
+
+    def _forward(self, text: str) -> None:
+        self._is_reply = True
+        self._on_text(text)
+        self._held = ""

@@ -1,0 +1,143 @@
+"""Replies in JSON: what is read of replies that match the schema, nearly match it, or are plain text."""
+
+from __future__ import annotations
+
+import time
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acqo_rl.language_models.structured import (
+    BOOLEAN,
+    INTEGER,
+    example,
+    fields,
+    one_of,
+    or_none,
+    read_reply,
+    several,
+    text,
+    without_lengths,
+)
+from acqo_rl.types import Completion
+
+SEARCHES = fields(searches=several(text(), 3))
+SEARCH = fields(search=text())
+KIND = fields(kind=one_of("simple", "how_to"))
+GRADE = fields(grade=one_of(0, 1, 2, 3))
+GAP = fields(answerable=BOOLEAN, missing=or_none(text()), next_query=or_none(text()))
+PARTS = fields(parts=several(fields(id=INTEGER, question=text(), depends_on=several(INTEGER, 2, least=0)), 2))
+ALL = (SEARCHES, SEARCH, KIND, GRADE, GAP, PARTS)
+GAP_READ = {"answerable": False, "missing": "a date", "next_query": None}
+
+
+def read(reply, schema, **settings):
+    return read_reply(Completion(reply, 9, **settings), schema)
+
+
+@pytest.mark.parametrize(
+    ("reply", "schema", "value"),
+    [
+        ('{"searches": ["moons of Mars", "moons of Jupiter"]}', SEARCHES, ["moons of Mars", "moons of Jupiter"]),
+        ('Sure:\n```json\n{"searches": ["a b"]}\n```\nAnything else?', SEARCHES, ["a b"]),
+        ("{'searches': ['a b', 'c d',]}", SEARCHES, ["a b", "c d"]),
+        ('["a b", "c d"]', SEARCHES, ["a b", "c d"]),
+        ('[{"searches": ["a b"]}]', SEARCHES, ["a b"]),
+        ('{"searches": "a b"}', SEARCHES, ["a b"]),
+        ('{"searches": ["a", "b", "A?", "", 7, "c", "d"]}', SEARCHES, ["a", "b", "c"]),
+        ('{"searches": ["a\\n b", "%s"]}' % ("x" * 201), SEARCHES, ["a b"]),
+        ("Here are two:\n1. moons of Mars\n2) 2008 crisis\n\n- \u5317\u4eac", SEARCHES,
+         ["moons of Mars", "2008 crisis", "\u5317\u4eac"]),
+        ("**Searches:**\n\u2022 Oslo", SEARCHES, ["Oslo"]),
+        ("moons of Mars", SEARCH, "moons of Mars"),
+        ('{"search": " moons of\\nMars "}', SEARCH, "moons of Mars"),
+        ('{"kind": "Simple"}', KIND, "simple"),
+        ("**Simple.**", KIND, "simple"),
+        ("2", GRADE, 2),
+        ('{"grade": "2"}', GRADE, 2),
+        ('{"parts": [{"id": "1", "question": "Who?", "depends_on": null}, {"id": 2, "question": "When?",'
+         ' "depends_on": [1, "1", "sub"]}, {"id": 3}]}', PARTS,
+         [{"id": 1, "question": "Who?", "depends_on": []}, {"id": 2, "question": "When?", "depends_on": [1]}]),
+    ],
+)  # fmt: skip
+def test_one_field(reply, schema, value):
+    assert read(reply, schema) == dict.fromkeys(schema["properties"], value)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"answerable": false, "missing": "a date", "next_query": null}',
+        '{"answerable": False, "missing": "a date", "next_query": None}',
+        '{"answerable": false, "missing": "a date", "next_query": "none", "why": "x"}',
+        '{"answerable": false, "missing": "a date"',
+    ],
+)
+def test_several_fields(reply):
+    assert read(reply, GAP) == GAP_READ
+
+
+def test_a_text_that_only_begins_with_none_is_a_text():
+    reply = example(answerable=False, missing="nonexistent file", next_query="None of the above")
+    assert read(reply, GAP) == {"answerable": False, "missing": "nonexistent file", "next_query": "None of the above"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "schema"),
+    [
+        ("", SEARCHES), ("{}", SEARCHES), ("?", SEARCHES), ('{"other": ["a"]}', SEARCHES),
+        ("See [1] for more", SEARCHES),
+        ('{"searches": [7]}', SEARCHES), ("one\ntwo", SEARCH), ("Here it is:", SEARCH), ("x" * 201, SEARCH),
+        ("oversimplified", KIND), ("simple query", KIND), ("4", GRADE), ("3/3", GRADE), ("Grade: 1 or 2", GRADE),
+        ('{"grade": 2.5}', GRADE), ('{"grade": true}', GRADE), ("no, only yesterday's figures", GAP),
+        ('{"answerable": "yes", "missing": null, "next_query": null}', GAP), ('{"parts": [{"id": 1}]}', PARTS),
+        ("[" * 5000, SEARCHES), ('{"a":' * 5000, SEARCHES),
+    ],
+)  # fmt: skip
+def test_another_form_is_not_read(reply, schema):
+    assert read(reply, schema) is None
+
+
+def test_an_entry_that_the_limit_truncated_is_dropped_unless_it_is_the_only_one():
+    for reply, kept in (
+        ('{"searches": ["moons of Mars", "moons of Ju', "moons of Mars"),
+        ("moons of Mars\nmoons of Ju", "moons of Mars"),
+        ('{"searches": ["moons of Ju', "moons of Ju"),
+    ):
+        assert read(reply, SEARCHES, finished=False) == {"searches": [kept]}
+
+
+@given(st.text() | st.from_regex(r'[\[{"]?[{}\[\]",:a1 \n-]{0,40}'), st.sampled_from(ALL), st.booleans())
+def test_what_is_read_matches_the_schema(reply, schema, finished):
+    value = read(reply, schema, finished=finished)
+    if value is not None:
+        jsonschema.validate(value, schema)
+
+
+@pytest.mark.parametrize("schema", ALL, ids=lambda schema: "+".join(schema["properties"]))
+def test_whatever_matches_the_schema_is_read_as_it_is(schema):
+    values = {
+        "searches": ["a", "b"], "search": "a", "kind": "how_to", "grade": 3, "answerable": True, "missing": None,
+        "next_query": "b", "parts": [{"id": 1, "question": "a", "depends_on": []}],
+    }  # fmt: skip
+    wanted = {name: values[name] for name in schema["properties"]}
+    jsonschema.validate(wanted, schema)
+    assert read(example(**wanted), schema) == wanted
+
+
+HOSTILE = ("[", "{", '"', '{"a":', "\\", "1. ", "- ", "Sure! ", "```json ", "a:\n", '["a", ', "'", "* ", "\n")
+
+
+def test_the_time_of_reading_does_not_grow_faster_than_the_reply():
+    begin = time.process_time()
+    for piece in HOSTILE:
+        for schema in (SEARCHES, GAP):
+            read(piece * (200_000 // len(piece)), schema)
+    assert time.process_time() - begin < 20  # a quadratic reader takes minutes
+
+
+def test_servers_get_no_lengths():
+    assert "Length" not in str(without_lengths(PARTS))
+    assert without_lengths(PARTS)["properties"]["parts"]["maxItems"] == 2
