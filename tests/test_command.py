@@ -12,6 +12,7 @@ from typing import Literal
 import pytest
 
 from acqo_rl.cli import command
+from acqo_rl.cli.fields import group, setting
 from acqo_rl.errors import AcqoError, ConfigError
 
 
@@ -67,8 +68,8 @@ def test_values_in_a_file_are_parsed_like_the_command_line(parse):
         ("data: [x, y]\n", r"data.*\['x', 'y'\]"),
         ("data: x\nnames: {a: 1}\n", "names.*{'a': 1}"),
         ("data: x\nfast: perhaps\n", "fast"),
-        ("- x\n", "must contain a YAML mapping"),
-        ("", "must contain a YAML mapping"),
+        ("- x\n", "must be a mapping"),
+        ("", "must be a mapping"),
         ("data: [\n", "--help"),
         ("data: \x00\n", "--help"),
     ],
@@ -231,3 +232,25 @@ def test_a_folder_does_not_hide_a_shipped_config_with_the_same_name(tmp_path, mo
     with pytest.raises(FileNotFoundError, match=r"\(did you mean embedded\?\)"):
         command.find_config("embeded", "train")
     assert command.find_config("embedded", "train") == command.configs_folder() / "train" / "embedded.yaml"
+
+
+@dataclass
+class Inner:
+    note: str = setting("A text.", "")
+    limit: int = setting("A number.", 0)
+
+
+@dataclass
+class Nested:
+    seed: int = setting("A number.", 0)
+    inner: Inner = group("Settings of another class.", Inner)
+
+
+def test_a_group_of_settings_is_a_mapping_with_the_same_checks(tmp_path):
+    (tmp_path / "config.yaml").write_text("inner: {note: a, limit: 3}\n")
+    parser = command.make_parser(Nested, description="")
+    [read] = command.parse(parser, ["--config", str(tmp_path / "config.yaml"), "--inner.limit", "4"])
+    assert (read.seed, read.inner.note, read.inner.limit) == (0, "a", 4)
+    for wrong in (["--inner.limits", "4"], ["--inner.limit", "x"], ["--inner", "5"]):
+        with pytest.raises(ConfigError, match="inner"):
+            command.parse(command.make_parser(Nested, description=""), wrong)

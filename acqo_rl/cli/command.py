@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from inspect import signature
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -44,8 +45,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**settings)
         self.register("type", dict, json.loads)
         self._types = config_types
-        for config_type in config_types:
-            add_fields(self, config_type)
+        self._groups = {name: kind for one in config_types for name, kind in add_fields(self, one).items()}
 
     def format_help(self) -> str:
         """The help text, including ``--config``, which is not a field of a dataclass."""
@@ -77,6 +77,8 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             raise ValueError(self._unknown(unknown[0].partition("=")[0]))
         given = vars(values)
+        for name, kind in self._groups.items():
+            given[name] = _read_group(name, kind, given[name])
         configs = [
             config_type(**{f.name: given.pop(f.name) for f in fields(config_type)}) for config_type in self._types
         ]
@@ -91,8 +93,17 @@ class Parser(argparse.ArgumentParser):
 
         with open(find_config(name, self.prog.split()[-1]), encoding="utf-8") as file:
             settings = yaml.safe_load(file)
+        self.set_values(settings, name)
+
+    def set_values(self, settings: Any, name: str) -> None:
+        """Takes values, which the command line may override.
+
+        Raises:
+            ValueError: ``settings`` is not a mapping or has an unknown key or a value of another type; ``name`` is that
+                of the mapping.
+        """
         if not isinstance(settings, dict):
-            raise ValueError(f"{name} must contain a YAML mapping, not {settings!r}")
+            raise ValueError(f"{name} must be a mapping, not {settings!r}")
         actions = {action.dest: action for action in self._actions}
         if unknown := settings.keys() - actions.keys():
             wrong = sorted(map(str, unknown))
@@ -114,6 +125,16 @@ class Parser(argparse.ArgumentParser):
         for one in read:
             self._check_value(action, one)
         return read if action.nargs == "+" else read[0]
+
+
+def _read_group(name: str, kind: type, settings: Any) -> Any:
+    """An instance of a dataclass from the mapping that a setting holds."""
+    parser = make_parser(kind, description="")
+    try:
+        parser.set_values(settings, name)
+        return parser.parse_with_config([])[0]
+    except (ValueError, argparse.ArgumentError) as error:
+        raise ValueError(f"{name}: {error}") from error
 
 
 def _is_mapping(action: argparse.Action) -> bool:
@@ -157,8 +178,8 @@ def make_parser(*config_types: type, description: str) -> Parser:
     """Builds the parser of one subcommand.
 
     Args:
-        config_types: dataclasses whose fields have ``metadata={"help": ...}``; mappings are given as JSON on the
-            command line.
+        config_types: dataclasses, see :func:`~acqo_rl.cli.fields.add_fields`; mappings are given as JSON, or one
+            key at a time.
         description: the module's docstring; its line breaks are kept.
     """
     return Parser(config_types, description=description, formatter_class=Formatter, allow_abbrev=False)
@@ -207,6 +228,20 @@ def parse(parser: Parser, args: Sequence[str]) -> tuple[Any, ...]:
         return parser.parse_with_config(args)
     except (ValueError, OSError, YAMLError, argparse.ArgumentError) as error:
         raise ConfigError(f"Invalid configuration: {error}; --help lists all settings.") from error
+
+
+def call(function: Callable[..., Any], *values: Any, **settings: Any) -> Any:
+    """Calls a function with settings from a mapping.
+
+    Raises:
+        ConfigError: the function has no such setting.
+    """
+    try:
+        signature(function).bind(*values, **settings)
+    except TypeError as error:
+        known = ", ".join(signature(function).parameters)
+        raise ConfigError(f"{function.__name__} does not accept the settings ({error}); use {known}.") from error
+    return function(*values, **settings)
 
 
 def run(main: Callable[..., Any], parser: Parser, args: Sequence[str]) -> None:

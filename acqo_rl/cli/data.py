@@ -20,7 +20,7 @@ Your own files:
     acqo data --dataset files --documents docs.jsonl --queries queries.jsonl \
         --qrels qrels.txt --output data/vaswani
 
-The documents of a collection in a search engine, to write questions about it (acqo questions):
+The documents of a collection in a search engine, to write questions about it (acqo label):
 
     acqo data --dataset collection --documents qdrant://localhost:6333/wiki --output data/wiki
 
@@ -53,13 +53,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.addresses import Address
 from acqo_rl.cli import command
+from acqo_rl.cli.fields import setting
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.ranges import check_ranges
 
@@ -74,48 +75,31 @@ OF_FILES = ("documents", "queries", "qrels", "document_fields", "query_fields")
 class PrepareDataConfig:
     """Settings of a data set."""
 
-    output: str = field(metadata={"help": "Folder to write."})
-    dataset: str = field(default="embedded", metadata={"help": "Name of the data set, see above, or beir/NAME."})
-    limit: list[int] = field(
-        default_factory=list,
-        metadata={
-            "help": "Maximum number of queries per split, drawn at random; by default all. union: one number for all "
-            "sources, or one per source."
-        },
+    output: str = setting("Folder to write.")
+    dataset: str = setting("Name of the data set, see above, or beir/NAME.", "embedded")
+    limit: list[int] = setting(
+        "Maximum number of queries per split, drawn at random; by default all. union: one number for all "
+        "sources, or one per source.",
+        [],
     )
-    distractors: int | None = field(
-        default=None,
-        metadata={
-            "help": "Number of random passages to keep besides those of the drawn queries; by default all are kept."
-        },
+    distractors: int | None = setting(
+        "Number of random passages to keep besides those of the drawn queries; by default all are kept.", None
     )
-    joined: list[int] = field(
-        default_factory=list,
-        metadata={
-            "help": "union: number of compound queries to add, each made by joining two train queries of a source; one "
-            "number per source."
-        },
+    joined: list[int] = setting(
+        "union: number of compound queries to add, each made by joining two train queries of a source; one "
+        "number per source.",
+        [],
     )
-    seed: int = field(default=0, metadata={"help": "Seed of the random choices, and of the questions of embedded."})
-    more: int = field(
-        default=0, metadata={"help": "embedded: number of questions in the split train-more, at most 10000."}
+    seed: int = setting("Seed of the random choices, and of the questions of embedded.", 0)
+    more: int = setting("embedded: number of questions in the split train-more, at most 10000.", 0)
+    documents: list[Address] = setting(
+        "files: tables, TREC collections, pages, folders of pages. collection: its location.", []
     )
-    documents: list[Address] = field(
-        default_factory=list,
-        metadata={"help": "files: tables, TREC collections, pages, folders of pages. collection: its location."},
-    )
-    queries: list[str] = field(
-        default_factory=list, metadata={"help": "files: tables, TREC topics, or .txt files with one query per line."}
-    )
-    qrels: list[str] = field(default_factory=list, metadata={"help": "files: SPLIT=FILE for each split, or one FILE."})
-    document_fields: list[str] = field(
-        default_factory=list,
-        metadata={"help": "files: field names of documents: id=NAME, title=NAME, text=NAME."},
-    )
-    query_fields: list[str] = field(
-        default_factory=list, metadata={"help": "files: field names of queries: id=NAME, text=NAME, history=NAME."}
-    )
-    sources: list[str] = field(default_factory=list, metadata={"help": "union: BEIR folders to merge."})
+    queries: list[str] = setting("files: tables, TREC topics, or .txt files with one query per line.", [])
+    qrels: list[str] = setting("files: SPLIT=FILE for each split, or one FILE.", [])
+    document_fields: list[str] = setting("files: field names of documents: id=NAME, title=NAME, text=NAME.", [])
+    query_fields: list[str] = setting("files: field names of queries: id=NAME, text=NAME, history=NAME.", [])
+    sources: list[str] = setting("union: BEIR folders to merge.", [])
 
 
 def make_parser() -> Any:

@@ -9,10 +9,11 @@ and with another band it writes only another report.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from acqo_rl.cli import command
+from acqo_rl.cli.fields import setting
 from acqo_rl.training.settings import PathSettings, RewardSettings
 
 
@@ -20,12 +21,12 @@ from acqo_rl.training.settings import PathSettings, RewardSettings
 class DifficultyConfig(RewardSettings, PathSettings):
     """Settings of the command."""
 
-    rollouts: int = field(default=8, metadata={"help": "Completions per query (K in the paper)."})
-    temperature: float = field(default=0.8, metadata={"help": "Sampling temperature; use that of training."})
-    top_p: float = field(default=0.8, metadata={"help": "Nucleus sampling; use the value of training."})
-    batch_size: int = field(default=64, metadata={"help": "Completions generated at once."})
-    min_mean_reward: float = field(default=0.05, metadata={"help": "Lowest mean reward inside the band."})
-    max_mean_reward: float = field(default=5 / 3, metadata={"help": "Highest mean reward inside the band."})
+    rollouts: int = setting("Completions per query (K in the paper).", 8)
+    temperature: float = setting("Sampling temperature; use that of training.", 0.8)
+    top_p: float = setting("Nucleus sampling; use the value of training.", 0.8)
+    batch_size: int = setting("Completions generated at once.", 64)
+    min_mean_reward: float = setting("Lowest mean reward inside the band.", 0.05)
+    max_mean_reward: float = setting("Highest mean reward inside the band.", 5 / 3)
 
 
 def make_parser() -> Any:

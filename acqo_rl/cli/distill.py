@@ -12,10 +12,11 @@ training takes long: use a GPU, or try it with a small --limit. The same command
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl.cli import command
+from acqo_rl.cli.fields import setting
 from acqo_rl.errors import ConfigError
 from acqo_rl.training.settings import PathSettings, check_batch_sizes
 
@@ -29,27 +30,20 @@ if TYPE_CHECKING:
 class DistillConfig(PathSettings):
     """Settings of a distillation."""
 
-    layers: int = field(default=0, metadata={"help": "Number of layers that stay; by default two thirds of them."})
-    results: int = field(
-        default=1,
-        metadata={"help": "Prompts per query, each with another one of the first results, for policies that read one."},
+    layers: int = setting("Number of layers that stay; by default two thirds of them.", 0)
+    results: int = setting(
+        "Prompts per query, each with another one of the first results, for policies that read one.", 1
     )
-    state_weight: float = field(
-        default=1.0, metadata={"help": "Weight of the difference between the last hidden states in the loss."}
-    )
-    lora_rank: int = field(
-        default=32, metadata={"help": "Rank of the adapter that is trained and merged; 0 trains all weights."}
-    )
-    learning_rate: float = field(default=1.5e-3, metadata={"help": "Peak learning rate."})
-    epochs: float = field(default=3.0, metadata={"help": "Passes over the completions."})
-    batch_size: int = field(default=96, metadata={"help": "Completions per device and optimizer step."})
-    micro_batch_size: int = field(
-        default=8, metadata={"help": "Completions per forward pass; batch_size must be a multiple of it."}
-    )
-    eval_limit: int = field(default=200, metadata={"help": "Number of dev queries, a fixed sample."})
-    eval_measure: str = field(default="nDCG@10", metadata={"help": "Measure on the dev queries."})
-    save_steps: int = field(default=100, metadata={"help": "Steps between checkpoints."})
-    report_to: Literal["wandb", "tensorboard", "none"] = field(default="none", metadata={"help": "Experiment tracker."})
+    state_weight: float = setting("Weight of the difference between the last hidden states in the loss.", 1.0)
+    lora_rank: int = setting("Rank of the adapter that is trained and merged; 0 trains all weights.", 32)
+    learning_rate: float = setting("Peak learning rate.", 1.5e-3)
+    epochs: float = setting("Passes over the completions.", 3.0)
+    batch_size: int = setting("Completions per device and optimizer step.", 96)
+    micro_batch_size: int = setting("Completions per forward pass; batch_size must be a multiple of it.", 8)
+    eval_limit: int = setting("Number of dev queries, a fixed sample.", 200)
+    eval_measure: str = setting("Measure on the dev queries.", "nDCG@10")
+    save_steps: int = setting("Steps between checkpoints.", 100)
+    report_to: Literal["wandb", "tensorboard", "none"] = setting("Experiment tracker.", "none")
 
     def __post_init__(self) -> None:
         """Checks the settings.

@@ -53,13 +53,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.addresses import Address
 from acqo_rl.cli import command
+from acqo_rl.cli.fields import setting
+from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import MEASURES, check_measures, judged
@@ -67,7 +69,6 @@ from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
     WITH_RULES,
-    StrategySettings,
     check_strategy,
     is_policy,
     prompts_model,
@@ -86,82 +87,56 @@ if TYPE_CHECKING:
 
 
 VARIED = ("reformulate_below", "num_variants", "original_weight")
-"""The settings of :class:`StrategySettings` that can be varied; the language model does not depend on them."""
+"""The settings of the strategies that can be varied; the language model does not depend on them."""
 
 
 @dataclass
-class EvaluateConfig(IndexSettings):
+class EvaluateConfig(WithStrategy, IndexSettings):
     """Settings of an evaluation."""
 
-    data: str = field(metadata={"help": "BEIR folder: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv."})
-    split: str = field(metadata={"help": "Judgements to use: qrels/SPLIT.tsv."})
-    index: list[Address] = field(metadata={"help": "INDEX, or one or several NAME=INDEX or NAME=ONE+OTHER; see above."})
-    output: str = field(metadata={"help": "Output folder: new, or with earlier results for the same data and split."})
-    reformulator: list[str] = field(
-        default_factory=lambda: ["raw"], metadata={"help": "NAME or NAME=MODEL, one or several; see above."}
+    data: str = setting("BEIR folder: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv.")
+    split: str = setting("Judgements to use: qrels/SPLIT.tsv.")
+    index: list[Address] = setting("INDEX, or one or several NAME=INDEX or NAME=ONE+OTHER; see above.")
+    output: str = setting("Output folder: new, or with earlier results for the same data and split.")
+    reformulator: list[str] = setting("NAME or NAME=MODEL, one or several; see above.", ["raw"])
+    model: Address | None = setting("Model of the reformulators that are given without one.", None)
+    fusion: list[str] = setting(
+        "One or several of rsf, rrf, combsum, combmnz; with the suffix +reranker, the reranker follows.", ["rsf"]
     )
-    model: Address | None = field(
-        default=None, metadata={"help": "Model of the reformulators that are given without one."}
+    reranker: Address | None = setting(RERANKER_HELP, None)
+    rerank_depth: int = setting("Number of documents per query that are reranked.", RERANKED_DOCUMENTS)
+    baseline: str | None = setting("Reformulator that the others are compared to; by default the first one.", None)
+    measures: list[str] = setting(
+        "Names as in ir_measures, or AllGold@k. The first one is the primary measure.", list(MEASURES)
     )
-    fusion: list[str] = field(
-        default_factory=lambda: ["rsf"],
-        metadata={
-            "help": "One or several of rsf, rrf, combsum, combmnz; with the suffix +reranker, the reranker follows."
-        },
+    limit: int | None = setting("Evaluate only the first queries, this many; by default all.", None)
+    sample: int | None = setting(
+        "Evaluate a random sample of this many queries that have a relevant document (--seed).", None
     )
-    reranker: Address | None = field(default=None, metadata={"help": RERANKER_HELP})
-    rerank_depth: int = field(
-        default=RERANKED_DOCUMENTS, metadata={"help": "Number of documents per query that are reranked."}
+    rounds: int = setting(
+        "Number of calls of a policy that reads feedback, per query. In the second call, it reads the "
+        "results of its first sub-queries.",
+        1,
     )
-    baseline: str | None = field(
-        default=None, metadata={"help": "Reformulator that the others are compared to; by default the first one."}
+    non_inferiority_margin: float | None = setting(
+        "Largest acceptable loss against the baseline in the first measure, such as 0.005. Each other "
+        "system is tested for non-inferiority.",
+        None,
     )
-    measures: list[str] = field(
-        default_factory=lambda: list(MEASURES),
-        metadata={"help": "Names as in ir_measures, or AllGold@k. The first one is the primary measure."},
+    robustness: list[str] = setting("Also evaluate changed queries: typos (drawn by --seed), paraphrases.", [])
+    vary: dict = setting(
+        "Setting of the reformulators -> list of values to evaluate, such as num_variants: [1, 3, 5].", {}
     )
-    limit: int | None = field(
-        default=None, metadata={"help": "Evaluate only the first queries, this many; by default all."}
-    )
-    sample: int | None = field(
-        default=None,
-        metadata={"help": "Evaluate a random sample of this many queries that have a relevant document (--seed)."},
-    )
-    rounds: int = field(
-        default=1,
-        metadata={
-            "help": "Number of calls of a policy that reads feedback, per query. In the second call, it reads the "
-            "results of its first sub-queries."
-        },
-    )
-    non_inferiority_margin: float | None = field(
-        default=None,
-        metadata={
-            "help": "Largest acceptable loss against the baseline in the first measure, such as 0.005. Each other "
-            "system is tested for non-inferiority."
-        },
-    )
-    robustness: list[str] = field(
-        default_factory=list,
-        metadata={"help": "Also evaluate changed queries: typos (drawn by --seed), paraphrases."},
-    )
-    vary: dict = field(
-        default_factory=dict,
-        metadata={
-            "help": "Setting of the reformulators -> list of values to evaluate, such as num_variants: [1, 3, 5]."
-        },
-    )
-    batch_size: int = field(
-        default=32, metadata={"help": "Number of queries per batch; an interruption loses one batch."}
-    )
+    seed: int = setting("Seed of the sample, of the typos and of the folds of a choice.", 0)
+    batch_size: int = setting("Number of queries per batch; an interruption loses one batch.", 32)
 
 
 def make_parser() -> Any:
     """The parser of this command."""
-    return command.make_parser(EvaluateConfig, StrategySettings, description=__doc__)
+    return command.make_parser(EvaluateConfig, description=__doc__)
 
 
-def main(config: EvaluateConfig, strategies: StrategySettings) -> None:
+def main(config: EvaluateConfig) -> None:
     """Computes what is missing, then writes the report."""
     from acqo_rl.cli.open_systems import open_components
     from acqo_rl.data.beir import read_beir
@@ -174,21 +149,19 @@ def main(config: EvaluateConfig, strategies: StrategySettings) -> None:
     check(config)
     data = read_beir(config.data, config.split)
     claim_folder(config, data)
-    queries = choose_queries(config, data, strategies.seed)
+    queries = choose_queries(config, data, config.seed)
     with closing(Cache(Path(config.output, "cache.sqlite"))) as cache:
-        components = open_components(
-            config, strategies, cache, data.corpus, data.qrels[config.split], metadata_of(queries, data)
-        )
-        study = run(config, strategies, components, queries)
+        components = open_components(config, cache, data.corpus, data.qrels[config.split], metadata_of(queries, data))
+        study = run(config, components, queries)
     print("Comparing and writing the report ...", flush=True)
     margin = config.non_inferiority_margin
     non_inferiority = [] if margin is None else study.non_inferiority(margin)
-    choice = choose(study, strategies.seed) if config.vary else None
+    choice = choose(study, config.seed) if config.vary else None
     content = {
         "non_inferiority": [{**asdict(one), "sentence": str(one)} for one in non_inferiority],
         "choice": choice and asdict(choice),
     }
-    settings = settings_of(config, strategies, components, data, len(queries))
+    settings = settings_of(config, components, data, len(queries))
     answer, tables = write_report(Path(config.output), study, settings, **content)
     print("\n".join(["", aligned(tables[0]), "", answer, *map(str, non_inferiority)]))
     if choice:
@@ -291,23 +264,19 @@ def metadata_of(queries: Sequence[Query], data: Beir) -> dict[str, dict[str, Any
     return {query_id: {**data.metadata.get(query_id, {}), "kind": kind} for query_id, kind in kinds.items()}
 
 
-def run(
-    config: EvaluateConfig, strategies: StrategySettings, components: StudyComponents, queries: Sequence[Query]
-) -> Study:
+def run(config: EvaluateConfig, components: StudyComponents, queries: Sequence[Query]) -> Study:
     """Evaluates all systems on the queries and on the changed queries."""
     from acqo_rl.data.robustness import query_set_named
     from acqo_rl.evaluation.study import Study
     from acqo_rl.evaluation.systems import compute_missing, evaluate_systems
 
-    query_sets = {"": queries, **{name: query_set_named(name)(queries, strategies.seed) for name in config.robustness}}
+    query_sets = {"": queries, **{name: query_set_named(name)(queries, config.seed) for name in config.robustness}}
     compute_missing(components, query_sets)
     evaluations = evaluate_systems(components, query_sets)
     return Study(evaluations.pop(""), evaluations, baseline_of(config), config.measures)
 
 
-def settings_of(
-    config: EvaluateConfig, strategies: StrategySettings, components: StudyComponents, data: Beir, queries: int
-) -> dict[str, Any]:
+def settings_of(config: EvaluateConfig, components: StudyComponents, data: Beir, queries: int) -> dict[str, Any]:
     """The settings of the report; paths are relative to the output folder."""
     from acqo_rl.evaluation.cache import hash_queries
     from acqo_rl.evaluation.report import relative_to
@@ -333,5 +302,5 @@ def settings_of(
     if config.reranker:
         settings |= {"reranker": config.reranker, "rerank_depth": config.rerank_depth}
     if config.vary or any(map(prompts_model, models)):
-        settings["strategies"] = asdict(strategies)
+        settings["strategies"] = asdict(config.strategy)
     return settings

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, Field, fields
+from copy import copy
+from dataclasses import MISSING, Field, field, fields, is_dataclass
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -15,17 +16,41 @@ _TRUE = ("yes", "true", "t", "y", "1")
 _FALSE = ("no", "false", "f", "n", "0")
 
 
-def add_fields(parser: argparse.ArgumentParser, config_type: type) -> None:
+def setting(text: str, default: Any = MISSING) -> Any:
+    """A field of a dataclass of settings.
+
+    Args:
+        text: of ``--help``.
+        default: a value, a list or a mapping; without it, the setting is required.
+    """
+    if isinstance(default, list | dict):
+        return field(default_factory=lambda: copy(default), metadata={"help": text})
+    return field(default=default, metadata={"help": text})
+
+
+def group(text: str, settings: type) -> Any:
+    """A field that holds the settings of a dataclass, given as a mapping: ``--NAME.KEY VALUE``; the help lists them."""
+    shown = ", ".join(item.name for item in fields(settings))
+    return field(default_factory=settings, metadata={"help": f"{text} Keys: {shown}."})
+
+
+def add_fields(parser: argparse.ArgumentParser, config_type: type) -> dict[str, type]:
     """Adds one argument for each field; a field without a default is required.
 
     Args:
         parser: the parser.
         config_type: dataclass with fields of the types ``str``, ``int``, ``float``, ``bool``, ``dict``, ``Literal``,
-            lists of these, or one of these or ``None``. ``metadata`` holds the ``help``.
+            lists of these, or one of these or ``None``. ``metadata`` holds the ``help``. A field that is a dataclass
+            is read as a mapping.
+
+    Returns:
+        Name -> class of the fields that are dataclasses.
     """
     hints = get_type_hints(config_type)
+    groups = {name: kind for name, kind in hints.items() if isinstance(kind, type) and is_dataclass(kind)}
     for item in fields(config_type):
-        _add(parser, item, hints[item.name])
+        _add(parser, item, dict if item.name in groups else hints[item.name])
+    return groups
 
 
 def _add(parser: argparse.ArgumentParser, item: Field[Any], kind: Any) -> None:
@@ -36,7 +61,8 @@ def _add(parser: argparse.ArgumentParser, item: Field[Any], kind: Any) -> None:
     if item.default is not MISSING:
         settings["default"] = item.default
     elif item.default_factory is not MISSING:
-        settings["default"] = item.default_factory()
+        default = item.default_factory()
+        settings["default"] = {} if is_dataclass(default) else default
     else:
         settings["required"] = True
     if get_origin(kind) is Literal:

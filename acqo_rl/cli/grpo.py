@@ -12,11 +12,12 @@ The same command resumes an interrupted run from its last checkpoint.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.cli import command
+from acqo_rl.cli.fields import setting
 from acqo_rl.errors import ConfigError
 from acqo_rl.measures import check_measures
 from acqo_rl.searching.sub_queries import DEPTH
@@ -39,9 +40,7 @@ if TYPE_CHECKING:
 class GrpoRunConfig(GrpoSettings, RewardSettings, PromptSettings, PathSettings):
     """Settings of a GRPO run."""
 
-    dev_split: str = field(
-        default="dev", metadata={"help": "Dev queries, which choose the checkpoint: qrels/SPLIT.tsv."}
-    )
+    dev_split: str = setting("Dev queries, which choose the checkpoint: qrels/SPLIT.tsv.", "dev")
 
     def __post_init__(self) -> None:
         """Checks the settings.

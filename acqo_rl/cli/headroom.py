@@ -18,12 +18,13 @@ and scored.jsonl. The same command continues after an interruption.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.addresses import Address
 from acqo_rl.cli import command
+from acqo_rl.cli.fields import setting
 from acqo_rl.evaluation.cache import hash_queries
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import check_measures
@@ -49,22 +50,19 @@ if TYPE_CHECKING:
 class HeadroomConfig(RewardSettings, IndexSettings):
     """Settings of the command."""
 
-    data: str = field(metadata={"help": "BEIR folder with corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv."})
-    index: Address = field(metadata={"help": INDEX_HELP})
-    output: str = field(metadata={"help": "Folder of the report: new, or one of the same settings to continue."})
-    split: str = field(default="train", metadata={"help": "Queries to estimate with: qrels/SPLIT.tsv."})
-    limit: int = field(default=300, metadata={"help": "Number of queries, drawn at random; 0 uses all."})
-    reformulator: list[str] = field(
-        default_factory=lambda: ["rules", "turns"],
-        metadata={"help": "Reformulators to measure beside the raw query, NAME or NAME=MODEL as in acqo evaluate."},
+    data: str = setting("BEIR folder with corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv.")
+    index: Address = setting(INDEX_HELP)
+    output: str = setting("Folder of the report: new, or one of the same settings to continue.")
+    split: str = setting("Queries to estimate with: qrels/SPLIT.tsv.", "train")
+    limit: int = setting("Number of queries, drawn at random; 0 uses all.", 300)
+    reformulator: list[str] = setting(
+        "Reformulators to measure beside the raw query, NAME or NAME=MODEL as in acqo evaluate.", ["rules", "turns"]
     )
-    measure: str = field(default="nDCG@10", metadata={"help": "Measure of the report, as ir_measures writes it."})
-    max_sub_queries: int = field(default=3, metadata={"help": "Maximum number of sub-queries of a candidate."})
-    feedback_results: int = field(
-        default=1, metadata={"help": "Results of a first search whose titles and names the candidates may use."}
-    )
-    fusion: FusionName = field(default="rsf", metadata={"help": "How rankings are merged."})
-    seed: int = field(default=0, metadata={"help": "Seed of the drawn queries and of the halves."})
+    measure: str = setting("Measure of the report, as ir_measures writes it.", "nDCG@10")
+    max_sub_queries: int = setting("Maximum number of sub-queries of a candidate.", 3)
+    feedback_results: int = setting("Results of a first search whose titles and names the candidates may use.", 1)
+    fusion: FusionName = setting("How rankings are merged.", "rsf")
+    seed: int = setting("Seed of the drawn queries and of the halves.", 0)
 
 
 def make_parser() -> Any:

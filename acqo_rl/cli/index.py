@@ -18,7 +18,7 @@ search engine, --update True adds and deletes documents until the collection con
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl.addresses import Address
 from acqo_rl.cli import command
+from acqo_rl.cli.fields import setting
 from acqo_rl.errors import ConfigError
 from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.retrieval.embedding_files import read_embeddings, read_ids
@@ -50,67 +51,41 @@ WHOLE_DOCUMENTS = (
 class BuildIndexConfig:
     """Settings of the build."""
 
-    output: Address = field(metadata={"help": "Folder of the index, or collection of a search engine."})
-    data: str | None = field(default=None, metadata={"help": "BEIR folder with corpus.jsonl."})
-    embeddings: str | None = field(
-        default=None,
-        metadata={
-            "help": "Precomputed embeddings, float[documents, dim], as .npy or .npz; a .npz may also hold their ids."
-        },
+    output: Address = setting("Folder of the index, or collection of a search engine.")
+    data: str | None = setting("BEIR folder with corpus.jsonl.", None)
+    embeddings: str | None = setting(
+        "Precomputed embeddings, float[documents, dim], as .npy or .npz; a .npz may also hold their ids.", None
     )
-    ids: str | None = field(
-        default=None,
-        metadata={
-            "help": "File with the ids of the embeddings, one per line; by default those in the .npz, else of --data."
-        },
+    ids: str | None = setting(
+        "File with the ids of the embeddings, one per line; by default those in the .npz, else of --data.", None
     )
-    kind: Literal["dense", "bm25", "hybrid"] = field(
-        default="dense", metadata={"help": "hybrid builds a dense and a BM25 index, which are searched together."}
+    kind: Literal["dense", "bm25", "hybrid"] = setting(
+        "hybrid builds a dense and a BM25 index, which are searched together.", "dense"
     )
-    encoder: str = field(
-        default="embedded:minilm",
-        metadata={"help": "sentence-transformers model (Hub id or folder), or openai:NAME@URL (a server)."},
+    encoder: str = setting(
+        "sentence-transformers model (Hub id or folder), or openai:NAME@URL (a server).", "embedded:minilm"
     )
-    revision: str | None = field(default=None, metadata={"help": "Hub revision of the encoder."})
-    query_prompt: str | None = field(
-        default=None, metadata={"help": "Prefix of queries; by default that of the encoder."}
+    revision: str | None = setting("Hub revision of the encoder.", None)
+    query_prompt: str | None = setting("Prefix of queries; by default that of the encoder.", None)
+    passage_prompt: str | None = setting("Prefix of passages; by default that of the encoder.", None)
+    dimensions: int | None = setting(
+        "Number of dimensions to request from a server; by default that of the model.", None
     )
-    passage_prompt: str | None = field(
-        default=None, metadata={"help": "Prefix of passages; by default that of the encoder."}
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = setting("Precision of the encoder.", "auto")
+    batch_size: int = setting("Number of passages encoded at once.", 32)
+    max_length: int | None = setting("Maximum number of tokens per passage; by default that of the encoder.", None)
+    split_passages: bool = setting(
+        "Split documents that exceed the encoder's maximum length; the score is that of the best passage.", False
     )
-    dimensions: int | None = field(
-        default=None, metadata={"help": "Number of dimensions to request from a server; by default that of the model."}
-    )
-    dtype: Literal["auto", "float32", "bfloat16", "float16"] = field(
-        default="auto", metadata={"help": "Precision of the encoder."}
-    )
-    batch_size: int = field(default=32, metadata={"help": "Number of passages encoded at once."})
-    max_length: int | None = field(
-        default=None, metadata={"help": "Maximum number of tokens per passage; by default that of the encoder."}
-    )
-    split_passages: bool = field(
-        default=False,
-        metadata={
-            "help": "Split documents that exceed the encoder's maximum length; the score is that of the best passage."
-        },
-    )
-    factory: str = field(default="Flat", metadata={"help": "FAISS index: Flat, HNSW64, IVF256,Flat, IVF256,PQ32 ..."})
-    build_parameters: str = field(default="", metadata={"help": "FAISS build parameters, such as efConstruction=200."})
-    search_parameters: str = field(
-        default="", metadata={"help": "FAISS search parameters, such as efSearch=128 or nprobe=32."}
-    )
-    language: str = field(
-        default="english", metadata={"help": "bm25: language of stemming and stop words; none disables both."}
-    )
-    k1: float = field(default=1.5, metadata={"help": "bm25: saturation of term frequency; higher saturates later."})
-    b: float = field(default=0.75, metadata={"help": "bm25: strength of length normalisation, 0 to 1."})
-    shard_size: int = field(default=8192, metadata={"help": "Number of passages per written shard."})
-    update: bool = field(
-        default=False, metadata={"help": "Search engine: change an existing collection to this corpus."}
-    )
-    threads: int | None = field(
-        default=None, metadata={"help": "FAISS threads; with 1 thread, an HNSW graph is reproducible."}
-    )
+    factory: str = setting("FAISS index: Flat, HNSW64, IVF256,Flat, IVF256,PQ32 ...", "Flat")
+    build_parameters: str = setting("FAISS build parameters, such as efConstruction=200.", "")
+    search_parameters: str = setting("FAISS search parameters, such as efSearch=128 or nprobe=32.", "")
+    language: str = setting("bm25: language of stemming and stop words; none disables both.", "english")
+    k1: float = setting("bm25: saturation of term frequency; higher saturates later.", 1.5)
+    b: float = setting("bm25: strength of length normalisation, 0 to 1.", 0.75)
+    shard_size: int = setting("Number of passages per written shard.", 8192)
+    update: bool = setting("Search engine: change an existing collection to this corpus.", False)
+    threads: int | None = setting("FAISS threads; with 1 thread, an HNSW graph is reproducible.", None)
 
 
 def make_parser() -> Any:

@@ -14,20 +14,20 @@ from dataclasses import replace
 from typing import Any
 
 from acqo_rl.cli import command
-from acqo_rl.reformulation.load import StrategySettings
+from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.serving.load import ServiceSettings, load_service
 
 
 def make_parser() -> Any:
     """The parser of this command."""
-    return command.make_parser(ServiceSettings, StrategySettings, description=__doc__)
+    return command.make_parser(ServiceSettings, WithStrategy, description=__doc__)
 
 
-def main(settings: ServiceSettings, strategies: StrategySettings) -> None:
+def main(settings: ServiceSettings, config: WithStrategy) -> None:
     """Loads the service without its answer model, then serves until stdin is closed."""
     from acqo_rl.integrations.mcp import make_server, run
 
-    service = load_service(replace(settings, answer_model=None), strategies)
+    service = load_service(replace(settings, answer_model=None), config.strategy)
     try:
         run(make_server(service))
     finally:

@@ -41,7 +41,6 @@ _WARM_UP = "The first call of a process is slow and is not measured."
 
 def open_components(
     config: EvaluateConfig,
-    strategies: StrategySettings,
     cache: Cache,
     corpus: Mapping[str, Document],
     qrels: Qrels,
@@ -49,7 +48,7 @@ def open_components(
 ) -> StudyComponents:
     """Opens the components of all systems; a model is loaded when it is first needed."""
     retrievers = open_retrievers(config.index, config, cache, corpus)
-    reformulators, below = open_reformulators(config, strategies, cache, corpus)
+    reformulators, below = open_reformulators(config, cache, corpus)
     if REWRITE_RETRIEVE_READ in reformulators and not any(parts.has_dense for parts in retrievers.values()):
         raise ConfigError(f"{REWRITE_RETRIEVE_READ} compares cosines; give a dense index, alone or in a hybrid.")
     return StudyComponents(
@@ -62,7 +61,7 @@ def open_components(
         measures=config.measures,
         batch_size=config.batch_size,
         rounds=config.rounds,
-        similarity_threshold=strategies.similarity_threshold,
+        similarity_threshold=config.strategy.similarity_threshold,
         reformulate_below=below,
         reranker=open_reranker(config.reranker, cache) if config.reranker else None,
         rerank_depth=config.rerank_depth,
@@ -83,7 +82,7 @@ def open_reranker(name: str, cache: Cache) -> CachedReranker:
 
 
 def open_reformulators(
-    config: EvaluateConfig, strategies: StrategySettings, cache: Cache, corpus: Mapping[str, Document]
+    config: EvaluateConfig, cache: Cache, corpus: Mapping[str, Document]
 ) -> tuple[dict[str, CachedReformulator], dict[str, float]]:
     """Reformulators by name, and the value of ``reformulate_below`` of those that have one.
 
@@ -93,7 +92,7 @@ def open_reformulators(
 
     @lru_cache
     def language_model(model: str, asked_as: str) -> LanguageModel:
-        return load_strategy_model(asked_as, model, strategies)
+        return load_strategy_model(asked_as, model, config.strategy)
 
     def load(name: str, model: str, settings: StrategySettings) -> Reformulator:
         if not prompts_model(name):
@@ -107,7 +106,7 @@ def open_reformulators(
     below: dict[str, float] = {}
     for given, model in models.items():
         name = "rewrite" if given == REWRITE_RETRIEVE_READ else given
-        for shown, settings in varied(given, config.vary, strategies).items():
+        for shown, settings in varied(given, config.vary, config.strategy).items():
             cache_key = reformulator_key(name, model, settings)
             opened[shown] = CachedReformulator(shown, partial(load, name, model, settings), cache_key, cache)
             if settings.reformulate_below is not None and given not in ("raw", REWRITE_RETRIEVE_READ):

@@ -13,11 +13,12 @@ histograms side by side.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from acqo_rl.cli import command
+from acqo_rl.cli.fields import setting
 from acqo_rl.errors import ConfigError
 
 
@@ -25,11 +26,9 @@ from acqo_rl.errors import ConfigError
 class PlotTrainingConfig:
     """Settings of the figures."""
 
-    output: str = field(metadata={"help": "Output folder; figures with the same name are replaced."})
-    run: list[str] = field(default_factory=list, metadata={"help": "Folders of finished runs, one colour each."})
-    difficulty: list[str] = field(
-        default_factory=list, metadata={"help": "Output folders of acqo difficulty, drawn from left to right."}
-    )
+    output: str = setting("Output folder; figures with the same name are replaced.")
+    run: list[str] = setting("Folders of finished runs, one colour each.", [])
+    difficulty: list[str] = setting("Output folders of acqo difficulty, drawn from left to right.", [])
 
 
 def make_parser() -> Any:

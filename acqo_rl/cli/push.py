@@ -13,11 +13,12 @@ neither network nor token.
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from acqo_rl.cli import command
+from acqo_rl.cli.fields import setting
 from acqo_rl.errors import ConfigError
 
 
@@ -25,22 +26,19 @@ from acqo_rl.errors import ConfigError
 class PushConfig:
     """Settings of an export."""
 
-    model: str = field(metadata={"help": "The model/ folder of a training run."})
-    repo_id: str = field(metadata={"help": "Repository on the Hub, also used in the model card: NAME/MODEL."})
-    run: str | None = field(
-        default=None, metadata={"help": "Folder of the training run, for the card; by default the parent of MODEL."}
+    model: str = setting("The model/ folder of a training run.")
+    repo_id: str = setting("Repository on the Hub, also used in the model card: NAME/MODEL.")
+    run: str | None = setting("Folder of the training run, for the card; by default the parent of MODEL.", None)
+    evaluation: str | None = setting(
+        "Output folder of acqo evaluate with results of MODEL or its export, for the card.", None
     )
-    evaluation: str | None = field(
-        default=None,
-        metadata={"help": "Output folder of acqo evaluate with results of MODEL or its export, for the card."},
+    adapter: bool = setting("Export the LoRA adapter alone, without merging it.", False)
+    openvino: Literal["float16", "int8"] | None = setting(
+        "Also export the merged model for OpenVINO, with weights of this type.", None
     )
-    adapter: bool = field(default=False, metadata={"help": "Export the LoRA adapter alone, without merging it."})
-    openvino: Literal["float16", "int8"] | None = field(
-        default=None, metadata={"help": "Also export the merged model for OpenVINO, with weights of this type."}
-    )
-    public: bool = field(default=False, metadata={"help": "Create a public repository."})
-    output: str | None = field(default=None, metadata={"help": "Folder in which to keep the export."})
-    dry_run: bool = field(default=False, metadata={"help": "Write to OUTPUT and print the card, without pushing."})
+    public: bool = setting("Create a public repository.", False)
+    output: str | None = setting("Folder in which to keep the export.", None)
+    dry_run: bool = setting("Write to OUTPUT and print the card, without pushing.", False)
 
 
 def make_parser() -> Any:

@@ -6,12 +6,13 @@ import json
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
 from acqo_rl.addresses import Address, whole_of
 from acqo_rl.cli import command, parser_of
+from acqo_rl.cli.fields import setting
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.training.settings import PromptSettings, RewardSettings, trainer_settings
@@ -25,56 +26,39 @@ _FINISHED = {"warm_start": "model", "stage1": "model", "difficulty": "report.md"
 class RecipeConfig(RewardSettings, PromptSettings, IndexSettings):
     """Settings of the recipe."""
 
-    data: str = field(default="embedded", metadata={"help": "BEIR folder, or 'embedded' for the generated data set."})
-    output_dir: str = field(default="outputs/acqo", metadata={"help": "Output folder of all stages."})
-    model: str = field(default="embedded:smollm2", metadata={"help": "Base model: Hub id, folder or embedded:smollm2."})
-    encoder: str = field(
-        default="embedded:minilm", metadata={"help": "Dense encoder: Hub id, folder or embedded:minilm."}
+    data: str = setting("BEIR folder, or 'embedded' for the generated data set.", "embedded")
+    output_dir: str = setting("Output folder of all stages.", "outputs/acqo")
+    model: str = setting("Base model: Hub id, folder or embedded:smollm2.", "embedded:smollm2")
+    encoder: str = setting("Dense encoder: Hub id, folder or embedded:minilm.", "embedded:minilm")
+    index: Address | None = setting(
+        "Index of the data to search, as in acqo search; by default the recipe builds one.", None
     )
-    index: Address | None = field(
-        default=None,
-        metadata={"help": "Index of the data to search, as in acqo search; by default the recipe builds one."},
+    index_kind: Literal["dense", "bm25", "hybrid"] = setting(
+        "Kind of the index; hybrid is dense and BM25 together.", "dense"
     )
-    index_kind: Literal["dense", "bm25", "hybrid"] = field(
-        default="dense", metadata={"help": "Kind of the index; hybrid is dense and BM25 together."}
+    index_factory: str = setting("FAISS index: Flat, HNSW64, IVF256,Flat ...", "Flat")
+    index_build_parameters: str = setting("FAISS build parameters, such as efConstruction=2000.", "")
+    flat_evaluation: bool = setting(
+        "Evaluate with an exact (Flat) index instead of the one for training, which may be approximate. "
+        "The corpus is encoded a second time.",
+        False,
     )
-    index_factory: str = field(default="Flat", metadata={"help": "FAISS index: Flat, HNSW64, IVF256,Flat ..."})
-    index_build_parameters: str = field(
-        default="", metadata={"help": "FAISS build parameters, such as efConstruction=2000."}
+    stage1_hardest_fraction: float = setting(
+        "Train Stage I only on this share of the training queries, the hardest ones for the warm-started policy.", 1.0
     )
-    flat_evaluation: bool = field(
-        default=False,
-        metadata={
-            "help": "Evaluate with an exact (Flat) index instead of the one for training, which may be approximate. "
-            "The corpus is encoded a second time."
-        },
-    )
-    stage1_hardest_fraction: float = field(
-        default=1.0,
-        metadata={
-            "help": "Train Stage I only on this share of the training queries, the hardest ones for the warm-started "
-            "policy."
-        },
-    )
-    dev_split: str = field(
-        default="dev", metadata={"help": "Dev queries, which choose the checkpoints: qrels/SPLIT.tsv."}
-    )
-    test_split: str = field(default="test", metadata={"help": "Split of the final evaluation."})
-    seed: int = field(default=0, metadata={"help": "Seed of all stages."})
-    launcher: str = field(
-        default="", metadata={"help": "Launcher of the training stages, such as 'accelerate launch'."}
-    )
-    prompted_baseline: bool = field(default=True, metadata={"help": "Also evaluate the prompted base model."})
-    warm_start: dict = field(default_factory=dict, metadata={"help": "Settings of acqo warm-start."})
-    stage1: dict = field(default_factory=dict, metadata={"help": "Settings of acqo grpo in Stage I."})
-    difficulty: dict = field(default_factory=dict, metadata={"help": "Settings of acqo difficulty."})
-    stage2: dict = field(default_factory=dict, metadata={"help": "Settings of acqo grpo in Stage II."})
-    minutes: dict = field(
-        default_factory=dict,
-        metadata={
-            "help": "Minutes that each stage took in an earlier run, by name of the stage. They serve only to estimate "
-            "the remaining time."
-        },
+    dev_split: str = setting("Dev queries, which choose the checkpoints: qrels/SPLIT.tsv.", "dev")
+    test_split: str = setting("Split of the final evaluation.", "test")
+    seed: int = setting("Seed of all stages.", 0)
+    launcher: str = setting("Launcher of the training stages, such as 'accelerate launch'.", "")
+    prompted_baseline: bool = setting("Also evaluate the prompted base model.", True)
+    warm_start: dict = setting("Settings of acqo warm-start.", {})
+    stage1: dict = setting("Settings of acqo grpo in Stage I.", {})
+    difficulty: dict = setting("Settings of acqo difficulty.", {})
+    stage2: dict = setting("Settings of acqo grpo in Stage II.", {})
+    minutes: dict = setting(
+        "Minutes that each stage took in an earlier run, by name of the stage. They serve only to estimate "
+        "the remaining time.",
+        {},
     )
 
 

@@ -20,11 +20,12 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from acqo_rl.cli import command
+from acqo_rl.cli.fields import setting
 from acqo_rl.errors import AcqoError, ConfigError, DataError, did_you_mean
 
 ALL = "all"
@@ -37,22 +38,13 @@ Figures = dict[str, dict[str, float | list[float]]]
 class ReproduceConfig:
     """Settings of the command."""
 
-    data: str = field(default="data", metadata={"help": "Folder that contains the BEIR folders of the data sets."})
-    work: str = field(default="outputs/results", metadata={"help": "Folder for everything that the commands write."})
-    list: bool = field(
-        default=False, metadata={"help": "List the results and their requirements, without running anything."}
-    )
-    record: bool = field(default=False, metadata={"help": "Publish the figures of this run instead of checking them."})
-    figures: str | None = field(
-        default=None, metadata={"help": "JSON file of published figures; by default the one of the package."}
-    )
-    data_sets: dict = field(
-        default_factory=dict, metadata={"help": "Folder in --data -> its contents and licence; set by --config."}
-    )
-    results: dict = field(
-        default_factory=dict,
-        metadata={"help": "Name -> command, needs, file, tolerance; by default the results of the package."},
-    )
+    data: str = setting("Folder that contains the BEIR folders of the data sets.", "data")
+    work: str = setting("Folder for everything that the commands write.", "outputs/results")
+    list: bool = setting("List the results and their requirements, without running anything.", False)
+    record: bool = setting("Publish the figures of this run instead of checking them.", False)
+    figures: str | None = setting("JSON file of published figures; by default the one of the package.", None)
+    data_sets: dict = setting("Folder in --data -> its contents and licence; set by --config.", {})
+    results: dict = setting("Name -> command, needs, file, tolerance; by default the results of the package.", {})
 
 
 @dataclass(frozen=True)

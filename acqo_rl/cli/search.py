@@ -32,13 +32,15 @@ import json
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl.addresses import Address
 from acqo_rl.cli import command
+from acqo_rl.cli.fields import setting
+from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.cli.search_output import answer_as_json, answer_lines, as_json, cut, lines
 from acqo_rl.conversations import Turn, read_history
 from acqo_rl.errors import ConfigError
@@ -50,7 +52,6 @@ from acqo_rl.reformulation.load import (
     WITH_RULES,
     WITHOUT_MODEL,
     Engine,
-    StrategySettings,
     prompts_model,
 )
 from acqo_rl.retrieval.engines.location import is_engine
@@ -74,55 +75,46 @@ ANSWER_TOKENS = 256
 
 
 @dataclass
-class SearchConfig(IndexSettings):
+class SearchConfig(WithStrategy, IndexSettings):
     """Settings of a search."""
 
-    index: Address = field(metadata={"help": INDEX_HELP})
-    data: str | None = field(
-        default=None,
-        metadata={"help": "BEIR folder with the documents (corpus.jsonl); not needed for a search engine."},
+    index: Address = setting(INDEX_HELP)
+    data: str | None = setting("BEIR folder with the documents (corpus.jsonl); not needed for a search engine.", None)
+    reformulator: str = setting("Reformulator; see above.", "policy_with_rules")
+    model: Address | None = setting("Policy (folder or Hub id), or language model of the strategy.", None)
+    engine: Engine = setting(ENGINE_HELP, "auto")
+    query: str | None = setting("The query; without it, queries are read interactively.", None)
+    history: list[str] = setting(
+        'Earlier turns, oldest first: "U: ..." "S: ...", or alternating without "U:" and "S:".', []
     )
-    reformulator: str = field(default="policy_with_rules", metadata={"help": "Reformulator; see above."})
-    model: Address | None = field(
-        default=None, metadata={"help": "Policy (folder or Hub id), or language model of the strategy."}
+    k: int = setting("Number of documents in the fused ranking.", 10)
+    score_threshold: float | None = setting(
+        "Minimum cosine of a document; if no document reaches it, the result is empty. Requires a dense index.", None
     )
-    engine: Engine = field(default="auto", metadata={"help": ENGINE_HELP})
-    query: str | None = field(default=None, metadata={"help": "The query; without it, queries are read interactively."})
-    history: list[str] = field(
-        default_factory=list,
-        metadata={"help": 'Earlier turns, oldest first: "U: ..." "S: ...", or alternating without "U:" and "S:".'},
+    answer_mode: Literal["off", "pipeline", "auto", "simple", "recursive", "multi_hop", "self_query"] = setting(
+        "How the pipeline searches for an answer; see above.", "off"
     )
-    k: int = field(default=10, metadata={"help": "Number of documents in the fused ranking."})
-    score_threshold: float | None = field(
-        default=None,
-        metadata={
-            "help": "Minimum cosine of a document; if no document reaches it, the result is empty. Requires a dense "
-            "index."
-        },
+    answer_model: Address | None = setting(
+        "Language model that writes answers; same forms as --model of a strategy.", None
     )
-    answer_mode: Literal["off", "pipeline", "auto", "simple", "recursive", "multi_hop", "self_query"] = field(
-        default="off", metadata={"help": "How the pipeline searches for an answer; see above."}
-    )
-    answer_model: Address | None = field(
-        default=None, metadata={"help": "Language model that writes answers; same forms as --model of a strategy."}
-    )
-    max_model_calls: int = field(default=20, metadata={"help": "Maximum number of model calls per answer."})
-    fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})
-    rrf_k: float = field(default=60.0, metadata={"help": "Rank constant of rrf."})
-    reranker: Address | None = field(default=None, metadata={"help": RERANKER_HELP})
-    rerank_depth: int = field(default=DEPTH, metadata={"help": "Number of documents that are reranked."})
-    json: bool = field(default=False, metadata={"help": "Print only one JSON object per query."})
+    max_model_calls: int = setting("Maximum number of model calls per answer.", 20)
+    fusion: FusionName = setting("Fusion of the rankings.", "rsf")
+    rrf_k: float = setting("Rank constant of rrf.", 60.0)
+    reranker: Address | None = setting(RERANKER_HELP, None)
+    rerank_depth: int = setting("Number of documents that are reranked.", DEPTH)
+    json: bool = setting("Print only one JSON object per query.", False)
 
 
 class Searcher:
     """Corpus, index, reformulator and fusion of the settings."""
 
-    def __init__(self, config: SearchConfig, strategies: StrategySettings) -> None:
+    def __init__(self, config: SearchConfig) -> None:
         from acqo_rl.fusion import fusion_named
         from acqo_rl.pipeline.rewrite_retrieve_read import rewrite_retrieve_read
         from acqo_rl.reformulation.load import lexicon_for, load_reformulator, with_engine_prefix
         from acqo_rl.searching.path import SearchPath
 
+        strategies = config.strategy
         self.k = config.k
         self.corpus, self.retriever = open_corpus(config)
         check_cosine("score_threshold", config.score_threshold, [self.retriever])
@@ -144,7 +136,7 @@ class Searcher:
             reformulate_below=strategies.reformulate_below,
         )
         self.retriever.search(["the first search of a process is slow"], 1)
-        self.pipeline = None if config.answer_mode == "off" else self._pipeline(config, strategies)
+        self.pipeline = None if config.answer_mode == "off" else self._pipeline(config)
 
     def _load_reranking(self, config: SearchConfig) -> Reranking | None:
         from acqo_rl.retrieval.rerankers import load_reranker
@@ -153,14 +145,14 @@ class Searcher:
             return None
         return Reranking(load_reranker(config.reranker), self.corpus, config.rerank_depth)
 
-    def _pipeline(self, config: SearchConfig, strategies: StrategySettings) -> Pipeline:
+    def _pipeline(self, config: SearchConfig) -> Pipeline:
         from acqo_rl.language_models.load import load_language_model
         from acqo_rl.pipeline.pipeline import Pipeline
         from acqo_rl.reformulation.load import max_calls
         from acqo_rl.reformulation.pass_through import PassThrough
         from acqo_rl.searching.searcher import AdaptiveSearcher
 
-        model = None
+        model, strategies = None, config.strategy
         if config.answer_model:
             model = load_language_model(
                 config.answer_model,
@@ -206,16 +198,16 @@ def open_corpus(config: SearchConfig) -> tuple[Mapping[str, Document], Retriever
 
 def make_parser() -> Any:
     """The parser of this command."""
-    return command.make_parser(SearchConfig, StrategySettings, description=__doc__)
+    return command.make_parser(SearchConfig, description=__doc__)
 
 
-def main(config: SearchConfig, strategies: StrategySettings) -> None:
+def main(config: SearchConfig) -> None:
     """Searches one query, or reads queries interactively."""
     check(config)
     for stream in (sys.stdin, sys.stdout):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
-    searcher = Searcher(config, strategies)
+    searcher = Searcher(config)
     if config.query is None:
         converse(searcher, config)
     else:

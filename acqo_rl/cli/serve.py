@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.cli import command
+from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.ranges import PORTS, check_ranges
-from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.serving.load import ServiceSettings, load_service
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class ServeConfig:
+class ServeConfig(WithStrategy):
     """Settings of the server."""
 
     host: str = field(default="127.0.0.1", metadata={"help": "Address to listen on."})
@@ -61,10 +61,10 @@ class ServeConfig:
 
 def make_parser() -> Any:
     """The parser of this command."""
-    return command.make_parser(ServiceSettings, StrategySettings, ServeConfig, description=__doc__)
+    return command.make_parser(ServiceSettings, ServeConfig, description=__doc__)
 
 
-def main(settings: ServiceSettings, strategies: StrategySettings, config: ServeConfig) -> None:
+def main(settings: ServiceSettings, config: ServeConfig) -> None:
     """Loads the service, then serves until SIGTERM or SIGINT."""
     from acqo_rl.serving.app import make_app
     from acqo_rl.serving.logs import configure_logs
@@ -78,7 +78,7 @@ def main(settings: ServiceSettings, strategies: StrategySettings, config: ServeC
     configure_logs(config.log_level)
     metrics = Metrics()
     limits, web = make_limits(config), Web(config.root_path, tuple(config.cors_origins))
-    app = make_app(load_service(settings, strategies, metrics.batch), metrics, limits, web)
+    app = make_app(load_service(settings, config.strategy, metrics.batch), metrics, limits, web)
     serve(app, config.host, config.port, config.shutdown_timeout)
 
 

@@ -13,13 +13,14 @@ import os
 import shlex
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from acqo_rl import __version__
 from acqo_rl.cli import command
+from acqo_rl.cli.fields import setting
 from acqo_rl.errors import ConfigError
 
 NAME = "adaptive-search"
@@ -32,7 +33,7 @@ COLUMNS = "110"
 class SkillConfig:
     """Settings of the skill."""
 
-    output: str = field(metadata={"help": "Folder in which the agent looks for skills."})
+    output: str = setting("Folder in which the agent looks for skills.")
 
 
 def make_parser() -> Any:

@@ -20,10 +20,11 @@ The same command resumes an interrupted run, both during scoring and during trai
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl.cli import command
+from acqo_rl.cli.fields import setting
 from acqo_rl.errors import ConfigError
 from acqo_rl.training.settings import (
     PathSettings,
@@ -51,66 +52,47 @@ _RATE = 5e-4
 class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
     """Settings of a warm start."""
 
-    examples: int = field(
-        default=1000, metadata={"help": "Maximum number of training examples, balanced over the routes."}
+    examples: int = setting("Maximum number of training examples, balanced over the routes.", 1000)
+    min_gain: float = setting("Minimum difference between the rewards of a candidate and of the raw query.", 0.05)
+    tie_tolerance: float = setting(
+        "Maximum difference to the best reward for a candidate to count as equally good. Of the equally "
+        "good ones, the one with the most common form becomes the target.",
+        0.05,
     )
-    min_gain: float = field(
-        default=0.05, metadata={"help": "Minimum difference between the rewards of a candidate and of the raw query."}
+    min_helped_share: float = setting(
+        "Minimum share of the queries of a kind that a reformulation must help; otherwise the target of "
+        "the whole kind is to pass. The kind is metadata.kind, or without it the route of the rules. With 0, each "
+        "query is decided separately.",
+        0.0,
     )
-    tie_tolerance: float = field(
-        default=0.05,
-        metadata={
-            "help": "Maximum difference to the best reward for a candidate to count as equally good. Of the equally "
-            "good ones, the one with the most common form becomes the target."
-        },
+    teacher: list[str] = setting(
+        "Sources of additional candidates: language models (openai:NAME@URL, anthropic:NAME), or "
+        "reformulators of acqo evaluate as NAME or NAME=MODEL (hyde=openai:NAME@URL, turns). A strategy without "
+        "MODEL uses --model.",
+        [],
     )
-    min_helped_share: float = field(
-        default=0.0,
-        metadata={
-            "help": "Minimum share of the queries of a kind that a reformulation must help; otherwise the target of "
-            "the whole kind is to pass. The kind is metadata.kind, or without it the route of the rules. With 0, each "
-            "query is decided separately."
-        },
+    teacher_queries: int = setting("Number of training queries that each teacher reformulates; 0 means all.", 0)
+    rollouts_per_query: int = setting(
+        "Rollouts per query of the trained policy in --model, as additional candidates.", 0
     )
-    teacher: list[str] = field(
-        default_factory=list,
-        metadata={
-            "help": "Sources of additional candidates: language models (openai:NAME@URL, anthropic:NAME), or "
-            "reformulators of acqo evaluate as NAME or NAME=MODEL (hyde=openai:NAME@URL, turns). A strategy without "
-            "MODEL uses --model."
-        },
+    preserve_kinds: list[str] = setting(
+        "Kinds of queries (metadata.kind, or without it the route of the rules) whose targets are the "
+        "greedy reformulations of the trained policy in --model, so that it does not forget them. They count "
+        "towards --examples.",
+        [],
     )
-    teacher_queries: int = field(
-        default=0, metadata={"help": "Number of training queries that each teacher reformulates; 0 means all."}
+    preserve_min_gain: float | None = setting(
+        "Minimum gain of a candidate over the policy's reformulation. The best such candidate replaces the "
+        "target of a query of --preserve_kinds. Without this setting, these targets are never replaced.",
+        None,
     )
-    rollouts_per_query: int = field(
-        default=0,
-        metadata={"help": "Rollouts per query of the trained policy in --model, as additional candidates."},
-    )
-    preserve_kinds: list[str] = field(
-        default_factory=list,
-        metadata={
-            "help": "Kinds of queries (metadata.kind, or without it the route of the rules) whose targets are the "
-            "greedy reformulations of the trained policy in --model, so that it does not forget them. They count "
-            "towards --examples."
-        },
-    )
-    preserve_min_gain: float | None = field(
-        default=None,
-        metadata={
-            "help": "Minimum gain of a candidate over the policy's reformulation. The best such candidate replaces the "
-            "target of a query of --preserve_kinds. Without this setting, these targets are never replaced."
-        },
-    )
-    lora_rank: int = field(default=16, metadata={"help": "Rank of the LoRA adapter; 0 trains all weights."})
-    learning_rate: float = field(default=_RATE, metadata={"help": "Peak learning rate."})
-    epochs: float = field(default=1.0, metadata={"help": "Passes over the examples."})
-    batch_size: int = field(default=16, metadata={"help": "Examples per device and optimizer step."})
-    micro_batch_size: int = field(
-        default=4, metadata={"help": "Examples per forward pass; batch_size must be a multiple of it."}
-    )
-    save_steps: int = field(default=20, metadata={"help": "Steps between checkpoints."})
-    report_to: Literal["wandb", "tensorboard", "none"] = field(default="none", metadata={"help": "Experiment tracker."})
+    lora_rank: int = setting("Rank of the LoRA adapter; 0 trains all weights.", 16)
+    learning_rate: float = setting("Peak learning rate.", _RATE)
+    epochs: float = setting("Passes over the examples.", 1.0)
+    batch_size: int = setting("Examples per device and optimizer step.", 16)
+    micro_batch_size: int = setting("Examples per forward pass; batch_size must be a multiple of it.", 4)
+    save_steps: int = setting("Steps between checkpoints.", 20)
+    report_to: Literal["wandb", "tensorboard", "none"] = setting("Experiment tracker.", "none")
 
     def __post_init__(self) -> None:
         """Checks the settings.

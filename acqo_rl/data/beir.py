@@ -74,7 +74,7 @@ def read_beir(folder: str | Path, *splits: str) -> Beir:
     qrels = {split: _read_split(folder, split, faults, asked, corpus) for split in splits}
     path = find(folder / "queries.jsonl")
     if splits and not asked and not faults.of(path):
-        faults.add(path, None, "there are no queries; write one per line (_id, text), or use acqo questions.")
+        faults.add(path, None, "there are no queries; write one per line (_id, text), or use acqo label.")
     faults.check()
     queries = {split: [query for query in asked.values() if query.id in qrels[split]] for split in splits}
     return Beir(corpus, queries, qrels, metadata)
@@ -243,7 +243,7 @@ def _read_split(folder: Path, split: str, faults: Faults, *known: Collection[str
     path, splits = find(folder / "qrels" / f"{split}.tsv"), read_splits(folder)
     if split in splits:
         return read_judged(path, faults, *known)
-    there = f"the splits are: {', '.join(splits)}" if splits else "there are no judgements; acqo judge makes some"
+    there = f"the splits are: {', '.join(splits)}" if splits else "there are no judgements; acqo label makes some"
     faults.add(path, None, f"no such split; {there}.")
     return {}
 

@@ -100,7 +100,7 @@ def unrelated(tmp_path):
     "command",
     [
         ("evaluate", "--split", "test"),
-        ("judge", "--judge", "openai:m@http://127.0.0.1:9", "--plan", "True"),
+        ("label", "--task", "judgements", "--model", "openai:m@http://127.0.0.1:9", "--plan", "True"),
         ("headroom", "--split", "test"),
     ],
 )

@@ -165,11 +165,11 @@ def test_every_strategy_asks_its_model_in_batches(script, tmp_path, monkeypatch)
     build_dense_index(tmp_path / "index", documents, SentenceTransformerEncoder("embedded:minilm", max_length=8))
     given = {"config": STRATEGIES, "data": tmp_path / "data", "index": f"dense={tmp_path / 'index'}"}
     given |= {
-        "generation_batch": 256,
+        "strategy.generation_batch": 256,
         "batch_size": 256,
         "measures": "nDCG@10",
         "output": tmp_path / "out",
-        "similarity_threshold": 2,
+        "strategy.similarity_threshold": 2,
         "fusion": "rrf",
     }
     words = [str(word) for key, value in given.items() for word in (f"--{key}", value)]

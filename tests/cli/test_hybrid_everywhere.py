@@ -108,8 +108,8 @@ def test_a_policy_with_feedback_and_raw_query_margin_is_evaluated(world, index, 
 def test_search_and_service_return_the_results_of_the_library(world, index, expected, capsys, monkeypatch):
     module = module_of("search")
     given = ["--data", str(world / "data"), "--index", index, "--reformulator", "rules"]
-    config, strategies = command.parse(module.make_parser(), given)
-    answer = module.Searcher(config, strategies).ask(QUERY, [])
+    [config] = command.parse(module.make_parser(), given)
+    answer = module.Searcher(config).ask(QUERY, [])
     assert answer.fused.doc_ids[:5] == expected.fused.doc_ids
 
     service = load_service(ServiceSettings(collections=[f"world={world / 'data'},{index}"]), StrategySettings())

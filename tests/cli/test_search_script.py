@@ -235,9 +235,16 @@ def test_help_is_fast():
 class TestStrategies:
     def test_settings_reach_a_strategy_and_a_failing_server_is_reported(self, folder):
         """Nothing listens on the port, so the raw query is searched."""
-        arguments = ("--reformulator", "adaptive", "--model", "openai:m@http://127.0.0.1:9/v1", "--max_retries", "0")
+        arguments = (
+            "--reformulator",
+            "adaptive",
+            "--model",
+            "openai:m@http://127.0.0.1:9/v1",
+            "--strategy.max_retries",
+            "0",
+        )
         out = run(
-            folder, *arguments, "--force_strategy", "hyde", "--fusion", "rrf", "--rrf_k", "0",
+            folder, *arguments, "--strategy.force_strategy", "hyde", "--fusion", "rrf", "--rrf_k", "0",
             "--query", "What is the capital of Peru?",
         ).stdout  # fmt: skip
         assert "route: pass, by adaptive" in out
@@ -255,8 +262,8 @@ class TestStrategies:
             (("--reformulator", "rewrite_retrieve_read", "--model", "openai:m@http://127.0.0.1:9/v1"), "cosines"),
             (("--reformulator", "rewrite_retrieve_read"), "needs a model"),
             (("--reformulator", "hyde"), "'hyde' needs a model"),
-            (("--reformulator", "hyde", "--model", "m", "--num_variants", "9"), "num_variants is 9"),
-            (("--reformulator", "adaptive", "--model", "m", "--force_strategy", "x"), "'x'"),
+            (("--reformulator", "hyde", "--model", "m", "--strategy.num_variants", "9"), "num_variants is 9"),
+            (("--reformulator", "adaptive", "--model", "m", "--strategy.force_strategy", "x"), "'x'"),
         ],
     )
     def test_invalid_settings_are_rejected(self, folder, arguments, message):
@@ -282,7 +289,7 @@ class TestAnswers:
             places = {"data": str(folder), "index": str(folder / "index"), "reformulator": "raw", "json": as_json}
             config = script.SearchConfig(**places, answer_mode=mode, answer_model=model, query=query)
             script.check(config)
-            said = script.answer_one(query, [], script.Searcher(config, script.StrategySettings()), config)
+            said = script.answer_one(query, [], script.Searcher(config), config)
             out = capsys.readouterr().out
             return (json.loads(out) if as_json else out), said
 

@@ -150,7 +150,7 @@ class Ways:
             self.data, "test", [self.index], "", reformulator=[given], fusion=[self.fusion]
         )
         with closing(Cache(self.output)) as cache:
-            components = open_components(config, StrategySettings(), cache, self.corpus, _judged(queries), {})
+            components = open_components(config, cache, self.corpus, _judged(queries), {})
             [evaluation] = evaluate_systems(components, {"": queries})[""].values()
         return [_seen(result, result.ranking) for result in evaluation.results]
 
@@ -159,7 +159,7 @@ class Ways:
             config = self.search.SearchConfig(
                 index=self.index, data=self.data, reformulator=name, model="model", k=100, fusion=self.fusion
             )
-            self.scripts[name] = self.search.Searcher(config, StrategySettings())
+            self.scripts[name] = self.search.Searcher(config)
         return _seen(self.scripts[name].ask(query.text, query.history))
 
     def searcher(self, name):

@@ -169,7 +169,19 @@ def log(tmp_path, monkeypatch):
         model = model or Knowing()
         monkeypatch.setattr("acqo_rl.language_models.load.load_language_model", lambda *_, **__: model)
         places = ["--data", str(tmp_path / "log"), "--index", str(tmp_path / "index")]
-        main(["judge", *places, "--judge", "openai:m@http://x/v1", "--output", str(tmp_path / "out"), *settings])
+        main(
+            [
+                "label",
+                "--task",
+                "judgements",
+                *places,
+                "--model",
+                "openai:m@http://x/v1",
+                "--output",
+                str(tmp_path / "out"),
+                *settings,
+            ]
+        )
         return tmp_path / "out", model
 
     return run

@@ -222,7 +222,8 @@ def written(tmp_path, monkeypatch):
         model = model or Writer()
         monkeypatch.setattr("acqo_rl.language_models.load.load_language_model", lambda *_, **__: model)
         output = tmp_path / "questions"
-        main(["questions", "--data", data, "--index", index, "--number", "150", "--output", str(output), *settings])
+        places = ["--data", data, "--index", index, "--output", str(output)]
+        main(["label", "--task", "questions", "--model", "m", *places, "--limit", "150", *settings])
         return output, model
 
     return run
@@ -292,6 +293,6 @@ def test_documents_without_enough_text_are_named_before_the_model_is_asked(tmp_p
     main(["index", "--data", str(data), "--kind", "bm25", "--output", index])
     capsys.readouterr()
     with pytest.raises(SystemExit):
-        main(["questions", "--data", str(data), "--index", index, "--model", "openai:m@http://127.0.0.1:9/v1",
+        main(["label", "--task", "questions", "--data", str(data), "--index", index, "--model", "openai:m@http://127.0.0.1:9/v1",
               "--output", str(tmp_path / "questions")])  # fmt: skip
     assert "0 of 2 documents" in capsys.readouterr().err

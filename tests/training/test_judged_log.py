@@ -39,21 +39,8 @@ def test_a_policy_is_trained_on_a_log_without_labels(tmp_path, passing, monkeypa
     write_beir(tmp_path / "log", documents, [Query(f"q{i}", f"where is the mill {100 + i}") for i in range(40)], {})
     log, index, judged = (str(tmp_path / name) for name in ("log", "index", "judged"))
     main(["index", "--data", log, "--kind", "bm25", "--output", index])
-    main(
-        [
-            "judge",
-            "--data",
-            log,
-            "--index",
-            index,
-            "--judge",
-            "openai:judge@http://x/v1",
-            "--depth",
-            "3",
-            "--output",
-            judged,
-        ]
-    )
+    places = ["--data", log, "--index", index, "--output", judged]
+    main(["label", "--task", "judgements", "--model", "openai:judge@http://x/v1", "--depth", "3", *places])
 
     given = {"data": judged, "index": index, "model": passing, "max_new_tokens": 4}
     run("warm-start", **given, limit=8, examples=4, epochs=1, output_dir=tmp_path / "warm")

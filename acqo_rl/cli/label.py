@@ -1,0 +1,245 @@
+r"""Make a data set from documents without queries, or from queries without judgements, with a language model.
+
+    acqo label --task questions --data data/handbook --index indexes/handbook \
+        --model openai:qwen3@http://localhost:8000/v1 --output data/handbook_questions
+    acqo label --task judgements --data data/log --index indexes/log \
+        --model openai:qwen3@http://localhost:8000/v1 --output data/log_judged --plan True
+
+The number of calls and the length of the prompts are printed first; with --plan, the command stops there. All replies
+are stored in OUTPUT, so the same command continues an interrupted run. With other settings, the replies are reused and
+the data set is written again. OUTPUT is a BEIR folder, divided into train, dev and test, with a report.md: read it
+before you train.
+
+questions: the model writes questions of the kinds that a policy must distinguish: simple, several (two requests in one
+sentence), comparison, bridge (over two documents, one of which mentions the other), follow_up (in a conversation) and
+ambiguous (a name that two documents share). Filters drop questions that copy their passage or share no word with it,
+that are not of their kind, that repeat another question, or whose documents are not among the first 100 results of the
+index. No dev or test question is about a document of a training question.
+
+judgements: the model grades search results for the queries of --data, such as a query log with histories. The first
+results of several reformulations and of the warm start's candidates are pooled. Each pair of query and document is
+graded from 0 to 3; the grades 2 and 3 are relevant. The judge may also be a cross-encoder of sentence-transformers
+(cross-encoder:NAME). With --gold, the report measures its agreement with the gold judgements in qrels/SPLIT.tsv:
+Cohen's kappa on documents, and the correlation between the candidates' rewards under both judgements.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from acqo_rl.addresses import Address
+from acqo_rl.cli import command
+from acqo_rl.cli.fields import setting
+from acqo_rl.errors import ConfigError, DataError
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.labelling.drafts import KINDS
+from acqo_rl.language_models.load import without_url
+from acqo_rl.ranges import FINITE, check_ranges
+from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
+from acqo_rl.searching.names import name_reformulators
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from acqo_rl.labelling.agreement import Agreement, RewardAgreement
+    from acqo_rl.roles import Retriever
+    from acqo_rl.training.candidates import Candidate
+    from acqo_rl.types import Document, Qrels, Query
+
+CROSS_ENCODER = "cross-encoder:"
+_QUESTIONS = 600
+_LONGEST_COPY = 7
+"""Maximum number of consecutive words that a question may copy from its passage."""
+_RANGES = {**dict.fromkeys(("depth", "most"), (1, FINITE)), "limit": (1, FINITE), "easy": (0, 1)}
+
+
+@dataclass
+class LabelConfig(IndexSettings):
+    """Settings of the command."""
+
+    task: Literal["questions", "judgements"] = setting("What the model writes; see above.")
+    data: str = setting("BEIR folder with the documents, and for judgements with the queries.")
+    index: Address = setting(INDEX_HELP)
+    output: str = setting("BEIR folder to write: new, or that of the same command, which then continues.")
+    model: Address = setting(
+        "openai:NAME@URL, anthropic:NAME, embedded:smollm2, a folder or a Hub id; or a judge cross-encoder:NAME."
+    )
+    limit: int | None = setting(
+        f"questions: number to write, before the filters, by default {_QUESTIONS}. judgements: number of queries, "
+        "drawn at random, by default all.",
+        None,
+    )
+    kinds: list[str] = setting("questions: kinds to write.", list(KINDS))
+    easy: float = setting(
+        "questions: maximum share of questions whose relevant documents the raw query already ranks first.", 0.5
+    )
+    reformulator: list[str] = setting(
+        "judgements: reformulators whose results are pooled, as in acqo evaluate.", ["raw", "rules", "turns"]
+    )
+    depth: int = setting("judgements: number of results of each reformulator in the pool.", 10)
+    most: int = setting("judgements: maximum number of documents per query; the best ranks are kept.", 40)
+    gold: str = setting("judgements: split of --data with gold judgements, to compare the judge with.", "")
+    plan: bool = setting("Print the number of calls and tokens; call no model.", False)
+    seed: int = setting("Seed for the choice of documents, questions and queries.", 0)
+    calls: dict = setting(
+        "Settings of the model calls: max_new_tokens (200 for questions, 16 for judgements), timeout, concurrency, "
+        "batch_size, such as --calls.timeout 60.",
+        {},
+    )
+
+
+def make_parser() -> Any:
+    """The parser of this command."""
+    return command.make_parser(LabelConfig, description=__doc__)
+
+
+def main(config: LabelConfig) -> None:
+    """Writes the data set, and asks the model only for what is missing."""
+    from acqo_rl.data.beir import read_corpus
+
+    check(config)
+    corpus = read_corpus(config.data)
+    retriever = config.open_index_of(config.index, corpus)
+    task = label_questions if config.task == "questions" else judge_queries
+    task(config, corpus, retriever)
+
+
+def check(config: LabelConfig) -> None:
+    """Checks settings that would otherwise fail late, and that the output folder has no other contents.
+
+    Raises:
+        ConfigError: a number is out of range, a name is unknown, or the folder contains something else.
+    """
+    check_ranges(config, _RANGES)
+    name_reformulators(config.reformulator, None)
+    if unknown := set(config.kinds) - set(KINDS):
+        raise ConfigError(f"kinds names {', '.join(sorted(unknown))}; choose among {', '.join(KINDS)}.")
+    folder = Path(config.output)
+    if folder.is_dir() and any(folder.iterdir()) and not _replies_in(config).exists():
+        raise ConfigError(f"{folder} is not empty and holds no {config.task}; give another output folder.")
+    if folder.resolve() == Path(config.data).resolve():
+        raise ConfigError(f"output is the folder {folder} of --data; give another output folder.")
+
+
+def label_questions(config: LabelConfig, corpus: Mapping[str, Document], retriever: Retriever) -> None:
+    """Writes the questions, filters them and reports.
+
+    Raises:
+        DataError: no document has enough text.
+    """
+    from acqo_rl.labelling.drafts import SHORTEST, choose_drafts, divide
+    from acqo_rl.labelling.filters import filter_questions
+    from acqo_rl.labelling.questions import ask, cost_of, write_questions
+    from acqo_rl.labelling.writing import conversation_for
+    from acqo_rl.language_models.recorded import RecordedModel
+
+    splits = divide(corpus.values(), config.seed)
+    kinds = [kind for kind in KINDS if kind in config.kinds]
+    drafts = choose_drafts(splits, kinds, config.limit or _QUESTIONS, retriever, config.seed)
+    if not drafts:
+        raise DataError(
+            f"No question can be written: {sum(map(len, splits.values())):,} of {len(corpus):,} documents of "
+            f"{config.data} have a text of at least {SHORTEST} characters. Give longer documents, or other kinds."
+        )
+    model = RecordedModel(config.model, partial(load_model, config, max_new_tokens=200), _replies_in(config))
+    missing = model.missing([conversation_for(draft) for draft in drafts])
+    print(f"{len(drafts):,} questions are to be written by {config.model}: {cost_of(missing)}.", flush=True)
+    if config.plan:
+        return
+    replies, folder = ask(drafts, model), Path(config.output)
+    filtered = filter_questions(
+        replies.questions, retriever, RankScoreFusion(), longest_copy=_LONGEST_COPY, easy=config.easy, seed=config.seed
+    )
+    made = f"{command_of(config)} --kinds {' '.join(config.kinds)} --easy {config.easy:g}"
+    write_questions(folder, corpus, replies, filtered, model=without_url(config.model), command=made)
+    print(f"{len(filtered.kept):,} questions are kept: {folder}. Read {folder / 'report.md'} before you train.")
+
+
+def judge_queries(config: LabelConfig, corpus: Mapping[str, Document], retriever: Retriever) -> None:
+    """Pools, judges what is not judged yet, and writes the data set."""
+    from acqo_rl.data.beir import read_queries
+    from acqo_rl.data.draw import draw
+    from acqo_rl.labelling.judging import CrossEncoderJudge, Judgements, ModelJudge, Pair, cost_of
+    from acqo_rl.labelling.log import Judged, write_judged
+    from acqo_rl.labelling.pooling import pool
+    from acqo_rl.reformulation.load import lexicon_for, load_reformulator
+    from acqo_rl.training.candidates import candidates_in
+
+    queries = read_queries(config.data, config.gold or None)
+    queries = draw(queries, config.limit or len(queries), config.seed)
+    candidates = candidates_in(corpus.values(), queries, 3)
+    models = name_reformulators(config.reformulator, None)
+    lexicon = lexicon_for(models, corpus.values())
+    reformulators = [load_reformulator(name, model, lexicon=lexicon) for name, model in models.items()]
+    pooled = pool(
+        queries, reformulators, candidates, retriever, RankScoreFusion(), depth=config.depth, most=config.most
+    )
+    pairs = [Pair(query, corpus[doc_id]) for query in queries for doc_id in pooled[query.id] if doc_id in corpus]
+    judgements = Judgements(config.model, _replies_in(config))
+    missing = judgements.missing(pairs)
+    name = without_url(config.model)
+    print(f"{len(pairs):,} pairs of {len(queries):,} queries; to be judged by {name}: {cost_of(missing)}.", flush=True)
+    if config.plan:
+        return
+    failed = Counter[str]()
+    if missing and config.model.startswith(CROSS_ENCODER):
+        failed = judgements.judge(pairs, CrossEncoderJudge(config.model.removeprefix(CROSS_ENCODER)))
+    elif missing:
+        failed = judgements.judge(pairs, ModelJudge(config.model, load_model(config, max_new_tokens=16)))
+    made = f"{command_of(config)} --reformulator {' '.join(config.reformulator)} --depth {config.depth}"
+    judged = Judged(queries, judgements.relevance(pairs), len(pairs), failed, name, f"{made} --most {config.most}")
+    agreed = compare(config, queries, judged.qrels, candidates, retriever) if config.gold else None
+    folder = Path(config.output)
+    numbers = write_judged(folder, corpus, judged, agreed)
+    print(f"{folder} holds " + ", ".join(f"{n:,} {split}" for split, n in numbers.items()) + " queries.")
+    print(f"Read {folder / 'report.md'} before you train.")
+
+
+def load_model(config: LabelConfig, max_new_tokens: int) -> Any:
+    """Loads the language model."""
+    from acqo_rl.language_models.load import load_language_model
+
+    return command.call(load_language_model, config.model, **{"max_new_tokens": max_new_tokens, **config.calls})
+
+
+def compare(
+    config: LabelConfig,
+    queries: Sequence[Query],
+    judged: Qrels,
+    candidates: Mapping[str, Sequence[Candidate]],
+    retriever: Retriever,
+) -> tuple[Agreement, RewardAgreement]:
+    """Agreement with gold on documents and on the candidates' rewards; queries without gold or judged ones are skipped.
+
+    Raises:
+        ConfigError: no query has a relevant document both by gold and by the judgements.
+    """
+    from acqo_rl.data.beir import read_qrels
+    from acqo_rl.labelling.agreement import agreement, reward_agreement
+    from acqo_rl.measures import judged as with_relevant
+    from acqo_rl.training.rewards import Reward
+    from acqo_rl.training.warm_start import score_candidates
+
+    gold, found = with_relevant(read_qrels(config.data, config.gold)), with_relevant(judged)
+    both = [query for query in queries if query.id in gold and query.id in found]
+    if not both:
+        raise ConfigError(f"No query has a relevant document in qrels/{config.gold}.tsv and by {config.model}.")
+    reward = Reward("converge", retriever, RankScoreFusion())
+    by_judge, by_gold = (
+        [one for batch in score_candidates(both, qrels, candidates, reward) for one in batch] for qrels in (found, gold)
+    )
+    return agreement(judged, gold), reward_agreement(by_judge, by_gold)
+
+
+def command_of(config: LabelConfig) -> str:
+    """The command that makes the data set, without paths."""
+    limit = f" --limit {config.limit}" if config.limit else ""
+    return f"acqo label --task {config.task} --model {without_url(config.model)}{limit} --seed {config.seed}"
+
+
+def _replies_in(config: LabelConfig) -> Path:
+    return Path(config.output, "replies.jsonl" if config.task == "questions" else "judgements.jsonl")
