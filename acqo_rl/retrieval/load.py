@@ -20,6 +20,7 @@ from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.engines.opening import open_collection, retriever_of
 from acqo_rl.retrieval.faiss_index import FaissRetriever
 from acqo_rl.retrieval.gpu import IndexDevice, to_device
+from acqo_rl.retrieval.http_calls import CircuitBreaker
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.retrieval.manifest import (
     BM25_NAME,
@@ -32,7 +33,7 @@ from acqo_rl.retrieval.manifest import (
     read_manifest,
 )
 from acqo_rl.retrieval.places import is_url, parts_of
-from acqo_rl.retrieval.remote import CircuitBreaker, RemoteRetriever, describe
+from acqo_rl.retrieval.remote import RemoteRetriever, describe
 from acqo_rl.roles import Encoder, Retriever
 
 _PATIENT_ATTEMPTS = 30  # calls of a retriever server, about a minute: the pauses grow to a mean of 2.5 s

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-import threading
-import time
-import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +11,8 @@ from typing import Any
 from acqo_rl.addresses import Address
 from acqo_rl.api_keys import key_in
 from acqo_rl.errors import IndexMismatchError, SearchError
-from acqo_rl.loopback import proxy_note
 from acqo_rl.retrieval.engines.location import is_engine
-from acqo_rl.retrieval.http_calls import TEMPORARY, connect, retrying
+from acqo_rl.retrieval.http_calls import CircuitBreaker, Server
 from acqo_rl.retrieval.hybrid import joined_fingerprint
 from acqo_rl.retrieval.manifest import DenseSettings, Manifest, read_manifest
 from acqo_rl.retrieval.places import is_url, parts_of
@@ -91,41 +87,6 @@ def _describe(index: Address) -> IndexInfo:
         retriever.close()
 
 
-class CircuitBreaker:
-    """Circuit breaker: after several consecutive failures it blocks calls for a while, then admits one trial call."""
-
-    def __init__(self, failures: int = 5, seconds: float = 10.0, clock: Callable[[], float] = time.monotonic) -> None:
-        """Creates a closed circuit breaker, which admits calls.
-
-        Args:
-            failures: number of consecutive failures that open it.
-            seconds: time for which it stays open and blocks calls.
-            clock: returns the current time in seconds.
-        """
-        self._max_failures = failures
-        self._seconds = seconds
-        self._clock = clock
-        self._failures = 0
-        self._opened = 0.0
-        self._lock = threading.Lock()
-
-    def admit(self) -> bool:
-        """Whether a call may be made. After the pause, one call per ``seconds`` is admitted until one succeeds."""
-        with self._lock:
-            if self._failures < self._max_failures:
-                return True
-            if self._clock() - self._opened < self._seconds:
-                return False
-            self._opened = self._clock()
-            return True
-
-    def record(self, *, success: bool) -> None:
-        """Records whether a call succeeded."""
-        with self._lock:
-            self._failures = 0 if success else self._failures + 1
-            self._opened = self._clock()
-
-
 class RemoteRetriever(Retriever):
     """Searches an index on a server, with retries and a circuit breaker. Thread-safe.
 
@@ -165,12 +126,16 @@ class RemoteRetriever(Retriever):
         self.name = name
         self.fingerprint = fingerprint
         self.cosine = cosine
-        self._url = Address(url).removesuffix("/")
-        longest_call = timeout if seconds is None else min(timeout, seconds)
-        self._client = connect(self._url, key_in(KEY_VARIABLE), longest_call, "A retriever server")
-        self._closing = weakref.finalize(self, self._client.close)  # commands do not close their retrievers
-        self._breaker = breaker or CircuitBreaker()
-        self._retrying = retrying(attempts, longest_pause, seconds)
+        self._server = Server(
+            url,
+            "An index server",
+            key_in(KEY_VARIABLE),
+            timeout=timeout,
+            attempts=attempts,
+            longest_pause=longest_pause,
+            seconds=seconds,
+            breaker=breaker or CircuitBreaker(),
+        )
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """Returns one ranking of at most ``k`` documents per text, in input order.
@@ -184,19 +149,15 @@ class RemoteRetriever(Retriever):
         asked: dict[str, Any] = {"texts": [well_formed(text) for text in texts], "k": k}
         if passages := [place for place, text in enumerate(texts) if isinstance(text, Passage)]:
             asked["passages"] = passages
-        body = self._call("POST", "/search", json=asked)
-        try:
+
+        def read(body: Any) -> list[Ranking]:
             self._check_index(body["fingerprint"])
-            rankings = [
+            return [
                 self._ranking(row["doc_ids"], row["scores"], row.get("ceiling"), text)
                 for row, text in zip(body["rankings"], texts, strict=True)
             ]
-        except (KeyError, TypeError, ValueError) as error:
-            raise SearchError(
-                f"{self._url} sent an invalid response ({error!r}); check that it is a retriever server of this"
-                " version."
-            ) from error
-        return rankings
+
+        return self._server.call("POST", "/search", read, asked)
 
     def info(self) -> IndexInfo:
         """Returns the description of the index.
@@ -204,17 +165,11 @@ class RemoteRetriever(Retriever):
         Raises:
             SearchError: as in :meth:`search`.
         """
-        body = self._call("GET", "/info")
-        try:
-            return IndexInfo(**body)
-        except TypeError as error:
-            raise SearchError(
-                f"{self._url} is not a retriever server of this version ({error}); check the URL and the version."
-            ) from error
+        return self._server.call("GET", "/info", lambda body: IndexInfo(**body))
 
     def close(self) -> None:
         """Closes the connections."""
-        self._closing()
+        self._server.close()
 
     def _ranking(self, doc_ids: list[str], scores: list[float], ceiling: float | None, text: str) -> Ranking:
         if not all(isinstance(doc_id, str) for doc_id in doc_ids) or not all(map(math.isfinite, scores)):
@@ -226,37 +181,7 @@ class RemoteRetriever(Retriever):
     def _check_index(self, answered: str) -> None:
         if self.fingerprint not in ("", answered):
             raise SearchError(
-                f"{self._url} now serves another index ({answered[:12]}, expected {self.fingerprint[:12]}). Serve the"
-                " expected index again, or restart this process."
+                f"{self._server.url} now serves another index ({answered[:12]}, expected {self.fingerprint[:12]})."
+                " Serve the expected index again, or restart this process.",
+                public="An index server now serves another index.",
             )
-
-    def _call(self, method: str, path: str, **body: Any) -> Any:
-        import httpx
-
-        try:
-            return self._retrying(self._once, method, path, body)
-        except httpx.HTTPStatusError as error:
-            status = error.response.status_code
-            raise SearchError(
-                f"{self._url} answered {status}: {error.response.text[:200]}{proxy_note(error)}",
-                public=f"An index server answered {status}.",
-            ) from error
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            raise SearchError(
-                f"{self._url} did not respond ({type(error).__name__}: {error}); check that the retriever server is"
-                f" running.{proxy_note(error)}"
-            ) from error
-
-    def _once(self, method: str, path: str, body: dict[str, Any]) -> Any:
-        if not self._breaker.admit():
-            reason = "failed several times in a row; calls are paused for some seconds."
-            raise SearchError(f"{self._url} {reason}", public=f"An index server {reason}")
-        is_down = True
-        try:
-            response = self._client.request(method, path, **body)
-            # 429 means that the server is busy, not down
-            is_down = response.status_code in TEMPORARY and response.status_code != 429
-        finally:
-            self._breaker.record(success=not is_down)
-        response.raise_for_status()
-        return response.json()

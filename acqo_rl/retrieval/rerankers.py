@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-import weakref
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from threading import Lock
 from typing import Any
 
-from acqo_rl.addresses import Address
 from acqo_rl.api_keys import key_in
 from acqo_rl.embedded import loading, resolve
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.language_models.load import on_server
-from acqo_rl.loopback import proxy_note
-from acqo_rl.retrieval.http_calls import connect, retrying
+from acqo_rl.retrieval.http_calls import Server, ServerError
 from acqo_rl.roles import Reranker
 from acqo_rl.surrogates import well_formed
 
@@ -26,8 +23,6 @@ CROSS_ENCODER, SERVER = "cross-encoder:", "rerank:"
 KEY_VARIABLE = "RERANK_API_KEY"
 """Environment variable with the API key of a rerank server."""
 
-_FORMS = ("documents", "texts")
-"""Name of the list of passages in a request: of Cohere, Jina, vLLM and llama.cpp, and of TEI."""
 _WRONG_FORM = (400, 422)
 """HTTP statuses of a request in the other form."""
 
@@ -106,7 +101,8 @@ def load_cross_encoder(name: str) -> Any:
 class RerankServer(Reranker):
     """A server with a path ``/rerank``: Cohere, Jina, vLLM, llama.cpp, TEI and others. Thread-safe.
 
-    The first call finds the shape of the requests: with ``documents``, as most servers, else with ``texts``, as TEI.
+    The first call finds the shape of the requests: with ``documents`` (Cohere, Jina, vLLM, llama.cpp), else with
+    ``texts`` (TEI).
     """
 
     def __init__(
@@ -136,14 +132,12 @@ class RerankServer(Reranker):
         if url is None:
             raise ConfigError(f"{name!r} has no URL; write {SERVER}NAME@URL, such as {SERVER}NAME@http://HOST:PORT/v1.")
         self.name = name
-        self._url = Address(f"{url.rstrip('/')}/rerank")
-        longest_call = timeout if seconds is None else min(timeout, seconds)
-        self._client = connect(self._url, key_in(KEY_VARIABLE), longest_call, "A rerank server")
-        weakref.finalize(self, self._client.close)  # commands do not close their rerankers
-        self._retrying = retrying(attempts, 5.0, seconds)
+        self._server = Server(
+            url, "A rerank server", key_in(KEY_VARIABLE), timeout=timeout, attempts=attempts, seconds=seconds
+        )
         self._batch_size = batch_size
         self._concurrency = concurrency
-        self._form: str | None = None
+        self._forms: tuple[str, ...] = ("documents", "texts")
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """One score per pair, in input order; the pairs of a query should be adjacent.
@@ -161,36 +155,21 @@ class RerankServer(Reranker):
             return [score for scores in pool.map(lambda call: self._call(*call), calls) for score in scores]
 
     def _call(self, query: str, passages: list[str]) -> list[float]:
-        import httpx
-
-        try:
-            body = self._retrying(self._ask, well_formed(query), [well_formed(passage) for passage in passages])
-            rows = body["results"] if isinstance(body, dict) else body
+        def read(answer: Any) -> list[float]:
+            rows = answer["results"] if isinstance(answer, dict) else answer
             scores = {row["index"]: float(row.get("relevance_score", row.get("score"))) for row in rows}
             if len(rows) != len(passages) or not all(map(math.isfinite, scores.values())):
                 raise ValueError(f"{len(rows)} scores {list(scores.values())[:5]} for {len(passages)} passages")
             return [scores[position] for position in range(len(passages))]
-        except httpx.HTTPStatusError as error:
-            reason = f"answered {error.response.status_code}: {error.response.text[:200]}"
-            raise SearchError(
-                f"{self._url} {reason}; check the model's name and the key.{proxy_note(error)}"
-            ) from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise SearchError(
-                f"{self._url} did not respond ({type(error).__name__}: {error}); check that the rerank server runs."
-                f"{proxy_note(error)}"
-            ) from error
-        except (ValueError, TypeError, LookupError, AttributeError) as error:
-            raise SearchError(
-                f"{self._url} sent an answer without one finite score for each passage ({error!r}); check that it is"
-                " a rerank server."
-            ) from error
 
-    def _ask(self, query: str, passages: list[str]) -> Any:
-        for form in _FORMS if self._form is None else (self._form,):
-            response = self._client.post(self._url, json={"model": self._model, "query": query, form: passages})
-            if response.status_code not in _WRONG_FORM:
+        body = {"model": self._model, "query": well_formed(query)}
+        for form in self._forms:
+            try:
+                asked = {**body, form: [well_formed(passage) for passage in passages]}
+                scores = self._server.call("POST", "/rerank", read, asked)
                 break
-        response.raise_for_status()
-        self._form = form
-        return response.json()
+            except ServerError as error:
+                if error.status not in _WRONG_FORM or form == self._forms[-1]:
+                    raise
+        self._forms = (form,)
+        return scores

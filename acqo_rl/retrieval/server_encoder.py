@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import weakref
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from acqo_rl.api_keys import key_in
 from acqo_rl.embedded import cache_folder
 from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
 from acqo_rl.language_models.load import on_server
-from acqo_rl.language_models.openai import connect
-from acqo_rl.language_models.remote import close, failed_call, wait_for
 from acqo_rl.retrieval.embedding_cache import EmbeddingCache, key_of
 from acqo_rl.retrieval.encoder import normalised
+from acqo_rl.retrieval.http_calls import TEMPORARY, Server, ServerError
 from acqo_rl.roles import Encoder
 from acqo_rl.surrogates import well_formed
 from acqo_rl.text import one_line
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 _REFUSED = frozenset({400, 413, 422})
 """HTTP statuses of a batch that is too large, or has a text that is too long."""
 _PROBE = "How many dimensions are there?"
-_FIRST_RETRIES = 3
-"""Retries of the first request if no connection can be made: a few seconds."""
+_OPENAI = "https://api.openai.com/v1"
+_LONGEST_PAUSE, _LONGEST_RETRY_AFTER = 8.0, 120.0  # seconds
 _SAME = 0.99
 """Least cosine of two embeddings of one text by one model; servers with half precision differ by less."""
 _SHORTEST, _LONGEST = 1e-6, 1e6
@@ -62,7 +62,7 @@ class ServerEncoder(Encoder):
         batch_size: int = 32,
         concurrency: int = 4,
         timeout: float = 30.0,
-        max_retries: int = 10,
+        max_retries: int = 20,
         cache: Path | None = None,
     ) -> None:
         """Embeds one text, to learn the dimension and to check that the model is the one of the cache.
@@ -77,12 +77,12 @@ class ServerEncoder(Encoder):
             batch_size: texts per call. A batch that the server refuses is halved.
             concurrency: maximum number of concurrent calls.
             timeout: time limit of a call in seconds; each retry has the same limit.
-            max_retries: retries of a call after a time-out, a lost connection, or status 408, 409, 429 or 5xx. The
-                pauses follow ``Retry-After`` up to two minutes, else grow; ten retries take about a minute.
+            max_retries: retries of a call after a time-out, a lost connection or a temporary status. The pauses follow
+                ``Retry-After`` up to two minutes, else grow to eight seconds; 20 retries take about a minute.
             cache: file of the embeddings; by default ``embeddings.sqlite`` in the cache folder of this package.
 
         Raises:
-            ConfigError: the model or a number is invalid, or the package ``openai`` or the key is missing.
+            ConfigError: the model or a number is invalid, or packages or the key are missing.
             IndexMismatchError: the model of this name embeds otherwise than when the cache was written.
             SearchError: the server does not answer, or its answer is malformed.
         """
@@ -90,8 +90,19 @@ class ServerEncoder(Encoder):
             if value is not None and value < 1:
                 raise ConfigError(f"The encoder's {name} is {value}; it must be at least 1.")
         self._name, url = on_server(model)
-        self._client, self._errors = connect(url, timeout, max_retries)
-        weakref.finalize(self, close, self._client)  # commands do not close their encoders
+        url = url or os.environ.get("OPENAI_BASE_URL") or ""
+        key = key_in("OPENAI_API_KEY")
+        if not url and not key:
+            raise ConfigError("OPENAI_API_KEY is not set; set it, or give the URL of your own server: openai:NAME@URL.")
+        self._server = Server(
+            url or _OPENAI,
+            "An encoder server",
+            key,
+            timeout=timeout,
+            attempts=max_retries + 1,
+            longest_pause=_LONGEST_PAUSE,
+            longest_retry_after=_LONGEST_RETRY_AFTER,
+        )
         self._dimensions = dimensions
         self._batch_size = batch_size
         self._concurrency = concurrency
@@ -171,24 +182,28 @@ class ServerEncoder(Encoder):
         """Embeds the texts with one call and keeps the embeddings; halves a batch that is refused."""
         try:
             vectors = self._call(texts)
-        except self._errors as error:
-            if len(texts) == 1 or not _is_refused(error):
+        except ServerError as error:
+            if len(texts) == 1 or error.status not in _REFUSED:
                 raise self._failure(error, texts) from error
             for half in (texts[: len(texts) // 2], texts[len(texts) // 2 :]):
                 self._ask(half)
         else:
             self._cache.write({self._key(text): v for text, v in zip(texts, vectors, strict=True)})
 
-    def _call(self, texts: Sequence[str], retries: int | None = None) -> list[NDArray[np.float32]]:
-        client = self._client if retries is None else self._client.with_options(max_retries=retries)
-        wanted: dict[str, Any] = {"dimensions": self._dimensions} if self._dimensions else {}
-        reply = wait_for(client.embeddings.create(model=self._name, input=list(texts), **wanted))
-        rows = sorted(reply.data, key=lambda row: row.index)
-        vectors = [np.asarray(row.embedding, np.float32) for row in rows]
-        if [row.index for row in rows] != list(range(len(texts))) or any(vector.ndim != 1 for vector in vectors):
-            raise ValueError(f"the response does not have one vector of numbers for each of the {len(texts)} texts")
-        if odd := [length for length in map(_length, vectors) if not _SHORTEST < length < _LONGEST]:
-            raise ValueError(f"the response has a vector of length {odd[0]:g}, from which no cosine can be computed")
+    def _call(self, texts: Sequence[str], *, is_first: bool = False) -> list[NDArray[np.float32]]:
+        def read(answer: Any) -> list[NDArray[np.float32]]:
+            rows = sorted(answer["data"], key=lambda row: row["index"])
+            vectors = [np.asarray(row["embedding"], np.float32) for row in rows]
+            if [row["index"] for row in rows] != list(range(len(texts))) or any(v.ndim != 1 for v in vectors):
+                raise ValueError(f"it does not have one vector of numbers for each of the {len(texts)} texts")
+            if odd := [length for length in map(_length, vectors) if not _SHORTEST < length < _LONGEST]:
+                raise ValueError(f"it has a vector of length {odd[0]:g}, from which no cosine can be computed")
+            return vectors
+
+        body: dict[str, Any] = {"model": self._name, "input": list(texts), "encoding_format": "float"}
+        if self._dimensions:
+            body["dimensions"] = self._dimensions
+        vectors = self._server.call("POST", "/embeddings", read, body, is_first=is_first)
         if wrong := [len(vector) for vector in vectors if self.dim not in (0, len(vector))]:
             raise IndexMismatchError(
                 f"The encoder {self._name} returned {wrong[0]} dimensions, expected {self.dim}; the server has another"
@@ -196,24 +211,22 @@ class ServerEncoder(Encoder):
             )
         return vectors
 
-    def _failure(self, error: Exception, texts: Sequence[str]) -> SearchError:
-        text = f" the text {texts[0][:80]!r} ({len(texts[0]):,} characters)" if _is_refused(error) else ""
-        reason = (failed_call(error).problem or "").rstrip(".")
+    def _failure(self, error: ServerError, texts: Sequence[str]) -> SearchError:
+        text = f" the text {texts[0][:80]!r} ({len(texts[0]):,} characters)" if error.status in _REFUSED else ""
         return SearchError(
-            f"{self.settings['model']} did not embed{text}: {reason}. Check the server, its key"
-            " (OPENAI_API_KEY), the model's name and the length of the texts; what was embedded before is kept."
+            f"{self.settings['model']} did not embed{text}: {str(error).rstrip('.')}. Check the server, its key"
+            " (OPENAI_API_KEY), the model's name and the length of the texts; what was embedded before is kept.",
+            public=error.public,
         )
 
     def _first_answer(self) -> list[NDArray[np.float32]]:
         """The answer to the first request; a server that does not run is reported before work begins."""
-        most = self._client.max_retries
-        retries = min(most, _FIRST_RETRIES)
         try:
-            return self._call([_PROBE], retries)
-        except self._errors as error:
-            if retries == most or _cannot_connect(error):
+            return self._call([_PROBE], is_first=True)
+        except ServerError as error:
+            if error.is_down or error.status not in TEMPORARY:
                 raise
-            return self._call([_PROBE], most - retries - 1)
+            return self._call([_PROBE])
 
     def _recognise(self) -> int:
         """The dimension of the server's embeddings.
@@ -223,7 +236,7 @@ class ServerEncoder(Encoder):
         """
         try:
             [vector] = self._first_answer()
-        except self._errors as error:
+        except ServerError as error:
             raise self._failure(error, [_PROBE]) from error
         key = self._key(_PROBE)
         known = self._cache.read([key]).get(key, vector)
@@ -234,16 +247,6 @@ class ServerEncoder(Encoder):
             )
         self._cache.write({key: vector})
         return len(vector)
-
-
-def _cannot_connect(error: Exception) -> bool:
-    import httpx2
-
-    return isinstance(error.__cause__, httpx2.ConnectError)
-
-
-def _is_refused(error: Exception) -> bool:
-    return getattr(error, "status_code", None) in _REFUSED
 
 
 def _length(vector: NDArray[np.float32]) -> float:

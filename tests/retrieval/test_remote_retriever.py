@@ -20,9 +20,9 @@ from acqo_rl.errors import IndexMismatchError, SearchError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
-from acqo_rl.retrieval.http_calls import retrying
+from acqo_rl.retrieval.http_calls import CircuitBreaker, Server
 from acqo_rl.retrieval.load import load_retriever
-from acqo_rl.retrieval.remote import CircuitBreaker, RemoteRetriever, describe
+from acqo_rl.retrieval.remote import RemoteRetriever, describe
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.retriever_app import make_retriever_app
@@ -186,9 +186,9 @@ class TestFailures:
         answer = json.dumps({"rankings": [{"doc_ids": ["a"], "scores": [0.1]}], "fingerprint": info["fingerprint"]})
         scripted.script = [(200, json.dumps(info).encode()), *[(503, b"")] * 20, (200, answer.encode())]
         retriever = load_retriever(scripted.url)
-        retriever._retrying.sleep = lambda _: None
+        retriever._server._retrying.sleep = lambda _: None
         for _ in range(40):
-            retriever._breaker.record(success=False)  # other threads wait for the server too
+            retriever._server._breaker.record(success=False)  # other threads wait for the server too
         assert retriever.search(["x"], 1)[0].doc_ids == ("a",)
         retriever.close()
 
@@ -254,8 +254,9 @@ class TestFailures:
         class State:
             outcome, attempt_number = Outcome(), 1
 
-        assert retrying(3, 10.0, None).wait(State()) == 7
-        assert retrying(3, 5.0, None).wait(State()) == 5
+        for longest, waited in ((10.0, 7), (5.0, 5)):
+            server = Server("http://a", "A server", None, longest_pause=0.1, longest_retry_after=longest)
+            assert server._retrying.wait(State()) == waited
 
     def test_the_key_is_sent(self, folder, connect, monkeypatch):
         index = str(folder / "index")

@@ -111,7 +111,7 @@ def test_a_server_that_does_not_run_is_reported_within_seconds(server):
 
 
 def test_a_busy_server_is_waited_for_when_it_is_recognised(server, monkeypatch):
-    monkeypatch.setattr("acqo_rl.retrieval.server_encoder._FIRST_RETRIES", 0)
+    monkeypatch.setattr("acqo_rl.retrieval.http_calls._OPENING_SECONDS", 0)
     server.faults = [503, 503]
 
     assert ServerEncoder(f"openai:minilm@{server.url}", max_retries=2).dim == 384

@@ -13,7 +13,8 @@ import pytest
 from serving_stand_ins import DOCUMENTS, Words
 from shared import in_thread
 
-from acqo_rl.retrieval.remote import CircuitBreaker, RemoteRetriever
+from acqo_rl.retrieval.http_calls import CircuitBreaker
+from acqo_rl.retrieval.remote import RemoteRetriever
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.limits import Limits
 
