@@ -13,7 +13,7 @@ from acqo_rl.errors import AcqoError
 from acqo_rl.pipeline.pipeline import PipelineResult
 from acqo_rl.searching.trace import Step
 from acqo_rl.serving.answer_schemas import AnswerResponse
-from acqo_rl.serving.http import Threads
+from acqo_rl.serving.http import in_thread
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.responses import Problem, TraceStep
 from acqo_rl.types import Query
@@ -29,7 +29,6 @@ async def stream_answer(
     query: Query,
     notes: list[str],
     mode: str,
-    threads: Threads,
     seconds: float | None,
     metrics: Metrics,
     strategy: str,
@@ -45,7 +44,6 @@ async def stream_answer(
         query: the question.
         notes: notes on the request.
         mode: mode of the request.
-        threads: pool that runs the work.
         seconds: time limit.
         metrics: count the result.
         strategy: name of the reformulation strategy.
@@ -62,7 +60,7 @@ async def stream_answer(
     def on_text(text: str) -> None:
         loop.call_soon_threadsafe(events.put_nowait, _event("token", json.dumps({"text": text})))
 
-    work = asyncio.ensure_future(threads.run(partial(ask, query, on_step, on_text), seconds))
+    work = asyncio.ensure_future(in_thread(partial(ask, query, on_step, on_text), seconds))
     work.add_done_callback(lambda _: events.put_nowait(None))
     try:
         while (event := await _next(events)) is not None:

@@ -18,7 +18,7 @@ from acqo_rl.searching.result import SearchResult
 from acqo_rl.serving.answer_schemas import AnswerRequest
 from acqo_rl.serving.answers import stream_answer
 from acqo_rl.serving.collections import Collection, DocumentsOf, cosine_lists
-from acqo_rl.serving.http import REFUSALS, Threads, finish_app
+from acqo_rl.serving.http import REFUSALS, finish_app, in_thread
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.page import add_page
@@ -56,13 +56,10 @@ def make_app(service: Service, metrics: Metrics, limits: Limits, web: Web = AT_R
     Raises:
         ConfigError: a limit is invalid.
     """
-    threads, answering = Threads(limits.concurrency), Threads(limits.concurrency)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        threads.close()
-        answering.close()
         service.close()
 
     app = FastAPI(
@@ -73,8 +70,8 @@ def make_app(service: Service, metrics: Metrics, limits: Limits, web: Web = AT_R
     )
 
     _add_listings(app, service)
-    _add_searches(app, service, threads, metrics)
-    _add_answers(app, service, answering, metrics)
+    _add_searches(app, service, metrics)
+    _add_answers(app, service, metrics)
     finish_app(app, metrics, limits, web, service.is_ready, open_paths=add_page(app), apart=[_ANSWER])
     return app
 
@@ -91,7 +88,7 @@ def _add_listings(app: FastAPI, service: Service) -> None:
         return CollectionsResponse(collections=[CollectionInfo.of(collection) for collection in service.collections])
 
 
-def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Metrics) -> None:
+def _add_searches(app: FastAPI, service: Service, metrics: Metrics) -> None:
     @app.post("/v1/reformulate", tags=["search"], responses=REFUSALS)
     async def reformulate(body: ReformulateRequest, request: Request) -> ReformulateResponse:
         """Returns the sub-queries that a search would use; if this fails, the raw query and the problem."""
@@ -103,7 +100,7 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
             query, context, notes = body.read()
             return service.reformulate(query, strategy, body.num_variants, chosen, context), notes
 
-        made, notes = await threads.run(reformulated, service.timeouts.total)
+        made, notes = await in_thread(reformulated, service.timeouts.total)
         seconds = time.perf_counter() - begin
         metrics.reformulated(strategy, made, seconds)
         if made.failed_calls:
@@ -132,7 +129,7 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
             return _response(body, strategy, chosen, found, notes, request.state.request_id)
 
         try:
-            response = await threads.run(searched, service.timeouts.total)
+            response = await in_thread(searched, service.timeouts.total)
         except SearchError as error:
             metrics.failed("search", str(error))
             raise
@@ -140,7 +137,7 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
         return response
 
 
-def _add_answers(app: FastAPI, service: Service, threads: Threads, metrics: Metrics) -> None:
+def _add_answers(app: FastAPI, service: Service, metrics: Metrics) -> None:
     @app.post(
         _ANSWER,
         tags=["answer"],
@@ -154,11 +151,11 @@ def _add_answers(app: FastAPI, service: Service, threads: Threads, metrics: Metr
         """
         strategy = service.strategy(body.rewriting_strategy)
         chosen = service.collections.named(body.knowledge_pool_ids, body.scope())
-        query, context, notes = await threads.run(body.read, service.answer_timeout)
+        query, context, notes = await in_thread(body.read, service.answer_timeout)
         pipeline = service.pipeline(strategy, body.num_variants, chosen)
         ask = partial(pipeline.ask, mode=body.mode, context=context)
         recorded = metrics, strategy, service.max_model_calls, request.state.request_id
-        events = stream_answer(ask, query, notes, body.mode, threads, service.answer_timeout, *recorded)
+        events = stream_answer(ask, query, notes, body.mode, service.answer_timeout, *recorded)
         return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 

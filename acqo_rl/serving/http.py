@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import partial
+from threading import Thread
 from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request
@@ -53,41 +54,37 @@ _GRACE = 1.0
 """Seconds after its time limit at which a call is given up: those that observe the limit have then returned."""
 
 
-class Threads:
-    """Runs blocking calls in threads, in the context of their request, so that log lines contain the request id."""
+async def in_thread(call: Callable[[], T], seconds: float | None = None) -> T:
+    """Runs a blocking call in a thread of its own, under a time limit, in the context of its request.
 
-    def __init__(self, threads: int) -> None:
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="acqo-http")
+    If the limit has passed or the task is cancelled, running calls of the thread are ended (see
+    :mod:`acqo_rl.time_limit`), and nobody waits for it.
 
-    async def run(self, call: Callable[[], T], seconds: float | None = None) -> T:
-        """Runs a call under a time limit and returns its result.
+    Raises:
+        SearchError: the call has not ended in time.
+    """
+    limit = TimeLimit(seconds)
+    work: Future[T] = Future()
+    work.set_running_or_notify_cancel()
 
-        If the limit has passed or the task is cancelled, the call is told to end (see :mod:`acqo_rl.time_limit`), and
-        nobody waits for it.
-
-        Raises:
-            SearchError: the call has not ended in time.
-        """
-        limit = TimeLimit(seconds)
-
-        def within() -> T:
-            with limited(limit):
-                return call()
-
-        work = asyncio.get_running_loop().run_in_executor(self._pool, contextvars.copy_context().run, within)
+    def run() -> None:
         try:
-            async with asyncio.timeout(None if seconds is None else seconds + _GRACE) as end:
-                return await work
-        except TimeoutError:
-            if end.expired():
-                raise SearchError(f"The request was not finished within its time limit of {seconds:g} s.") from None
-            raise
-        finally:
-            limit.stop()
+            with limited(limit):
+                work.set_result(call())
+        except BaseException as error:
+            work.set_exception(error)
 
-    def close(self) -> None:
-        """Ends the threads."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+    # A pool would keep a place for a thread that hangs, and wait for it at the end of the process.
+    Thread(target=contextvars.copy_context().run, args=(run,), name="acqo-http", daemon=True).start()
+    try:
+        async with asyncio.timeout(None if seconds is None else seconds + _GRACE) as end:
+            return await asyncio.wrap_future(work)
+    except TimeoutError:
+        if end.expired():
+            raise SearchError(f"The request was not finished within its time limit of {seconds:g} s.") from None
+        raise
+    finally:
+        limit.stop()
 
 
 def finish_app(
@@ -110,7 +107,7 @@ def finish_app(
         open_paths: paths of the application without key and limits.
         apart: paths that have places of their own.
     """
-    watch = Threads(2)  # separate threads, because a busy service is still healthy
+    checks = asyncio.Semaphore(2)
 
     @app.get("/healthz", tags=["operation"])
     async def healthz() -> dict[str, str]:
@@ -120,7 +117,8 @@ def finish_app(
     @app.get("/readyz", tags=["operation"], responses={503: {"model": Problem}})
     async def readyz() -> JSONResponse:
         """Whether every index answers."""
-        ready = await watch.run(is_ready)
+        async with checks:
+            ready = await in_thread(is_ready)
         return JSONResponse({"detail": "ready" if ready else "an index does not answer"}, 200 if ready else 503)
 
     @app.get("/metrics", tags=["operation"], response_class=PlainTextResponse)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from acqo_rl import __version__
 from acqo_rl.retrieval.remote import IndexInfo
 from acqo_rl.roles import Retriever
-from acqo_rl.serving.http import REFUSALS, Threads, finish_app
+from acqo_rl.serving.http import REFUSALS, finish_app, in_thread
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.requests import Body, Position, Whole
@@ -87,7 +87,6 @@ def make_retriever_app(
         limits: API keys, sizes and rates.
         web: path prefix and CORS origins.
     """
-    thread = Threads(1)
     app = FastAPI(title="acqo_rl retriever", version=__version__)
 
     @app.get("/info", responses={code: REFUSALS[code] for code in (401, 429)})
@@ -98,9 +97,7 @@ def make_retriever_app(
     @app.post("/search", responses=REFUSALS, response_model=RankingsResponse)
     async def search(body: TextsRequest) -> Response:
         """Searches all texts; scores are returned without loss of precision."""
-        answer = await thread.run(
-            lambda: _dump(retriever.search(body.marked(), body.k), info.fingerprint, body.notes())
-        )
+        answer = await in_thread(lambda: _dump(retriever.search(body.marked(), body.k), info.fingerprint, body.notes()))
         return Response(answer, media_type="application/json")
 
     finish_app(app, metrics, limits, web, lambda: True)

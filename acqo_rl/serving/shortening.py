@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from acqo_rl.conversations import read_turns
+from acqo_rl.errors import ConversationError
 from acqo_rl.surrogates import REPLACEMENT
-from acqo_rl.text import MAX_QUERY, MAX_TURN, MAX_TURNS, one_line, shorten, within_limits
+from acqo_rl.text import MAX_QUERY, MAX_TURN, MAX_TURNS, drop_middle, one_line, shorten, within_limits
 from acqo_rl.types import Query
 
 MAX_CONTEXT = 500
@@ -23,7 +24,7 @@ def as_query(text: str, history: object) -> tuple[Query, list[str]]:
     Raises:
         ConversationError: a turn has an unknown form.
     """
-    turns = read_turns(history)
+    turns = read_turns(history[-2 * MAX_TURN * MAX_TURNS :] if isinstance(history, str) else _cut(history))
     empty = sum(not one_line(turn.text) for turn in turns)
     whole = Query("query", text, [turn for turn in turns if one_line(turn.text)])
     with_text, query = whole.history, within_limits(whole)
@@ -37,6 +38,25 @@ def as_query(text: str, history: object) -> tuple[Query, list[str]]:
     if any(REPLACEMENT in turn.text for turn in query.history):
         notes.append(f"An earlier turn {_BROKEN}")
     return query, notes
+
+
+def _cut(history: object, depth: int = 10) -> object:
+    """A history whose texts have bounded lengths, so that reading it takes time in proportion to their number.
+
+    They stay longer than the limits to which they are shortened later, so the notes report it.
+
+    Raises:
+        ConversationError: the history is nested too deeply.
+    """
+    if not depth:
+        raise ConversationError("The history is nested more than 10 levels deep; send a list of messages.")
+    if isinstance(history, str):
+        return drop_middle(history, 2 * MAX_TURN)
+    if isinstance(history, list):
+        return [_cut(item, depth - 1) for item in history]
+    if isinstance(history, dict):
+        return {key: _cut(value, depth - 1) for key, value in history.items()}
+    return history
 
 
 def shortened(text: str, most: int, what: str) -> tuple[str, list[str]]:

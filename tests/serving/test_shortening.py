@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from unittest.mock import patch
 
 import httpx
 import pytest
@@ -12,6 +14,7 @@ from pipeline_stand_ins import ModelByRole
 from serving_stand_ins import Parts, Scripted, Words, events, running
 
 from acqo_rl.retrieval.remote import IndexInfo
+from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.retriever_app import make_retriever_app
@@ -50,6 +53,42 @@ def ask(serving):
 
         asked.client, asked.queries = client, recording.queries
         yield asked
+
+
+@given(
+    st.recursive(
+        st.integers(1, 60_000).map(lambda n: "<details> x " * (n // 12 + 1)),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["role", "content"]), inner),
+        max_leaves=4,
+    )
+)
+def test_texts_are_cut_before_they_are_read(history):
+    seen = []
+
+    def texts_in(value):
+        if isinstance(value, str):
+            seen.append(value)
+        elif isinstance(value, (list, dict)):
+            list(map(texts_in, value if isinstance(value, list) else value.values()))
+
+    with patch("acqo_rl.serving.shortening.read_turns", lambda given: texts_in(given) or []):
+        as_query("q", history)
+    most = 2 * MAX_TURN * (MAX_TURNS if isinstance(history, str) else 1)
+    assert all(len(text) <= most + len(" ... ") for text in seen)
+
+
+def test_reading_has_the_time_limit_of_the_request(serving, monkeypatch):
+    """A reader that hangs is given up: there is one place, and the next request gets it."""
+    over = threading.Event()
+    monkeypatch.setattr(
+        "acqo_rl.serving.shortening.read_turns", lambda history: over.wait(20) and [] if history else []
+    )
+    with serving(limits=Limits(concurrency=1), timeouts=Timeouts(total=0.2)) as client:
+        for path in ("/v1/search", "/v1/reformulate"):
+            refused = client.post(path, json={"query": "Peru", "history": ["a", "b"]})
+            assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+            assert client.post(path, json={"query": "Peru"}).status_code == 200
+        over.set()
 
 
 @pytest.mark.parametrize("path", PATHS)
