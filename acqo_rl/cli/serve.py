@@ -28,6 +28,7 @@ from acqo_rl.serving.load import ServiceSettings, load_service
 
 if TYPE_CHECKING:
     from acqo_rl.serving.limits import Limits
+    from acqo_rl.serving.web import Web
 
 
 @dataclass
@@ -40,6 +41,13 @@ class ServeConfig(WithStrategy):
     cors_origins: list[str] = field(
         default_factory=list,
         metadata={"help": "Origins whose pages may call the service, such as https://app.example.org; * for all."},
+    )
+    allowed_hosts: list[str] = field(
+        default_factory=list,
+        metadata={
+            "help": "Names in the header Host, such as search.example.org, that are accepted besides those of this "
+            "machine; by default all, but none on a loopback address."
+        },
     )
     max_body_bytes: int = field(
         default=262_144, metadata={"help": "Maximum size of a request body; larger ones get 413."}
@@ -71,15 +79,22 @@ def main(settings: ServiceSettings, config: ServeConfig) -> None:
     from acqo_rl.serving.memory import return_freed_blocks
     from acqo_rl.serving.metrics import Metrics
     from acqo_rl.serving.server import serve
-    from acqo_rl.serving.web import Web
 
     check_ranges(config, PORTS)
     return_freed_blocks()
     configure_logs(config.log_level)
     metrics = Metrics()
-    limits, web = make_limits(config), Web(config.root_path, tuple(config.cors_origins))
+    limits, web = make_limits(config), make_web(config)
     app = make_app(load_service(settings, config.strategy, metrics.batch), metrics, limits, web)
     serve(app, config.host, config.port, config.shutdown_timeout)
+
+
+def make_web(config: ServeConfig) -> Web:
+    """The path prefix, the CORS origins and the names of a configuration."""
+    from acqo_rl.serving.web import Web, accepted_hosts
+
+    hosts = accepted_hosts(config.host, config.allowed_hosts)
+    return Web(config.root_path, tuple(config.cors_origins), hosts)
 
 
 def make_limits(config: ServeConfig) -> Limits:

@@ -35,6 +35,13 @@ class ServeRetrieverConfig(IndexSettings):
         default_factory=list,
         metadata={"help": "Origins whose pages may call the server, such as https://app.example.org; * for all."},
     )
+    allowed_hosts: list[str] = field(
+        default_factory=list,
+        metadata={
+            "help": "Names in the header Host, such as search.example.org, that are accepted besides those of this "
+            "machine; by default all, but none on a loopback address."
+        },
+    )
     max_body_bytes: int = field(
         default=16_777_216, metadata={"help": "Maximum size of a request body; larger ones get 413."}
     )
@@ -59,11 +66,12 @@ def main(config: ServeRetrieverConfig) -> None:
     from acqo_rl.serving.metrics import Metrics
     from acqo_rl.serving.retriever_app import make_retriever_app
     from acqo_rl.serving.server import serve
-    from acqo_rl.serving.web import Web
+    from acqo_rl.serving.web import Web, accepted_hosts
 
     check_ranges(config, PORTS)
     configure_logs(config.log_level)
-    web = Web(config.root_path, tuple(config.cors_origins))  # checks its settings before the index is opened
+    hosts = accepted_hosts(config.host, config.allowed_hosts)
+    web = Web(config.root_path, tuple(config.cors_origins), hosts)  # checks its settings before the index is opened
     retriever = config.open_index(config.index, mmap=config.mmap, threads=config.threads)
     retriever.search(["the first search of a process is slow"], 1)
     limits = Limits(

@@ -57,7 +57,7 @@ class InitialSearch:
         try:
             found = searcher.search(state.query, self._k, context=state.context)
         except SearchError as error:
-            state.fail(self.name, str(error), "search")
+            state.fail(self.name, str(error), "search", error.public)
             return
         if not found.reformulation.failed_calls:  # after a failure the number is unknown, so all granted calls count
             state.budget.settle(self._calls, 0 if found.cached else found.reformulation.calls)

@@ -45,6 +45,7 @@ class PipelineResult:
         trace: all steps with their durations.
         skipped: skipped steps with reasons.
         failures: failed calls, after which the result is not cached, and unusable replies.
+        public_failures: the same for clients of a service, without addresses and texts of other servers.
         reformulation: the reformulation of the first search; ``None`` if the raw query was searched, because there is
             no searcher or the budget was too small.
         hops: searches of a chain.
@@ -64,6 +65,7 @@ class PipelineResult:
     trace: tuple[Step, ...]
     skipped: tuple[str, ...]
     failures: tuple[str, ...]
+    public_failures: tuple[str, ...] = ()
     reformulation: Reformulation | None = None
     hops: tuple[Hop, ...] = ()
     iterations: tuple[Iteration, ...] = ()
@@ -198,7 +200,9 @@ class Pipeline:
         for engine in self._before if mode is None else self._modes[mode]:
             engine.run(state)
         if "search" in state.broken and not state.chunks:
-            raise SearchError(f"No search succeeded ({'; '.join(state.failures)}). Check that the retriever responds.")
+            public = f"No search succeeded ({'; '.join(state.public_failures)})."
+            message = f"No search succeeded ({'; '.join(state.failures)}). Check that the retriever responds."
+            raise SearchError(message, public=public)
         challenges = [] if mode else [c for c in self._engines if c in state.challenges]
         for challenge in challenges:
             self._engines[challenge].run(state)
@@ -219,6 +223,7 @@ def _result_of(state: RetrievalState, strategies: Sequence[str]) -> PipelineResu
         trace=state.trace.steps,
         skipped=tuple(state.skipped),
         failures=tuple(state.failures),
+        public_failures=tuple(state.public_failures),
         reformulation=state.reformulation,
         hops=tuple(state.hops),
         iterations=tuple(state.iterations),

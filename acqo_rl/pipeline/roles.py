@@ -10,7 +10,7 @@ from acqo_rl.pipeline.state import Chunk, RetrievalState
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.roles import LanguageModel, Retriever, StreamingModel
 from acqo_rl.searching.feedback import fetch
-from acqo_rl.searching.result import Failure, public_reason_of
+from acqo_rl.searching.result import Failure, public_problem, public_reason_of, reason_of
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.text import normalised
 from acqo_rl.types import Completion, Conversation, Document, Ranking, Schema
@@ -45,7 +45,7 @@ class PassageSearch:
                 rankings, failures = self._find(texts, k)
                 passages = [self.passages(ranking, k) for _, ranking in zip(texts, rankings, strict=True)]
         except Exception as error:
-            state.fail(source, public_reason_of(error), "search")
+            state.fail(source, reason_of(error), "search", public_reason_of(error))
             return [[] for _ in texts]
         note_failures(state, failures)
         for text, some in zip(texts, passages, strict=True):
@@ -82,8 +82,8 @@ def by_rank(rank: int) -> float:
 def note_failures(state: RetrievalState, failures: Iterable[Failure]) -> None:
     """Records the failures of a searcher in the state."""
     for failure in failures:
-        reason = f"{failure.retriever} {failure.public}".strip()
-        state.fail(failure.step, reason, "model" if failure.step == "reformulation" else "search")
+        reason, public = (f"{failure.retriever} {why}".strip() for why in (failure.reason, failure.public))
+        state.fail(failure.step, reason, "model" if failure.step == "reformulation" else "search", public)
 
 
 class BudgetedModel:
@@ -150,10 +150,10 @@ class BudgetedModel:
                     if len(completions) != len(granted):
                         raise ValueError(f"{len(completions)} completions for {len(granted)} prompts")
             except Exception as error:
-                state.fail(step, public_reason_of(error), "model")
+                state.fail(step, reason_of(error), "model", public_reason_of(error))
                 completions = []
             for problem in filter(None, (completion.problem for completion in completions)):
-                state.fail(step, problem, "model")
+                state.fail(step, problem, "model", public_problem(problem))
             found = [None if completion.problem else completion for completion in completions]
         return [*found, *[None] * (len(contents) - len(found))]
 

@@ -146,6 +146,7 @@ class RetrievalState:
         trace: all steps with their durations.
         skipped: skipped steps with reasons.
         failures: failed calls and unusable replies.
+        public_failures: the same for clients of a service, without addresses and texts of other servers.
         broken: kinds of failures that a retry may avoid: a search, a model call, or the time limit.
         searched: normalised texts that were searched; includes the question if sub-queries were searched instead.
         reformulation: the reformulation of the first search; ``None`` if the raw query was searched.
@@ -169,6 +170,7 @@ class RetrievalState:
     trace: Trace = field(default_factory=Trace)
     skipped: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    public_failures: list[str] = field(default_factory=list)
     broken: set[Broken] = field(default_factory=set)
     searched: set[str] = field(default_factory=set)
     reformulation: Reformulation | None = None
@@ -219,16 +221,17 @@ class RetrievalState:
         self.skipped.append(f"{step}: {reason}")
         self.trace.add(step, f"skipped: {reason}")
 
-    def fail(self, step: str, reason: str, what: Broken) -> None:
-        """Records a failed call; a retry may succeed."""
+    def fail(self, step: str, reason: str, what: Broken, public: str) -> None:
+        """Records a failed call; a retry may succeed. ``public`` is the reason for clients of a service."""
         self.broken.add(what)
-        self.misread(step, reason)
+        self.misread(step, reason, public)
 
-    def misread(self, step: str, reason: str) -> None:
+    def misread(self, step: str, reason: str, public: str = "") -> None:
         """Records an unusable reply; the log contains only the step, because the reason quotes the reply."""
         _log.info("answer_step_fell_back", extra={"step": step})
         self.failures.append(f"{step}: {reason}")
-        self.trace.add(step, f"failed: {reason}")
+        self.public_failures.append(f"{step}: {public or reason}")
+        self.trace.add(step, f"failed: {public or reason}")
 
 
 class Engine(Protocol):

@@ -14,7 +14,7 @@ from acqo_rl.roles import Fusion, Reformulator
 from acqo_rl.searching.concurrent import best_score, dense_parts
 from acqo_rl.searching.feedback import with_feedback
 from acqo_rl.searching.reranking import Reranking
-from acqo_rl.searching.result import Failure, SearchResult
+from acqo_rl.searching.result import Failure, SearchResult, public_problem
 from acqo_rl.searching.sub_queries import (
     DEPTH,
     Retrievers,
@@ -314,7 +314,7 @@ def add_feedback(
 def _failed(reformulation: Reformulation) -> tuple[Failure, ...]:
     """The failure of a model call that returned no text; a reply that could not be parsed is not a failure."""
     problem = reformulation.problem or ""
-    return (Failure("reformulation", problem, problem),) if reformulation.failed_calls else ()
+    return (Failure("reformulation", problem, public_problem(problem)),) if reformulation.failed_calls else ()
 
 
 def _joined(first: Reformulation, second: Reformulation) -> Reformulation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from acqo_rl.addresses import masked
-from acqo_rl.errors import SearchError
+from acqo_rl.errors import AcqoError, SearchError
 from acqo_rl.searching.trace import Step
 from acqo_rl.types import Ranking, Reformulation
 
@@ -62,5 +62,12 @@ def reason_of(error: Exception) -> str:
 
 
 def public_reason_of(error: Exception) -> str:
-    """Type and message of an exception, for clients of a service."""
-    return f"SearchError: {error.public}" if isinstance(error, SearchError) else reason_of(error)
+    """The kind of an exception, for clients of a service; with the message if this package wrote it."""
+    if isinstance(error, SearchError):
+        return f"SearchError: {error.public}"
+    return reason_of(error) if isinstance(error, (AcqoError, TimeoutError)) else type(error).__name__
+
+
+def public_problem(problem: str) -> str:
+    """The failure of a model call, for clients of a service: without the text and the address of its server."""
+    return f"The language model did not answer ({'timeout' if 'timeout' in problem.lower() else 'error'})."

@@ -129,7 +129,7 @@ class AnswerResponse(BaseModel):
             passages=list(passages.values())[:PASSAGES],
             model_calls=result.model_calls,
             skipped=list(result.skipped),
-            failures=list(result.failures),
+            failures=list(result.public_failures),
             notes=notes,
             cached=result.cached,
             processing_time_ms=ms,

@@ -13,7 +13,7 @@ from acqo_rl.errors import AcqoError
 from acqo_rl.pipeline.pipeline import PipelineResult
 from acqo_rl.searching.trace import Step
 from acqo_rl.serving.answer_schemas import AnswerResponse
-from acqo_rl.serving.http import in_thread
+from acqo_rl.serving.http import detail_of, in_thread
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.responses import Problem, TraceStep
 from acqo_rl.types import Query
@@ -67,11 +67,15 @@ async def stream_answer(
             yield event
         result = work.result()
         metrics.answered(strategy, result, max_model_calls)
+        for failure, public in zip(result.failures, result.public_failures, strict=True):
+            if failure != public:
+                logger.warning("answer_call_failed", extra={"error": failure})
         ms = 1000 * (time.perf_counter() - begin)
         yield _event("result", AnswerResponse.of(result, mode, strategy, notes, request_id, ms).model_dump_json())
     except AcqoError as error:
         metrics.failed("answer", str(error))
-        yield _event("error", Problem(detail=str(error)).model_dump_json())
+        logger.warning("answer_failed", extra={"error": str(error)})
+        yield _event("error", Problem(detail=detail_of(error)).model_dump_json())
     except Exception as error:
         metrics.failed("answer", type(error).__name__)
         logger.exception("answer_failed", extra={"request_id": request_id})

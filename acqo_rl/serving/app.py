@@ -14,12 +14,13 @@ from acqo_rl import __version__
 from acqo_rl.errors import SearchError
 from acqo_rl.retrieval.federated import split_id
 from acqo_rl.searching.feedback import fetch
-from acqo_rl.searching.result import SearchResult
+from acqo_rl.searching.result import Failure, SearchResult
 from acqo_rl.serving.answer_schemas import AnswerRequest
 from acqo_rl.serving.answers import stream_answer
 from acqo_rl.serving.collections import Collection, DocumentsOf, cosine_lists
 from acqo_rl.serving.http import REFUSALS, finish_app, in_thread
 from acqo_rl.serving.limits import Limits
+from acqo_rl.serving.logs import log_failures
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.page import add_page
 from acqo_rl.serving.requests import ReformulateRequest, SearchRequest
@@ -105,6 +106,7 @@ def _add_searches(app: FastAPI, service: Service, metrics: Metrics) -> None:
         metrics.reformulated(strategy, made, seconds)
         if made.failed_calls:
             metrics.failed("reformulation", made.problem or "")
+            log_failures([Failure("reformulation", made.problem or "", "")])
         return ReformulateResponse(
             query_rewrite_info=QueryRewriteInfo.of(made, strategy),
             notes=notes,
@@ -126,6 +128,7 @@ def _add_searches(app: FastAPI, service: Service, metrics: Metrics) -> None:
             query, context, notes = body.read()
             found = service.search(query, strategy, body.num_variants, chosen, context, body.score_threshold)
             metrics.searched(strategy, found)
+            log_failures(found.failures)
             return _response(body, strategy, chosen, found, notes, request.state.request_id)
 
         try:

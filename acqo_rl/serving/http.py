@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
@@ -13,6 +14,7 @@ from typing import Any, TypeVar
 from fastapi import FastAPI, Request
 from fastapi.exception_handlers import http_exception_handler
 from fastapi.exceptions import RequestValidationError
+from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -25,6 +27,8 @@ from acqo_rl.serving.responses import Problem
 from acqo_rl.serving.unreadable import reason_of
 from acqo_rl.serving.web import AnswersHead, Web
 from acqo_rl.time_limit import TimeLimit, limited
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -81,7 +85,8 @@ async def in_thread(call: Callable[[], T], seconds: float | None = None) -> T:
             return await asyncio.wrap_future(work)
     except TimeoutError:
         if end.expired():
-            raise SearchError(f"The request was not finished within its time limit of {seconds:g} s.") from None
+            late = f"The request was not finished within its time limit of {seconds:g} s."
+            raise SearchError(late, public=late) from None
         raise
     finally:
         limit.stop()
@@ -134,6 +139,8 @@ def finish_app(
     app.add_middleware(AnswersHead)
     unlimited = [*_PLAIN, *_documentation(app), *open_paths]
     app.add_middleware(Guard, limits=limits, metrics=metrics, open_paths=unlimited, apart=apart)
+    if web.hosts:
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=web.hosts, www_redirect=False)
     app.add_middleware(Observed, metrics=metrics, paths=_paths(app), quiet=_PLAIN)
     web.put_before(app, _paths(app))
 
@@ -156,8 +163,13 @@ _REASONS = {
 async def _refuse(_: Request, error: Exception, *, status: int) -> JSONResponse:
     if status != 503:
         return JSONResponse({"detail": str(error)}, status)
-    detail = error.public if isinstance(error, SearchError) else str(error)
-    return JSONResponse({"detail": detail}, status, headers={"Retry-After": "1"})
+    _log.warning("search_failed", extra={"error": str(error)})
+    return JSONResponse({"detail": detail_of(error)}, status, headers={"Retry-After": "1"})
+
+
+def detail_of(error: Exception) -> str:
+    """The message of an error for clients; it contains no address and no text of another server."""
+    return error.public if isinstance(error, SearchError) else str(error)
 
 
 async def _refuse_unreadable(request: Request, error: Exception) -> Response:

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import TextIO
 
 import structlog
@@ -17,6 +17,9 @@ from cachetools import LRUCache
 
 from acqo_rl.addresses import masked
 from acqo_rl.errors import ConfigError
+from acqo_rl.searching.result import Failure
+
+_log = logging.getLogger(__name__)
 
 _MINUTE = 60.0
 _REQUEST_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
@@ -95,6 +98,13 @@ def _without_colours(_: object, __: str, event: structlog.typing.EventDict) -> s
 def _without_secrets(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
     """Masks passwords and keys, also in messages of libraries."""
     return {key: masked(value) if isinstance(value, str) else value for key, value in event.items()}
+
+
+def log_failures(failures: Iterable[Failure]) -> None:
+    """Logs failed calls with their details, which the response does not contain."""
+    for failure in failures:
+        fields = {"step": failure.step, "retriever": failure.retriever, "error": failure.reason}
+        _log.warning("search_call_failed", extra=fields)
 
 
 def begin_request(given: str | None) -> str:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from acqo_rl.retrieval.federated import split_id
 from acqo_rl.searching.feedback import fetch
-from acqo_rl.searching.result import Failure, SearchResult
+from acqo_rl.searching.result import Failure, SearchResult, public_problem
 from acqo_rl.searching.searcher import cluster_by_sub_query
 from acqo_rl.searching.trace import Step
 from acqo_rl.serving.collections import Collection
@@ -51,6 +51,7 @@ class QueryRewriteInfo(BaseModel):
     @classmethod
     def of(cls, reformulation: Reformulation, strategy: str) -> QueryRewriteInfo:
         """Converts a reformulation."""
+        problem = reformulation.problem
         return cls(
             original_query=reformulation.query.text,
             strategy=strategy,
@@ -61,7 +62,7 @@ class QueryRewriteInfo(BaseModel):
                 Variant(text=s.text, kind=s.kind, weight=s.weight, min_margin=s.min_margin)
                 for s in reformulation.sub_queries
             ],
-            problem=reformulation.problem,
+            problem=public_problem(problem) if problem and reformulation.failed_calls else problem,
             model_calls=reformulation.calls,
         )
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from cachetools import LRUCache
 
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.pipeline.rewrite_retrieve_read import rewrite_retrieve_read
 from acqo_rl.reformulation.logged import Logged
+from acqo_rl.retrieval.engines.documents import EngineDocuments
 from acqo_rl.retrieval.federated import FederatedFusion
 from acqo_rl.roles import Fusion, LanguageModel, Reranker
 from acqo_rl.searching.names import reformulator_name
@@ -28,6 +29,9 @@ from acqo_rl.types import Query, Reformulation
 
 _SEARCHERS = 256
 """Maximum number of searchers and pipelines to keep (least recently used are dropped); each has its own cache."""
+
+_CHANGING = 60.0
+"""Lifetime in seconds of a cached result of documents that may be deleted."""
 
 Made = TypeVar("Made")
 
@@ -69,7 +73,8 @@ class Service:
             max_model_calls: maximum number of model calls per answer.
             answer_timeout: time limit of an answer, in seconds.
             cache_size: number of cached results per searcher and per pipeline; 0 disables the caches.
-            cache_seconds: lifetime of a cached result.
+            cache_seconds: lifetime of a cached result; at most a minute for collections of search engines, where
+                tenants and documents may be deleted.
             threads: maximum number of concurrent calls of each retriever and of each reformulator.
             score_threshold: minimum cosine of a document, in searches and in the passages of answers; see
                 :func:`acqo_rl.searching.threshold.fuse_similar`.
@@ -89,7 +94,8 @@ class Service:
         self._answer_model = answer_model
         self.timeouts = timeouts
         self.answer_timeout = answer_timeout
-        self._cache = (cache_size, cache_seconds)
+        self._cache_size = cache_size
+        self._cache_seconds = cache_seconds
         self._workers = Workers(threads)
         self._made: LRUCache[Hashable, object] = LRUCache(_SEARCHERS)
         self._lock = threading.Lock()
@@ -154,7 +160,7 @@ class Service:
         Raises:
             NotFoundError: the strategy is unknown.
         """
-        offered, (size, seconds) = self._offered(strategy, num_variants), self._cache
+        offered, cache = self._offered(strategy, num_variants), self._cache_of(collections)
         raw = self._searcher("raw", num_variants, collections)
         searcher = self._searcher(strategy, num_variants, collections)
 
@@ -167,8 +173,7 @@ class Service:
                 reformulation_calls=offered.calls,
                 max_model_calls=self.max_model_calls,
                 seconds=self.answer_timeout,
-                cache_size=size,
-                cache_seconds=seconds,
+                **cache,
             )
 
         return self._keep(("pipeline", id(offered), _key(collections)), make)
@@ -208,7 +213,7 @@ class Service:
         self, strategy: str, num_variants: int | None, collections: tuple[Collection, ...]
     ) -> AdaptiveSearcher:
         offered = self._offered(strategy, num_variants)
-        size, seconds = self._cache
+        cache = self._cache_of(collections)
 
         def make() -> AdaptiveSearcher:
             retriever, documents = searched_as_one(collections), DocumentsOf(collections)
@@ -224,8 +229,7 @@ class Service:
                 fusion,
                 corpus=documents,
                 timeouts=self.timeouts,
-                cache_size=size,
-                cache_seconds=seconds,
+                **cache,
                 workers=self._workers,
                 score_threshold=self._score_threshold,
                 reranking=Reranking(self._reranker, documents, self._rerank_depth) if self._reranker else None,
@@ -233,6 +237,11 @@ class Service:
             )
 
         return self._keep((id(offered), _key(collections)), make)
+
+    def _cache_of(self, collections: Sequence[Collection]) -> dict[str, Any]:
+        may_change = any(isinstance(collection.documents, EngineDocuments) for collection in collections)
+        seconds = min(self._cache_seconds, _CHANGING) if may_change else self._cache_seconds
+        return {"cache_size": self._cache_size, "cache_seconds": seconds}
 
     def _keep(self, key: Hashable, make: Callable[[], Made]) -> Made:
         with self._lock:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from ipaddress import ip_address
 
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
@@ -14,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from acqo_rl.errors import ConfigError
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s?#@*]+", re.I)
+_HOST = re.compile(r"\*|(\*\.)?[\w.-]+|\[[\da-f:.]+\]", re.I)
 _PREFIX = re.compile(r"(/[\w.~-]+)+")
 
 
@@ -25,10 +27,12 @@ class Web:
         root_path: path prefix that a reverse proxy uses for the server, such as ``/search``; empty: none. The proxy may
             strip the prefix or forward it.
         cors_origins: origins whose web pages may call the server, such as ``https://app.example.org``; ``*`` for all.
+        hosts: accepted names in the header Host; empty: all.
     """
 
     root_path: str = ""
     cors_origins: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         trimmed = self.root_path.strip("/")
@@ -39,6 +43,9 @@ class Web:
         for origin in self.cors_origins:
             if origin != "*" and not _ORIGIN.fullmatch(origin):
                 raise ConfigError(f"{origin!r} is not an origin; give scheme and host: https://app.example.org.")
+        for host in self.hosts:
+            if not _HOST.fullmatch(host):
+                raise ConfigError(f"{host!r} is not a host; give a name without scheme and port: search.example.org.")
 
     def put_before(self, app: FastAPI, paths: Collection[str]) -> None:
         """Adds the middleware for prefix and CORS to an application; it must be added last.
@@ -68,8 +75,22 @@ class Web:
             )
 
 
+def accepted_hosts(address: str, names: Sequence[str]) -> tuple[str, ...]:
+    """The accepted names in the header Host.
+
+    A web page can let its own name point to a loopback address (DNS rebinding), so a server that listens on one accepts
+    only the names of this machine and the given ones. Other servers accept all names, unless some are given.
+    """
+    try:
+        is_local = ip_address(address).is_loopback
+    except ValueError:
+        is_local = address == "localhost"
+    listening = f"[{address}]" if ":" in address else address
+    return (listening, "localhost", "127.0.0.1", "[::1]", *names) if is_local or names else ()
+
+
 AT_ROOT = Web()
-"""No prefix, and no other origins."""
+"""No prefix, no other origins, and all hosts."""
 
 
 def path_of(scope: Scope) -> str:

@@ -159,7 +159,7 @@ class TestAnswers:
         with serving(answer_model=BrokenModel()) as client:
             _, result = events(post(client, "/v1/answer", query="capital of Peru").text)[-1]
         assert result["answer"] == ""
-        assert "the model server is down" in " ".join(result["failures"])
+        assert "synthesis: ConnectionError" in result["failures"]
         assert result["passages"]
 
     def test_a_failing_index_is_an_error_event(self, serving):
@@ -177,4 +177,4 @@ class TestAnswers:
         with serving(pools, answer_model=ModelByRole(**MODEL)) as client:
             name, data = events(post(client, "/v1/answer", query="capital of Peru").text)[-1]
         assert (name, data["passages"][0]["document_id"]) == ("result", "lima")
-        assert "other/dense ConnectionError: the index is down" in data["failures"][0]
+        assert data["failures"][0].endswith("other/dense ConnectionError")

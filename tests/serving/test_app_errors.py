@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from serving_stand_ins import DOCUMENTS, Parts, Scripted, Words, post
+from shared import in_thread
 
+from acqo_rl.language_models.openai import OpenAIModel
+from acqo_rl.reformulation.prompted import Prompted
+from acqo_rl.reformulation.strategies import HyDE
+from acqo_rl.retrieval.remote import RemoteRetriever
 from acqo_rl.searching.searcher import Timeouts
 
 
@@ -19,7 +26,7 @@ class TestSlowness:
             body = post(client).json()
             assert time.monotonic() - begin < 0.9
             assert body["query_rewrite_info"]["route"] == "pass"
-            assert "TimeoutError" in body["query_rewrite_info"]["problem"]
+            assert "timeout" in body["query_rewrite_info"]["problem"]
             assert body["failures"][0]["step"] == "reformulation"
             assert body["total_results"] == 3
             assert 'acqo_failures_total{kind="timeout",step="reformulation"} 1.0' in client.get("/metrics").text
@@ -34,6 +41,44 @@ class TestSlowness:
             assert not post(client, query="capital of Peru and broken one").json()["cached"]
             nothing = post(client, query="broken one")
             assert (nothing.status_code, nothing.headers["retry-after"]) == (503, "1")
+
+
+@pytest.fixture
+def gateway():
+    """The URL of a server that answers with an HTML page, as a gateway does whose server is down."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(502)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<html><h1>Bad Gateway</h1>upstream 10.1.2.3:9200</html>")
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    with in_thread(server, threading.Event()):
+        yield f"http://127.0.0.1:{server.server_port}"
+
+
+@pytest.mark.parametrize("path", ["/v1/search", "/v1/reformulate", "/v1/answer"])
+@pytest.mark.parametrize("broken", ["index", "model"])
+def test_what_other_servers_say_is_logged_and_not_shown(serving, in_collection, gateway, caplog, path, broken):
+    model = OpenAIModel("m", base_url=f"{gateway}/v1", max_retries=0)
+    index = RemoteRetriever(gateway, name="dense", attempts=1) if broken == "index" else Words()
+    strategies = Scripted(prompted=Prompted(model, [HyDE()]) if broken == "model" else Parts())
+    pools = [in_collection("world", index)]
+    with serving(pools, strategies=strategies, answer_model=model) as client:
+        answer = post(client, path)
+    if (path, broken) == ("/v1/reformulate", "index"):
+        return
+    shown = answer.text.lower()
+    assert "timeout" in shown or "error" in shown or answer.status_code == 503
+    for secret in ("<h", "10.1.2.3", "gateway", "127.0.0.1"):
+        assert secret not in shown
+    assert any("Bad Gateway" in str(getattr(record, "error", "")) for record in caplog.records)
 
 
 class TestErrors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 
 import httpx
@@ -9,10 +10,12 @@ import pytest
 from serving_stand_ins import running
 
 from acqo_rl.batching import Batcher
+from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.retrieval.bm25 import Bm25Retriever
+from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.engines.qdrant import QdrantEngine
 from acqo_rl.searching.searcher import Timeouts
@@ -100,6 +103,18 @@ def test_a_filter_has_results_and_a_cache_of_its_own(client):
 
     assert again["cached"]
     assert ids(again) == {"cusco"}
+
+
+def test_results_of_documents_that_may_be_deleted_are_cached_for_a_shorter_time(index, tmp_path, monkeypatch):
+    monkeypatch.setattr("acqo_rl.serving.service._CHANGING", 0.1)
+    write_beir(tmp_path, CITIES, [], {})
+    build_bm25_index(tmp_path / "index", CITIES)
+    for place in (f"{index}?mode=text", f"{tmp_path},{tmp_path}/index"):
+        with running(serving(f"cities={place}")) as url, httpx.Client(base_url=url, timeout=20) as client:
+            found(client)
+            assert found(client)["cached"]
+            time.sleep(0.2)
+            assert found(client)["cached"] == (place[0] == "/")
 
 
 @pytest.mark.parametrize("filter", [{"year": {"gte": "often"}}, {"year": {"over": 3}}, {"a b": 1}, ["year"]])

@@ -17,7 +17,7 @@ from acqo_rl.retrieval.remote import IndexInfo, RemoteRetriever
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.retriever_app import make_retriever_app
-from acqo_rl.serving.web import AT_ROOT, Web
+from acqo_rl.serving.web import AT_ROOT, Web, accepted_hosts
 
 ORIGIN = "https://app.example.org"
 
@@ -210,3 +210,23 @@ class TestSettings:
     def test_a_prefix_that_conflicts_with_a_path_is_rejected(self, serve, prefix):
         with pytest.raises(ConfigError, match=prefix), serve(web=Web(prefix)):
             pass
+
+
+@pytest.mark.parametrize(
+    ("address", "names", "host", "status"),
+    [
+        ("127.0.0.1", [], "127.0.0.1:8080", 200),
+        ("127.0.0.1", [], "localhost", 200),
+        ("::1", [], "[::1]:8080", 200),
+        ("127.0.0.1", [], "rebound.example", 400),
+        ("localhost", [], "rebound.example:8080", 400),
+        ("127.0.0.1", ["search.example.org"], "Search.Example.org", 200),
+        ("0.0.0.0", [], "any.example", 200),
+        ("0.0.0.0", ["search.example.org"], "any.example", 400),
+    ],
+)
+def test_a_service_of_this_machine_checks_the_name_by_which_it_is_called(address, names, host, status):
+    """A web page can let its own name point to a loopback address."""
+    with served(web=Web(hosts=accepted_hosts(address, names))) as url:
+        for path in ("/v1/strategies", "/healthz", "/"):
+            assert httpx.get(url + path, headers={"Host": host}).status_code == status
