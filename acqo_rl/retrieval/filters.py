@@ -113,7 +113,7 @@ def is_date(value: object) -> bool:
         datetime.fromisoformat(value)
     except ValueError:
         return False
-    return value[4:5] == "-"
+    return value[4:5] == value[7:8] == "-"  # no week, such as 2024-W01-1
 
 
 def _shown(value: object) -> str:

@@ -95,10 +95,10 @@ def _drop_qdrant(index: str, numbers: list[int]) -> None:
 
 
 def _milvus(index: str) -> tuple[Any, str]:
-    from acqo_rl.retrieval.engines import milvus_clients
+    from acqo_rl.retrieval.engines import milvus
 
     file, _, name = index.removeprefix("milvus:").rpartition("/")
-    return milvus_clients.of_file(file), name
+    return milvus.of_file(file), name
 
 
 def _put_milvus(index: str, rows: list[dict[str, Any]]) -> None:

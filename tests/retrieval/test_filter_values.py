@@ -169,10 +169,10 @@ def make_lancedb(index, vectors):
 def make_milvus(index, vectors):
     from pymilvus import DataType, MilvusClient
 
-    from acqo_rl.retrieval.engines import milvus_clients
+    from acqo_rl.retrieval.engines import milvus
 
     file, _, name = index.removeprefix("milvus:").rpartition("/")
-    client, schema = milvus_clients.of_file(file), MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
+    client, schema = milvus.of_file(file), MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
     schema.add_field("key", DataType.VARCHAR, is_primary=True, max_length=20)
     for field in ("body", "lang", "day"):
         schema.add_field(field, DataType.VARCHAR, max_length=20)

@@ -12,7 +12,7 @@ from milvus_lite.db import MilvusLite
 from pymilvus import DataType, MilvusClient
 
 from acqo_rl.errors import IndexMismatchError, SearchError
-from acqo_rl.retrieval.engines import milvus_clients
+from acqo_rl.retrieval.engines import milvus
 from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.retrieval.load import load_retriever
@@ -26,7 +26,7 @@ TEXTS = ["the river", "a stone", "the river and a stone"]
 def pages(tmp_path):
     """A collection with a whole number as its key and a second one as a field."""
     path = str(tmp_path / "here.db")
-    client = milvus_clients.of_file(path)
+    client = milvus.of_file(path)
     schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
     schema.add_field("key", DataType.INT64, is_primary=True)
     schema.add_field("page", DataType.INT32)
@@ -85,7 +85,7 @@ def test_a_field_that_is_missing_is_refused(pages, field):
 def dynamic(tmp_path):
     """A collection whose fields are not declared, except key and vectors."""
     path = str(tmp_path / "here.db")
-    client = milvus_clients.of_file(path)
+    client = milvus.of_file(path)
     schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=True)
     schema.add_field("key", DataType.INT64, is_primary=True)
     schema.add_field("vector", DataType.FLOAT_VECTOR, dim=16)
@@ -126,7 +126,6 @@ def test_dynamic_fields_may_be_rare_and_have_spaces(dynamic):
     assert documents["p7"] == Document("p7", "", "text 7", {"key": 7, "n": -7})
     assert len(list(documents)) == 119
     assert "p3" not in retriever.search(["text 3"], 120)[0].doc_ids
-    load_retriever(f"{dynamic}?vector=vector&text=seldom", encoder=UnitEncoder())
     filtered = restrict(retriever, Scope(read_filter({"n": [-4, -5], "seldom": "here"})))
     assert filtered.search(["a"], 5)[0].doc_ids == ()
     tenants = load_retriever(f"{index}&tenant=my%20body", encoder=UnitEncoder())
@@ -135,7 +134,7 @@ def test_dynamic_fields_may_be_rare_and_have_spaces(dynamic):
 
 def test_a_collection_without_an_index_is_refused_with_the_field(tmp_path):
     path = str(tmp_path / "here.db")
-    client = milvus_clients.of_file(path)
+    client = milvus.of_file(path)
     schema = MilvusClient.create_schema(auto_id=True)
     schema.add_field("key", DataType.INT64, is_primary=True)
     schema.add_field("embedding", DataType.FLOAT_VECTOR, dim=16)
@@ -147,7 +146,7 @@ def test_a_collection_without_an_index_is_refused_with_the_field(tmp_path):
 
 def written(path, name, vectors, owners, *, index="AUTOINDEX", metric="COSINE"):
     """Creates a collection, and loads it again so that its vector index is used."""
-    client = milvus_clients.of_file(path)
+    client = milvus.of_file(path)
     schema = MilvusClient.create_schema(auto_id=False)
     schema.add_field("key", DataType.INT64, is_primary=True)
     schema.add_field("owner", DataType.VARCHAR, max_length=20)
@@ -221,7 +220,7 @@ def test_a_file_that_another_process_has_open_is_reported_with_the_reason(tmp_pa
     path = str(tmp_path / "here.db")
     other = MilvusLite(path)
 
-    with pytest.raises(SearchError, match="lock"):
+    with pytest.raises(SearchError, match="another process"):
         load_retriever(f"milvus:{path}/pages", encoder=UnitEncoder())
 
     other.close()
@@ -229,13 +228,11 @@ def test_a_file_that_another_process_has_open_is_reported_with_the_reason(tmp_pa
         load_retriever(f"milvus:{path}/pages", encoder=UnitEncoder())
 
 
-def test_inner_products_are_searched_only_if_the_vectors_are_normalised(tmp_path):
+def test_inner_products_are_searched_and_are_no_cosines(tmp_path):
     vectors = UnitEncoder().encode_queries(TEXTS)
     path, owners = str(tmp_path / "here.db"), ["a", "b", "c"]
-    unit = written(path, "unit", vectors, owners, metric="IP")
-    long = written(path, "long", vectors * [[1], [1], [8.5]], owners, metric="IP")
+    retriever = load_retriever(written(path, "dots", 2 * vectors, owners, metric="IP"), encoder=UnitEncoder())
 
-    [ranking] = load_retriever(unit, encoder=UnitEncoder()).search(["a stone"], 3)
-    assert (ranking.doc_ids[0], ranking.scores[0]) == ("1", pytest.approx(1, abs=1e-6))
-    with pytest.raises(IndexMismatchError):
-        load_retriever(long, encoder=UnitEncoder())
+    [ranking] = retriever.search(["a stone"], 3)
+    assert not retriever.cosine
+    assert (ranking.doc_ids[0], ranking.scores[0]) == ("1", pytest.approx(2, abs=1e-6))

@@ -80,26 +80,25 @@ def times(postgres):
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
         connection.execute(
             "CREATE TABLE times (id int, text text, emb vector(16), zoned timestamptz, plain timestamp, day date,"
-            " zones timestamptz[])"
+            " note text)"
         )
         for row in range(3):
             noon = f"2024-01-1{row} 12:00"
-            values = [row, Vector(vectors[row]).to_text(), f"{noon}Z", noon, noon, [f"{noon}Z", "1990-01-01 00:00Z"]]
-            connection.execute("INSERT INTO times VALUES (%s, 'a', %s, %s, %s, %s, %s::timestamptz[])", values)
+            values = [row, Vector(vectors[row]).to_text(), f"{noon}Z", noon, noon]
+            connection.execute("INSERT INTO times VALUES (%s, 'a', %s, %s, %s, %s)", values)
     return f"{postgres}/times?options={quote('-c timezone=Asia/Tokyo')}"
 
 
 @pytest.mark.parametrize(
     ("given", "found"),
     [
-        *(({field: {"gte": "2024-01-11T12:00:00Z"}}, "12") for field in ("zoned", "plain", "zones")),
-        *(({field: {"gt": "2024-01-11T13:00:00+01:00"}}, "2") for field in ("zoned", "plain", "zones")),
+        *(({field: {"gte": "2024-01-11T12:00:00Z"}}, "12") for field in ("zoned", "plain")),
+        *(({field: {"gt": "2024-01-11T13:00:00+01:00"}}, "2") for field in ("zoned", "plain")),
         *(({field: {"lte": "2024-01-11T12:00"}}, "01") for field in ("zoned", "plain")),
-        *(({field: "2024-01-12T12:00:00Z"}, "2") for field in ("zoned", "plain", "zones")),
-        *(({field: ["2024-01-11T08:00:00-04:00", "2024-01-10T12Z", 5]}, "01") for field in ("zoned", "plain", "zones")),
+        *(({field: "2024-01-12T12:00:00Z"}, "2") for field in ("zoned", "plain")),
+        *(({field: ["2024-01-11T08:00:00-04:00", "2024-01-10T12Z", 5]}, "01") for field in ("zoned", "plain")),
         ({"zoned": {"gte": "2024-01-12", "lt": "2024-01-13"}}, "2"),
         ({"zoned": {"gt": "0001-01-01T00:00+01:00", "lt": "9999-12-31T23:59-20:00"}}, "012"),
-        ({"zones": {"gt": "1990-01-01", "lt": "2024-01-11"}}, "0"),
         ({"day": {"gte": "2024-01-11T00:00:00Z"}}, "12"),
         ({"day": {"gt": "2024-01-11T00:00:00+01:00"}}, "12"),
         ({"day": "2024-01-11"}, "1"),
@@ -249,9 +248,7 @@ def odd_vectors(postgres):
             text = Vector(vector).to_text()
             values = [row + 1 if row < 2 else None, TEXTS[row], text, text, text]
             connection.execute("INSERT INTO odd VALUES (%s, %s, %s, %s, %s)", values)
-        connection.execute("CREATE TABLE mixed (id int, text text, emb vector)")
         connection.execute("CREATE TABLE hollow (id int, text text, emb vector)")
-        connection.execute("INSERT INTO mixed VALUES (1, 'a', '[1,2]'), (2, 'b', '[1,2,3]')")
     return f"{postgres}/odd"
 
 
@@ -272,10 +269,9 @@ def test_vectors_of_any_column_are_searched(odd_vectors, column):
         load_retriever(index, encoder=UnitEncoder(dim=8))
 
 
-@pytest.mark.parametrize("table", ["mixed", "hollow"])
-def test_a_column_without_one_dimension_is_refused(odd_vectors, table):
+def test_a_column_without_a_dimension_and_vectors_is_refused(odd_vectors):
     with pytest.raises(IndexMismatchError):
-        load_retriever(odd_vectors.replace("/odd", f"/{table}"), encoder=UnitEncoder(dim=2))
+        load_retriever(odd_vectors.replace("/odd", "/hollow"), encoder=UnitEncoder(dim=2))
 
 
 @pytest.mark.parametrize("kind", ["timestamp", "boolean", "uuid", "double precision"])
@@ -362,6 +358,6 @@ def test_a_query_unlike_the_documents_finds_the_nearest_of_them(postgres):
 
     nearest_rows = np.argsort(-(queries @ vectors.T))[:, :10]
     shared = [
-        len({doc_id for doc_id, _ in hits} & set(map(str, row))) for hits, row in zip(found, nearest_rows, strict=True)
+        len({doc_id for doc_id, *_ in hits} & set(map(str, row))) for hits, row in zip(found, nearest_rows, strict=True)
     ]
     assert np.mean(shared) > 9

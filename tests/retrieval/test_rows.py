@@ -9,10 +9,8 @@ from decimal import Decimal
 
 import pytest
 
-from acqo_rl.retrieval.engines.location import Fields
-from acqo_rl.retrieval.engines.rows import as_documents, as_json
-
-FIELDS = Fields(metadata="")
+from acqo_rl.retrieval.engines.engine import Fields
+from acqo_rl.retrieval.engines.rows import as_document, as_json
 
 
 @pytest.mark.parametrize(
@@ -37,16 +35,7 @@ def test_values_become_json(value, written):
     json.dumps(as_json(value), allow_nan=False)
 
 
-def test_rows_without_an_id_are_left_out():
-    rows = [(None, {"text": "a"}), (0, {"text": "b", "n": 1}), ("", {"text": "c"})]
-
-    assert [(d.id, d.text, dict(d.metadata)) for d in as_documents(rows, FIELDS)] == [
-        ("0", "b", {"n": 1}),
-        ("", "c", {}),
-    ]
-
-
 def test_metadata_that_are_no_object_are_kept_under_the_name_of_their_field():
-    [document] = as_documents([("1", {"text": "a", "more": [1]})], Fields(metadata="more"))
+    document = as_document("1", {"text": "a", "more": [1]}, Fields(metadata="more"))
 
     assert dict(document.metadata) == {"more": [1]}

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from acqo_rl.data.beir import corpus_hash
 from acqo_rl.errors import DataError, IndexMismatchError
-from acqo_rl.retrieval.engines.calls import Calls, reported
+from acqo_rl.retrieval.engines.calls import Calls
+from acqo_rl.retrieval.engines.documents import EngineDocuments
 from acqo_rl.retrieval.engines.engine import Schema
 from acqo_rl.retrieval.engines.location import read_location
 from acqo_rl.retrieval.engines.note import Note, read_note
@@ -118,8 +119,7 @@ def _bring_up_to_date(
 ) -> None:
     from tqdm import tqdm
 
-    with reported(calls.shown, calls.engine):
-        there = {document.id: _digest(document) for document in calls.engine.documents(None, ())}
+    there = {document.id: _digest(document) for document in EngineDocuments(calls).scan()}
     rows = [row for row, document in enumerate(documents) if there.get(document.id) != _digest(document)]
     gone = sorted(there.keys() - {document.id for document in documents})
     batches = [rows[start : start + _BATCH] for start in range(0, len(rows), _BATCH)]

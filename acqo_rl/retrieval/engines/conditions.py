@@ -1,38 +1,29 @@
-"""Conditions on metadata, as the fields of an engine can meet them.
+"""What a filter means, in every engine: it compares the metadata that a document is shown with.
 
-In all engines, numbers are compared by their value (1 is 1.0), and values of different types are different: neither
-``True`` nor ``"1"`` is 1. An engine with typed fields refuses to compare different types, so those are left out here.
+- A value is equal to one of the same type: numbers by their value (1 is 1.0), and neither ``True`` nor ``"1"`` is 1.
+  Of a list, one equal element is enough.
+- Bounds hold for a number, or for a date or time in ISO format (in UTC if it has no offset), but not for a list.
+- A dot leads into an object, but not into the objects of a list.
+
+An engine narrows its search by :func:`widened` conditions; :func:`meets` decides.
 """
 
 from __future__ import annotations
 
-import json
-import math
-import struct
-from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any, Literal, TypeVar
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.engines.rows import as_numbers
+from acqo_rl.retrieval.engines.engine import Fields, Row
+from acqo_rl.retrieval.engines.rows import as_json, as_numbers, at
 from acqo_rl.retrieval.filters import is_date
 from acqo_rl.types import Condition, Filter, Scope
 
-T = TypeVar("T")
+SIGNS = {"gte": ">=", "lte": "<="}
 
-Kind = Literal["any", "text", "whole", "half", "single", "number", "truth", "date"]
-"""What a field can hold: ``any`` is JSON, ``whole`` are numbers without a fraction.
-
-``half`` and ``single`` are floating-point numbers of 16 and 32 bits, ``number`` are all others.
-"""
-
-_STORED_AS = {"half": "<e", "single": "<f"}
-"""Formats of :mod:`struct` that do not round to infinity."""
-
-SIGNS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
-
-_ROUNDED: dict[str, Callable[[float], int]] = {"gt": math.floor, "gte": math.ceil, "lt": math.ceil, "lte": math.floor}
+_MARGINS = {"gte": -1, "lte": 2}
+"""Days by which bounds of dates are moved, because the text of a time may have any offset."""
 
 
 def conditions_of(shown: str, tenant_field: str, scope: Scope) -> Filter:
@@ -58,84 +49,100 @@ def conditions_of(shown: str, tenant_field: str, scope: Scope) -> Filter:
     return (*scope.where, Condition(tenant_field, (scope.tenant, *as_numbers([scope.tenant]))))
 
 
-def fitting(where: Filter, kind_of: Callable[[str], Kind | None]) -> Filter | None:
-    """The conditions without the values that their fields cannot hold; ``None`` if no document can meet all of them.
+def meets(where: Filter, row: Row, fields: Fields) -> bool:
+    """Whether an entry meets all conditions on its metadata."""
+    return all(_holds(condition, at(row, fields.path_of(condition.field))) for condition in where)
+
+
+def _holds(condition: Condition, value: Any) -> bool:
+    if condition.any_of:
+        values = value if isinstance(value, list) else [value]
+        return any(_is_equal(one, wanted) for one in values for wanted in condition.any_of)
+    return all(_is_within(value, name, bound) for name, bound in condition.bounds)
+
+
+def _is_equal(value: Any, wanted: str | float) -> bool:
+    if isinstance(value, date):  # or a datetime
+        return is_date(wanted) and _instant(value.isoformat()) == _instant(str(wanted))
+    value = as_json(value)
+    if kind_of(value) != kind_of(wanted):
+        return False
+    if isinstance(value, float) or isinstance(wanted, float):  # some engines return 1e300 as a whole number
+        return float(value) == float(wanted)
+    return bool(value == wanted)
+
+
+def _is_within(value: Any, name: str, bound: str | float) -> bool:
+    value = as_json(value)
+    if isinstance(bound, str):
+        if not is_date(value):
+            return False
+        order = (_instant(value) > _instant(bound)) - (_instant(value) < _instant(bound))
+    elif kind_of(value) == "number":
+        order = (value > bound) - (value < bound)
+    else:
+        return False
+    return {"gt": order > 0, "gte": order >= 0, "lt": order < 0, "lte": order <= 0}[name]
+
+
+def widened(where: Filter, fields: Fields) -> Filter:
+    """Conditions on paths that begin with a field of the collection; they hold wherever the given ones do.
+
+    Bounds become ``gte`` and ``lte``, and bounds of dates whole days, so that texts can be compared as texts.
+    """
+    return tuple(
+        replace(
+            condition,
+            field=fields.path_of(condition.field),
+            bounds=tuple((f"{name[:2]}e", _day(f"{name[:2]}e", bound)) for name, bound in condition.bounds),
+        )
+        for condition in where
+    )
+
+
+def fitting(condition: Condition, kind: str | None) -> Condition | None:
+    """The part of a widened condition that a field of one type can meet; ``None`` if there is none.
 
     Args:
-        where: the conditions.
-        kind_of: the kind of a field; ``None`` if there is no such field.
+        condition: a widened one.
+        kind: ``text``, ``number``, ``truth``, ``date`` (compared by bounds only), or ``None`` for a field that cannot
+            be compared.
     """
-    fitted = tuple(_fitting(condition, kind_of(condition.field)) for condition in where)
-    found = tuple(condition for condition in fitted if condition is not None)
-    return found if len(found) == len(where) else None
+    if kind == "date":
+        dates = sorted((str(v) for v in condition.any_of if is_date(v)), key=_instant)
+        bounds = (("gte", _day("gte", dates[0])), ("lte", _day("lte", dates[-1]))) if dates else condition.bounds
+        bounds = tuple(bound for bound in bounds if isinstance(bound[1], str))
+        return Condition(condition.field, bounds=bounds) if bounds else None
+    values = tuple(value for value in condition.any_of if kind_of(value) == kind)
+    if not values and not (condition.bounds and all(kind_of(bound) == kind for _, bound in condition.bounds)):
+        return None
+    return replace(condition, any_of=values)
 
 
-def _fitting(condition: Condition, kind: Kind | None) -> Condition | None:
-    values = tuple(_stored(kind, value) for value in condition.any_of if _can_hold(kind, value))
-    bounds = tuple((name, _stored(kind, bound)) for name, bound in condition.bounds)
-    if kind == "whole":
-        bounds = tuple((name, bound if isinstance(bound, str) else _ROUNDED[name](bound)) for name, bound in bounds)
-    fits = kind != "truth" and all(_can_hold(kind, bound) for _, bound in bounds)
-    return replace(condition, any_of=values, bounds=bounds) if values or (bounds and fits) else None
-
-
-def _can_hold(kind: Kind | None, value: str | float) -> bool:
-    if kind in ("any", None):
-        return kind is not None
+def kind_of(value: Any) -> str | None:
+    """``truth``, ``number`` or ``text``; ``None`` for other values."""
     if isinstance(value, bool):
-        return kind == "truth"
-    if isinstance(value, str):
-        return kind == "text" or (kind == "date" and is_date(value))
-    return kind in ("half", "single", "number") or (kind == "whole" and float(value).is_integer())
+        return "truth"
+    if isinstance(value, (int, float)):
+        return "number"
+    return "text" if isinstance(value, str) else None
 
 
-def _stored(kind: Kind | None, value: T) -> T | float:
-    """A number as a field of lower precision stores it; 0.4 in 32 bits is 0.4000000059604645."""
-    if kind not in _STORED_AS or not isinstance(value, (int, float)):
-        return value
-    try:
-        [stored] = struct.unpack(_STORED_AS[kind], struct.pack(_STORED_AS[kind], value))
-    except OverflowError:  # beyond all that the field can hold
-        return value
-    return float(stored)
-
-
-def in_utc(value: str) -> str:
-    """A date or a time in ISO format as engines with times read it; without an offset it is in UTC."""
+def _instant(value: str) -> datetime:
     time = datetime.fromisoformat(value)
     time = time if time.tzinfo else time.replace(tzinfo=UTC)
     try:
-        return time.astimezone(UTC).isoformat()
+        return time.astimezone(UTC)
     except OverflowError:  # before or after all times that Python knows, by less than a day
-        return time.replace(tzinfo=UTC).isoformat()
+        return time.replace(tzinfo=UTC)
 
 
-def json_path(condition: Condition) -> str:
-    """A path of SQL/JSON that exists where the condition holds: it compares equal types only, and looks into lists."""
-    path = "".join(f".{json.dumps(part)}" for part in condition.field.split("."))
-    tests = [f"@ {SIGNS[name]} {json.dumps(bound)}" for name, bound in condition.bounds]
-    if condition.any_of:
-        tests.append("(" + " || ".join(f"@ == {json.dumps(value)}" for value in condition.any_of) + ")")
-    return f"${path}[*] ? ({' && '.join(tests)})"
-
-
-def holds(condition: Condition, value: Any) -> bool:
-    """Whether a JSON value meets a condition; of a list, one element is enough for equality."""
-    values = value if isinstance(value, list) else [value]
-    if condition.any_of and not any(_equal(one, wanted) for one in values for wanted in condition.any_of):
-        return False
-    return all(_within(value, name, bound) for name, bound in condition.bounds)
-
-
-def _equal(value: Any, wanted: str | float) -> bool:
-    return _type_of(value) == _type_of(wanted) and value == wanted
-
-
-def _within(value: Any, name: str, bound: float | str) -> bool:
-    if _type_of(value) != _type_of(bound):
-        return False
-    return bool({"gt": value > bound, "gte": value >= bound, "lt": value < bound, "lte": value <= bound}[name])
-
-
-def _type_of(value: Any) -> type:
-    return float if isinstance(value, int) and not isinstance(value, bool) else type(value)
+def _day(name: str, bound: Any) -> Any:
+    """A bound of dates, moved to a day that is surely before or after it; numbers stay."""
+    if not isinstance(bound, str):
+        return bound
+    day = _instant(bound).date()
+    try:
+        return str(day + timedelta(days=_MARGINS[name]))
+    except OverflowError:
+        return str(day)

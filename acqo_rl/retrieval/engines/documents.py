@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import replace
 
 from acqo_rl.retrieval.engines.calls import Calls, reported
-from acqo_rl.retrieval.engines.conditions import conditions_of
+from acqo_rl.retrieval.engines.conditions import conditions_of, meets, widened
+from acqo_rl.retrieval.engines.rows import as_document
 from acqo_rl.roles import RemoteCorpus
 from acqo_rl.types import UNRESTRICTED, Document, Scope
 
@@ -18,7 +19,9 @@ class EngineDocuments(Mapping[str, Document], RemoteCorpus):
     documents by ``values``; ``items`` calls the engine for each of them.
     """
 
-    def __init__(self, calls: Calls, *, in_passages: bool, tenant_field: str = "", scope: Scope = UNRESTRICTED) -> None:
+    def __init__(
+        self, calls: Calls, *, in_passages: bool = False, tenant_field: str = "", scope: Scope = UNRESTRICTED
+    ) -> None:
         """Creates the documents of a collection.
 
         Args:
@@ -54,8 +57,8 @@ class EngineDocuments(Mapping[str, Document], RemoteCorpus):
     def scan(self) -> Iterator[Document]:
         """All documents, in any order."""
         with reported(self._calls.shown, self._calls.engine):
-            entries = self._read(None)
-            yield from _joined(entries) if self._in_passages else entries
+            passages = self._read(None)
+            yield from _joined(passages) if self._in_passages else passages
 
     def __getitem__(self, doc_id: str) -> Document:
         return self.fetch([doc_id])[doc_id]
@@ -68,8 +71,10 @@ class EngineDocuments(Mapping[str, Document], RemoteCorpus):
         return schema.count if schema else 0
 
     def _read(self, doc_ids: Sequence[str] | None) -> Iterator[Document]:
-        where = conditions_of(self._calls.shown, self._tenant_field, self._scope)
-        return self._calls.engine.documents(doc_ids, where)
+        where, fields = conditions_of(self._calls.shown, self._tenant_field, self._scope), self._calls.engine.fields
+        for doc_id, row in self._calls.engine.rows(doc_ids, widened(where, fields)):
+            if doc_id is not None and meets(where, row, fields):
+                yield as_document(doc_id, row, fields)
 
 
 class _Values(ValuesView[Document]):

@@ -1,8 +1,8 @@
-"""What an engine has to do; everything else is shared by all engines."""
+"""What a search engine has to do; everything else is shared by all engines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,11 +12,39 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Hits = list[tuple[str | None, float]]
-"""Document ids and scores of one search; a higher score is better. The id of an entry may be missing (``None``)."""
+Row = Mapping[str, Any]
+"""Fields of an entry by name, as the engine's client returns them. Objects and lists may be inside."""
+
+Hit = tuple[str | None, float, Row]
+"""An entry that a search found: id or ``None``, score (higher is better), and the fields of the filter."""
 
 COSINE, DOT = "cosine", "dot"
 """Metrics with which a dense index can be searched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Names of the fields of a collection.
+
+    Attributes:
+        id: document id; empty for the id of the engine itself.
+        title: may be missing from the collection.
+        text: the text of a document.
+        vector: the embedding; empty for the unnamed vector of engines that have one.
+        metadata: an object with all other fields; empty if these stand beside the text.
+        words: searched by full text.
+    """
+
+    id: str = "id"
+    title: str = "title"
+    text: str = "text"
+    vector: str = "vector"
+    metadata: str = "metadata"
+    words: str = "passage"
+
+    def path_of(self, name: str) -> str:
+        """The path of a metadata field, with dots."""
+        return f"{self.metadata}.{name}" if self.metadata else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +55,10 @@ class Schema:
         dimension: of the vectors; ``None`` if the vector field is missing.
         metric: ``cosine``, ``dot``, or the engine's name of another one.
         count: number of entries.
-        norms: lengths of some of the vectors if the metric is ``dot``, which compares lengths too.
         has_words: whether the field that full text searches has a full text index.
         note: what our own build wrote into the metadata of the collection; ``None`` for a collection of others.
-        id_field: name of the field with the ids; empty if the ids are those of the engine itself.
         vector_fields: names of the vector fields, for messages.
-        fields: names of all fields that documents have; empty if the engine does not tell.
+        fields: names of the fields; of a collection without declared fields, those of some entries.
         version: changes with the entries; empty if the engine does not tell.
     """
 
@@ -40,31 +66,28 @@ class Schema:
     metric: str
     count: int
     has_words: bool
-    norms: tuple[float, ...] = field(default=())
-    note: dict[str, Any] | None = None
-    id_field: str = ""
+    note: dict[str, Any] | None
     vector_fields: tuple[str, ...] = field(default=())
     fields: tuple[str, ...] = field(default=())
     version: str = ""
 
 
-def norms_of(vectors: Sequence[Any]) -> tuple[float, ...]:
-    """The lengths of vectors; an entry may also have several vectors."""
-    import numpy as np
-
-    return tuple(float(norm) for vector in vectors for norm in np.atleast_1d(np.linalg.norm(vector, axis=-1)))
-
-
 class Engine(Protocol):
     """One collection of a search engine. Calls may come from several threads.
+
+    A filter may find more than it says, but nothing less: what an engine returns is tested again by
+    :func:`acqo_rl.retrieval.engines.conditions.meets`. Its fields are paths that begin with a field of the collection,
+    and its bounds are ``gte`` and ``lte``.
 
     Attributes:
         errors: exceptions of the engine's client that mean that a call failed.
         largest_k: the most entries that one search returns.
+        fields: names of the fields, known after a call of ``schema``.
     """
 
     errors: tuple[type[Exception], ...]
     largest_k: int
+    fields: Fields
 
     @staticmethod
     def is_temporary(error: BaseException) -> bool:
@@ -75,16 +98,16 @@ class Engine(Protocol):
         """What the collection is; ``None`` if there is no such collection."""
         ...
 
-    def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[Hits]:
+    def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[list[Hit]]:
         """The nearest entries of each row, best first, by one call; float32[texts, dim]."""
         ...
 
-    def search_texts(self, texts: Sequence[str], k: int, where: Filter) -> list[Hits]:
-        """The entries that match each text best by full text, best first, by one call."""
+    def search_texts(self, texts: Sequence[str], k: int, where: Filter) -> list[list[Hit]]:
+        """The entries that match each text best by full text, best first."""
         ...
 
-    def documents(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[Document]:
-        """The documents that meet the conditions, in any order: those with the given ids, or all of them."""
+    def rows(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[tuple[str | None, Row]]:
+        """Id and fields, without vectors, of the entries with the given ids, or of all, in any order."""
         ...
 
     def check(self, documents: Sequence[Document]) -> None:

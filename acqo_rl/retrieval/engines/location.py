@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from acqo_rl.addresses import Address, whole_of
 from acqo_rl.errors import ConfigError
+from acqo_rl.retrieval.engines.engine import Fields
 
 Mode = Literal["dense", "text", "hybrid"]
 
@@ -21,31 +22,6 @@ _OTHER_SCHEME = re.compile(r"(?!https?:)([A-Za-z][A-Za-z0-9+.-]+)://")
 _FIELDS = ("id", "title", "text", "vector", "metadata")
 _ENCODER = ("encoder", "revision", "query_prompt", "passage_prompt", "dimensions")
 _OPTIONS = ("mode", "timeout", "tenant", "tls", *_FIELDS, *_ENCODER)
-
-
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """Names of the fields of a collection.
-
-    Attributes:
-        id: document id; empty for the id of the engine itself.
-        title: may be missing from the collection.
-        text: the text of a document.
-        vector: the embedding; empty for the unnamed vector of engines that have one.
-        metadata: an object with all other fields; empty if these stand beside the text.
-        words: searched by full text.
-    """
-
-    id: str = "id"
-    title: str = "title"
-    text: str = "text"
-    vector: str = "vector"
-    metadata: str = "metadata"
-    words: str = "passage"
-
-    def path_of(self, name: str) -> str:
-        """The path of a metadata field, with dots."""
-        return f"{self.metadata}.{name}" if self.metadata else name
 
 
 @dataclass(frozen=True, repr=False)

@@ -21,7 +21,6 @@ from acqo_rl.retrieval.engines.note import Note, read_note
 from acqo_rl.retrieval.engines.retriever import EngineRetriever
 from acqo_rl.roles import Encoder
 
-_NORM_TOLERANCE = 1e-2
 _SAMPLED = 100
 """Documents of a corpus that are looked up in a collection of others."""
 
@@ -102,7 +101,7 @@ def open_collection(index: str, seconds: float | None = None) -> OpenCollection:
         )
     if note is None:
         named = location.named_fields(location.fields(built_here=False))
-        _check_fields(location, schema, {"id": schema.id_field, **named})
+        _check_fields(location, schema, {"id": calls.engine.fields.id, **named})
     if location.mode != "text":
         _check_vectors(location, schema, note)
     if location.mode != "dense" and not schema.has_words:
@@ -131,7 +130,7 @@ def retriever_of(
     return EngineRetriever(
         opened.calls,
         encoder=fitting,
-        cosine=opened.kind == "dense",  # the inner product too, because vectors of other lengths are refused
+        cosine=opened.kind == "dense" and opened.schema.metric == COSINE,
         fingerprint=opened.fingerprint,
         tenant_field=opened.location.tenant,
     )
@@ -158,7 +157,7 @@ def check_overlap(index: str, doc_ids: Sequence[str]) -> None:
     """
     opened = open_collection(index)
     asked = doc_ids[:: 1 + len(doc_ids) // _SAMPLED]
-    documents = EngineDocuments(opened.calls, in_passages=False)
+    documents = EngineDocuments(opened.calls)
     if opened.note is None and not documents.fetch(asked):
         its_own = list(islice(documents, 3))
         raise IndexMismatchError(
@@ -213,12 +212,6 @@ def _check_vectors(location: Location, schema: Schema, note: Note | None) -> Non
     if schema.metric not in (COSINE, DOT):
         raise IndexMismatchError(
             f"{shown} has the metric {schema.metric}, expected cosine or inner product; build it again."
-        )
-    if strange := [norm for norm in schema.norms if abs(norm - 1) > _NORM_TOLERANCE]:
-        raise IndexMismatchError(
-            f"{shown} has the metric inner product and vectors that are not normalised: one has the length"
-            f" {strange[0]:.3g}, expected 1. Long vectors would be found first; normalise the vectors, or create the"
-            " collection with the metric cosine."
         )
     if note and note.dimension != schema.dimension:
         raise IndexMismatchError(

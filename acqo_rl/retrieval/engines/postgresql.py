@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -16,12 +16,12 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 from psycopg_pool import ConnectionPool
 
-from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
-from acqo_rl.retrieval.engines.engine import COSINE, Hits, Schema
-from acqo_rl.retrieval.engines.location import Fields, Location
-from acqo_rl.retrieval.engines.postgresql_conditions import sql_of
-from acqo_rl.retrieval.engines.rows import as_documents, as_json
-from acqo_rl.types import Document, Filter
+from acqo_rl.errors import ConfigError, DataError
+from acqo_rl.retrieval.engines.conditions import SIGNS, fitting
+from acqo_rl.retrieval.engines.engine import COSINE, Fields, Hit, Row, Schema
+from acqo_rl.retrieval.engines.location import Location
+from acqo_rl.retrieval.engines.rows import as_json
+from acqo_rl.types import Condition, Document, Filter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _NOTE = "acqo_rl "
 _WORDS = sql.SQL("to_tsvector('english', coalesce({title}::text, '') || ' ' || {text}::text)")
-_ROWS = "SELECT {id}::text, to_jsonb(t) - {hidden}::text[] FROM {table} AS t WHERE {where}"
 _COLUMNS = (
     "SELECT attname, coalesce(base.typname, own.typname), greatest(atttypmod, own.typtypmod) FROM pg_attribute"
     " JOIN pg_type AS own ON own.oid = atttypid LEFT JOIN pg_type AS base ON base.oid = own.typbasetype"
@@ -54,19 +53,19 @@ _TEMPORARY = ("08", "40", "53", "55", "57")
 _SEARCHED = ("vector", "halfvec")
 """Types of vectors that are searched."""
 
-_FRACTIONS = ("float4", "float8", "numeric")
-"""Types of numbers that may be NaN or infinite."""
+_HIDDEN = (*_SEARCHED, "sparsevec", "tsvector")
+"""Types of columns that documents do not show."""
 
+_TIMES = ("date", "timestamp", "timestamptz")
 _UNKNOWN = -1
 """Modifier of a vector column without a dimension."""
 
-_SAMPLED = 100
 _MOST_BYTES_OF_A_NAME = 63
 _MOST_BYTES_OF_AN_ID = 2600
 """An index of PostgreSQL holds keys of 2,704 bytes, with their headers."""
 
-_SURELY_HELD = 100_000
-"""Characters of a passage that PostgreSQL's full text surely holds: 1 MB of distinct words with their positions."""
+_MOST_BYTES_OF_WORDS = 300_000
+"""The full text of a passage takes at most three times its bytes, and PostgreSQL holds 1 MB."""
 
 _MOST_INDEXED = 2000
 """The most dimensions of which pgvector makes an HNSW index; vectors of more are compared one by one."""
@@ -88,6 +87,7 @@ class PostgresqlEngine:
     largest_k = 10_000
 
     def __init__(self, location: Location) -> None:
+        self.fields = Fields()
         options = f"?{urlencode(location.libpq_options, quote_via=quote)}" if location.libpq_options else ""
         self._pool = _pool(f"postgresql://{location.place}{options}", location.seconds)
         self._location = location
@@ -98,7 +98,6 @@ class PostgresqlEngine:
                 " give the table a shorter one."
             )
         self._table = sql.Identifier(*names)
-        self._fields = Fields()
         self._columns: dict[str, str] = {}
 
     @staticmethod
@@ -118,43 +117,42 @@ class PostgresqlEngine:
             if comment is None:
                 return None
             columns = connection.execute(_COLUMNS, [name]).fetchall()
-            writes = connection.execute(_WRITES, [name, name, name]).fetchone()
-            counted = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(self._table)).fetchone()
+            [(version,)] = connection.execute(_WRITES, [name, name, name])
+            [(count,)] = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(self._table))
         note = comment[0].removeprefix(_NOTE) if (comment[0] or "").startswith(_NOTE) else None
         self._columns = {column: kind for column, kind, _ in columns}
         vectors = {column: size for column, kind, size in columns if kind in _SEARCHED}
         fields = self._location.fields(built_here=note is not None)
-        self._fields = replace(
+        self.fields = replace(
             fields, id=fields.id or "id", vector=fields.vector or (next(iter(vectors)) if len(vectors) == 1 else "")
         )
-        dimension = vectors.get(self._fields.vector)
+        dimension = vectors.get(self.fields.vector)
         return Schema(
-            dimension=self._dimension_of_rows() if dimension == _UNKNOWN else dimension,
+            dimension=self._dimension_of_a_row() if dimension == _UNKNOWN else dimension,
             metric=COSINE,  # of the search, whatever the table was made for
-            count=counted[0] if counted else 0,
-            version=writes[0] if writes else "",
-            has_words=self._fields.text in self._columns,
+            count=count,
+            version=version,
+            has_words=self.fields.text in self._columns,
             note=json.loads(note) if note is not None else None,
-            id_field=self._fields.id,
             vector_fields=tuple(vectors),
             fields=tuple(self._columns),
         )
 
-    def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[Hits]:
+    def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[list[Hit]]:
         """The nearest rows of each vector, best first, by one lateral join; float32[texts, dim]."""
         return self._search(
-            "SELECT {id}::text AS id, 1 - ({vector} <=> q.asked) AS score FROM {table} AS t WHERE {where}"
+            "SELECT {id}::text AS id, 1 - ({vector} <=> q.asked) AS score{shown} FROM {table} AS t WHERE {where}"
             " ORDER BY {vector} <=> q.asked LIMIT {k}",
             [Vector(vector).to_text() for vector in vectors],
-            self._columns.get(self._fields.vector, ""),
+            self._columns.get(self.fields.vector, ""),
             k,
             where,
         )
 
-    def search_texts(self, texts: Sequence[str], k: int, where: Filter) -> list[Hits]:
+    def search_texts(self, texts: Sequence[str], k: int, where: Filter) -> list[list[Hit]]:
         """The rows that share a word with each text, best first, by one lateral join."""
         return self._search(
-            "SELECT {id}::text AS id, ts_rank({words}, wanted.query, 1)::float8 AS score FROM {table} AS t,"
+            "SELECT {id}::text AS id, ts_rank({words}, wanted.query, 1)::float8 AS score{shown} FROM {table} AS t,"
             " (SELECT string_agg(quote_literal(lexeme), ' | ')::tsquery AS query"
             " FROM unnest(to_tsvector('english', q.asked))) AS wanted"
             " WHERE {words} @@ wanted.query AND {where} ORDER BY score DESC LIMIT {k}",
@@ -164,22 +162,26 @@ class PostgresqlEngine:
             where,
         )
 
-    def documents(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[Document]:
-        """The documents that meet the conditions, in any order: those with the given ids, or all of them."""
-        query = self._format(_ROWS, hidden=self._hidden(), where=sql_of(where, self._columns, self._fields))
+    def rows(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[tuple[str | None, Row]]:
+        """Id and fields, without vectors, of the rows with the given ids, or of all, in any order."""
+        names = [name for name, kind in self._columns.items() if kind not in _HIDDEN]
+        query = self._format(
+            "SELECT {id}::text{shown} FROM {table} AS t WHERE {where}", shown=_shown(names), where=self._tests(where)
+        )
         wanted = []
         if doc_ids is not None:
             query += self._format(" AND {id}::text = ANY(%s)")
             wanted = [[doc_id for doc_id in doc_ids if "\0" not in doc_id]]
-        with self._pool.connection() as connection, connection.cursor(name="documents") as cursor:
+        with self._pool.connection() as connection, connection.cursor(name="rows") as cursor:
             cursor.itersize = _PAGE
-            yield from as_documents(self._finite(cursor.execute(query, wanted)), self._fields)
+            for doc_id, *values in cursor.execute(query, wanted):
+                yield doc_id, dict(zip(names, values, strict=True))
 
     def check(self, documents: Sequence[Document]) -> None:
         """Refuses documents that PostgreSQL cannot hold.
 
         Raises:
-            DataError: a document contains the character NUL, its id is too long, or it has too many words.
+            DataError: a document contains the character NUL, or its id or its text is too long.
         """
         for document in documents:
             metadata = json.dumps(dict(document.metadata))
@@ -190,19 +192,21 @@ class PostgresqlEngine:
                     f"The document id {document.id[:80]!r} has {size:,} bytes; PostgreSQL holds ids of at most"
                     f" {_MOST_BYTES_OF_AN_ID:,}. Give the document another id."
                 )
-            if len(document.title) + len(document.text) > _SURELY_HELD:
-                self._check_words(document)
+            if (size := len(document.title.encode()) + len(document.text.encode())) > _MOST_BYTES_OF_WORDS:
+                raise DataError(
+                    f"The document {document.id[:80]!r} has {size:,} bytes; the full text of PostgreSQL surely holds"
+                    f" {_MOST_BYTES_OF_WORDS:,}. Split it."
+                )
 
     def create(self, dimension: int) -> None:
         """Creates the table; its indexes follow when it is full."""
-        self._fields = Fields()
         self._run("CREATE EXTENSION IF NOT EXISTS vector")
         self._run(
             "CREATE TABLE {table} ({id} text PRIMARY KEY, {title} text NOT NULL, {text} text NOT NULL,"
             " {metadata} jsonb NOT NULL, {vector} vector({dimension}) NOT NULL,"
             " {passage} tsvector GENERATED ALWAYS AS ({made_words}) STORED)",
             dimension=sql.Literal(dimension),
-            passage=sql.Identifier(Fields().words),
+            passage=sql.Identifier(self.fields.words),
             made_words=_WORDS.format(title=sql.Identifier("title"), text=sql.Identifier("text")),
         )
 
@@ -242,74 +246,61 @@ class PostgresqlEngine:
                 self._run("CREATE INDEX ON {table} USING " + kind, passage=sql.Identifier(own.words))
         self._run("ANALYZE {table}")
 
-    def _search(self, one: str, asked: list[str], kind: str, k: int, where: Filter) -> list[Hits]:
+    def _search(self, one: str, asked: list[str], kind: str, k: int, where: Filter) -> list[list[Hit]]:
         words: sql.Composable = sql.Identifier("t", Fields().words)
-        if self._fields != Fields():
-            title = sql.SQL("''") if self._fields.title == Fields().title else sql.Identifier("t", self._fields.title)
-            words = _WORDS.format(title=title, text=sql.Identifier("t", self._fields.text))
+        if self.fields != Fields():
+            title = sql.SQL("''") if self.fields.title == Fields().title else sql.Identifier("t", self.fields.title)
+            words = _WORDS.format(title=title, text=sql.Identifier("t", self.fields.text))
+        names = list(dict.fromkeys(condition.field.partition(".")[0] for condition in where))
+        names = [name for name in names if name in self._columns]
         inner = self._format(
-            one,
-            words=words,
-            where=sql_of(where, self._columns, self._fields),
-            k=sql.Literal(k),
+            one, words=words, where=self._tests(where), k=sql.Literal(k), shown=_shown(names, "filtered{}")
         )
         query = sql.SQL(  # the texts are cast here, once, and not again for each row
-            "SELECT q.number, found.id, found.score FROM unnest(%s::text[]::{}[]) WITH ORDINALITY AS q(asked, number)"
+            "SELECT q.number, found.* FROM unnest(%s::text[]::{}[]) WITH ORDINALITY AS q(asked, number)"
             " CROSS JOIN LATERAL ({}) AS found WHERE found.score <> 'NaN' ORDER BY q.number, found.score DESC"
         ).format(sql.Identifier(kind), inner)
-        hits: list[Hits] = [[] for _ in asked]  # without rows of no vector (NULL) or of zeros (NaN), which sort last
+        hits: list[list[Hit]] = [[] for _ in asked]  # without rows of no vector (NULL) or of zeros (NaN)
         with self._pool.connection() as connection:
             settings = _thorough(k, has_filter=bool(where))
             connection.execute(
                 "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[]) AS given(name, value)",
                 [list(settings), list(settings.values())],
             )
-            for number, doc_id, score in connection.execute(query, [asked]):
-                hits[number - 1].append((doc_id, score))
+            for number, doc_id, score, *values in connection.execute(query, [asked]):
+                hits[number - 1].append((doc_id, score, dict(zip(names, values, strict=True))))
         return hits
 
-    def _finite(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, dict[str, Any]]]:
-        """Rows with NaN and infinity as ``None``: JSON has no such numbers, so PostgreSQL writes them as texts."""
-        numbers = [column for column, kind in self._columns.items() if kind.removeprefix("_") in _FRACTIONS]
-        for doc_id, row in rows:
-            yield doc_id, {**row, **{name: _without_texts(row[name]) for name in numbers}}
+    def _tests(self, where: Filter) -> sql.Composable:
+        return sql.SQL(" AND ").join([sql.SQL("true"), *map(self._test, where)])
 
-    def _check_words(self, document: Document) -> None:
-        made = _WORDS.format(title=sql.Literal(document.title), text=sql.Literal(document.text))
-        try:
-            with self._pool.connection() as connection:
-                connection.execute(sql.SQL("SELECT length({})").format(made))
-        except psycopg.errors.ProgramLimitExceeded as error:
-            raise DataError(
-                f"The document {document.id[:80]!r} has {len(document.text):,} characters and too many different words"
-                " for the full text of PostgreSQL, which holds 1 MB of a document; split it."
-            ) from error
-
-    def _hidden(self) -> sql.Literal:
-        vectors = [column for column, kind in self._columns.items() if kind in (*_SEARCHED, "sparsevec")]
-        return sql.Literal([*vectors, Fields().words] if self._fields == Fields() else vectors)
-
-    def _dimension_of_rows(self) -> int:
-        """The dimension of the vectors in some rows of a column that is declared without one."""
-        query = self._format(
-            "SELECT DISTINCT vector_dims(found.vector) FROM (SELECT {vector} AS vector FROM {table}"
-            " WHERE {vector} IS NOT NULL LIMIT {some}) AS found",
-            some=sql.Literal(_SAMPLED),
-        )
-        with self._pool.connection() as connection:
-            found = sorted(size for (size,) in connection.execute(query, []))
-        if len(found) != 1:
-            seen = f"vectors of {' and '.join(map(str, found))} dimensions" if found else "no vectors"
-            raise IndexMismatchError(
-                f"The column {self._fields.vector!r} of {self._location.shown} is declared without a dimension and"
-                f" holds {seen}; it must hold vectors of one dimension."
+    def _test(self, condition: Condition) -> sql.Composable:
+        """The test of a condition: of a column of times by bounds, of others by a path of SQL/JSON."""
+        name, *keys = condition.field.split(".")
+        if (kind := self._columns.get(name)) is None:
+            return sql.SQL("false")
+        column = sql.Identifier("t", name)
+        if kind in _TIMES and not keys:
+            if (fitted := fitting(condition, "date")) is None:
+                return sql.SQL("false")
+            return sql.SQL(" AND ").join(
+                sql.SQL(f"{{}}::timestamptz {SIGNS[sign]} {{}}::timestamptz").format(column, sql.Literal(day))
+                for sign, day in fitted.bounds
             )
-        return int(found[0])
+        value = column if kind == "jsonb" else sql.SQL("to_jsonb({})").format(column)
+        return sql.SQL("{} @? {}::jsonpath").format(value, sql.Literal(_json_path(keys, condition)))
+
+    def _dimension_of_a_row(self) -> int | None:
+        """The dimension of a vector in a column that is declared without one."""
+        query = self._format("SELECT vector_dims({vector}) FROM {table} WHERE {vector} IS NOT NULL LIMIT 1")
+        with self._pool.connection() as connection:
+            found = connection.execute(query, []).fetchone()
+        return found[0] if found else None
 
     def _format(self, query: str, **parts: sql.Composable) -> sql.Composed:
         """A query to be executed with parameters: each ``%`` in a name or a value is doubled."""
         names = ("id", "title", "text", "metadata", "vector")
-        columns = {name: sql.Identifier(getattr(self._fields, name)) for name in names if getattr(self._fields, name)}
+        columns = {name: sql.Identifier(getattr(self.fields, name)) for name in names if getattr(self.fields, name)}
         doubled = {
             name: sql.SQL(part.as_string().replace("%", "%%"))
             for name, part in {"table": self._table, **columns, **parts}.items()
@@ -322,10 +313,21 @@ class PostgresqlEngine:
             connection.execute(self._format(query, **parts), [])
 
 
-def _without_texts(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_without_texts(one) for one in value]
-    return None if isinstance(value, str) else value
+def _shown(names: Sequence[str], alias: str = "{}") -> sql.Composable:
+    """Columns after others."""
+    columns = [
+        sql.SQL(", {} AS {}").format(sql.Identifier("t", name), sql.Identifier(alias.format(name))) for name in names
+    ]
+    return sql.Composed(columns)
+
+
+def _json_path(keys: Sequence[str], condition: Condition) -> str:
+    """A path of SQL/JSON; strict, because lax ones look into lists of objects."""
+    tests = [f"@ {SIGNS[name]} {json.dumps(bound)}" for name, bound in condition.bounds]
+    if condition.any_of:
+        equal = " || ".join(f"@ == {json.dumps(value)}" for value in condition.any_of)
+        tests.append(f"({equal} || exists(@[*] ? ({equal})))")
+    return f"strict ${''.join(f'.{json.dumps(key)}' for key in keys)} ? ({' && '.join(tests)})"
 
 
 def _thorough(k: int, *, has_filter: bool) -> dict[str, str]:

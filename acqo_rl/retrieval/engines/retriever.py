@@ -9,8 +9,8 @@ from functools import cache
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.encoder import encode_texts
 from acqo_rl.retrieval.engines.calls import Calls
-from acqo_rl.retrieval.engines.conditions import conditions_of
-from acqo_rl.retrieval.engines.engine import Hits
+from acqo_rl.retrieval.engines.conditions import conditions_of, meets, widened
+from acqo_rl.retrieval.engines.engine import Hit
 from acqo_rl.roles import Encoder, Restrictable, Retriever
 from acqo_rl.surrogates import well_formed
 from acqo_rl.text import one_line
@@ -72,8 +72,8 @@ class EngineRetriever(Retriever, Restrictable):
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """Returns at most ``k`` documents per text, in input order.
 
-        If a collection has several passages per document, more passages are asked for until there are ``k`` documents.
-        Entries without an id are left out.
+        More entries are asked for until there are ``k`` documents: a document may have several passages, and an engine
+        may return entries that do not meet a filter exactly. Entries without an id are left out.
 
         Raises:
             ConfigError: ``k`` is out of range, or the collection has tenants and none is given, or the reverse.
@@ -83,37 +83,38 @@ class EngineRetriever(Retriever, Restrictable):
         if not 1 <= k <= largest:
             raise ConfigError(f"k is {k}; for {self._calls.shown} it must be from 1 to {largest:,}.")
         where = conditions_of(self._calls.shown, self._tenant_field, self._scope)
-        distinct = {search_key(text): text for text in texts if self._encoder or one_line(text)}
-        found: dict[object, Hits] = {}
-        asked, missing = k, distinct
+        missing = {search_key(text): text for text in texts if self._encoder or one_line(text)}
+        found: dict[object, dict[str, float]] = {}
+        asked = k
         while missing:
-            found |= zip(missing, self._hits(list(missing.values()), asked, where), strict=True)
-            several = {key for key in missing if len(found[key]) == asked and len(_ids(found[key])) < k}
-            missing = {key: text for key, text in missing.items() if key in several and asked < largest}
-            asked = min(4 * asked, largest)
-        return [self._ranking(text, found.get(search_key(text), []), k) for text in texts]
+            hits = dict(zip(missing, self._hits(list(missing.values()), asked, where), strict=True))
+            found |= {key: self._best(some, where) for key, some in hits.items()}
+            several = {key for key, some in hits.items() if len(some) == asked < largest and len(found[key]) < k}
+            missing, asked = {key: missing[key] for key in several}, min(4 * asked, largest)
+        return [self._ranking(text, found.get(search_key(text), {}), k) for text in texts]
 
-    def _hits(self, texts: list[str], k: int, where: Filter) -> list[Hits]:
+    def _hits(self, texts: list[str], k: int, where: Filter) -> list[list[Hit]]:
+        engine = self._calls.engine
+        narrowed = widened(where, engine.fields)
         clean = [Passage(well_formed(text)) if isinstance(text, Passage) else well_formed(text) for text in texts]
         if self._encoder is None:
-            return self._calls(self._calls.engine.search_texts, clean, k, where)
-        return self._calls(self._calls.engine.search_vectors, encode_texts(self._encoder, clean), k, where)
+            return self._calls(engine.search_texts, clean, k, narrowed)
+        return self._calls(engine.search_vectors, encode_texts(self._encoder, clean), k, narrowed)
 
-    def _ranking(self, text: str, hits: Hits, k: int) -> Ranking:
-        """The best score of each document; a collection may hold several passages of one document."""
+    def _best(self, hits: Sequence[Hit], where: Filter) -> dict[str, float]:
+        """The best score of each document."""
         best: dict[str, float] = {}
-        for doc_id, score in hits:
+        for doc_id, score, row in hits:
             if doc_id is None:
                 _report_missing_ids(self._calls.shown)
-            else:
+            elif meets(where, row, self._calls.engine.fields):
                 best[doc_id] = max(score, best.get(doc_id, score))
+        return best
+
+    def _ranking(self, text: str, best: dict[str, float], k: int) -> Ranking:
         top = sorted(best.items(), key=lambda item: (-item[1], item[0]))[:k]
         doc_ids, scores = zip(*top, strict=True) if top else ((), ())
         return Ranking(doc_ids, scores, self.name, text)
-
-
-def _ids(hits: Hits) -> set[str]:
-    return {doc_id for doc_id, _ in hits if doc_id is not None}
 
 
 @cache

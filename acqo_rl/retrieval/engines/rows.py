@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, time
 from decimal import Decimal
 from typing import Any
 
-from acqo_rl.retrieval.engines.location import Fields
+from acqo_rl.retrieval.engines.engine import Fields, Row
 from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.types import Document
 
@@ -29,20 +29,11 @@ def as_row(document: Document) -> dict[str, Any]:
     }
 
 
-def as_documents(rows: Iterable[tuple[object, Mapping[str, Any]]], fields: Fields) -> Iterator[Document]:
-    """The documents of pairs of id and row; fields that are not of the document itself are its metadata.
-
-    Rows without an id are left out: no search returns them.
-    """
-    for doc_id, row in rows:
-        if doc_id is not None:
-            yield _as_document(str(doc_id), row, fields)
-
-
-def _as_document(doc_id: str, row: Mapping[str, Any], fields: Fields) -> Document:
-    title, text = (str(row.get(name) or "") for name in (fields.title, fields.text))
+def as_document(doc_id: str, row: Row, fields: Fields) -> Document:
+    """The document of an entry; fields that are not of the document itself are its metadata."""
+    title, text = (str(at(row, name) or "") for name in (fields.title, fields.text))
     if fields.metadata:
-        given = row.get(fields.metadata) or {}
+        given = at(row, fields.metadata) or {}
         metadata = given if isinstance(given, Mapping) else {fields.metadata: given}
     else:
         own = {fields.id, fields.title, fields.text, fields.vector}
@@ -50,7 +41,7 @@ def _as_document(doc_id: str, row: Mapping[str, Any], fields: Fields) -> Documen
     return Document(doc_id, title, text, as_json(metadata)) if metadata else Document(doc_id, title, text)
 
 
-def at(row: Mapping[str, Any], name: str) -> Any:
+def at(row: Row, name: str) -> Any:
     """The value of a field; of a nested field if the name has dots: ``metadata.title``."""
     if name in row:
         return row[name]
@@ -76,6 +67,15 @@ def as_json(value: Any) -> Any:
     if isinstance(value, Iterable):
         return [as_json(inner) for inner in value]
     return str(value)
+
+
+def of_single_precision(value: Any) -> Any:
+    """A number of 32 bits, or a list of them, as it is written: 0.4 and not 0.4000000059604645."""
+    import numpy as np
+
+    if isinstance(value, list):
+        return [of_single_precision(one) for one in value]
+    return float(str(np.float32(value))) if isinstance(value, float) else value
 
 
 def as_numbers(doc_ids: Sequence[str]) -> list[int]:
