@@ -1,4 +1,4 @@
-"""Client of ``acqo serve-retriever``; its rankings equal those of the same index loaded in this process."""
+"""Client of ``acqo serve --retriever``; its rankings equal those of the same index loaded in this process."""
 
 from __future__ import annotations
 

@@ -23,11 +23,12 @@ class ServiceSettings(IndexSettings):
     """Collections, strategies and limits of a service."""
 
     collections: list[Address] = field(
+        default_factory=list,
         metadata={
             "help": "NAME=DATA,INDEX: a BEIR folder and its index. NAME=DATA,DENSE+BM25: a hybrid index. "
             "NAME=DATA,DENSE,BM25@original: the BM25 index is searched only with the raw query. "
             "NAME=qdrant://HOST:PORT/COLLECTION: a collection of a search engine. Paths may contain commas."
-        }
+        },
     )
     strategies: list[str] = field(
         default_factory=lambda: ["rules"],

@@ -137,7 +137,7 @@ def test_compares_and_adds_only_what_is_new(script, world, tmp_path, capsys):
 def test_an_index_behind_a_server_gives_the_same_figures(script, world, tmp_path):
     local = arguments(world, tmp_path / "local")
     command.run(script.main, script.make_parser(), local)
-    with started("serve-retriever", "--index", world / "short") as server:
+    with started("serve", "--retriever", world / "short") as server:
         remote = arguments(world, tmp_path / "remote", index=[f"short={server.url}"])
         command.run(script.main, script.make_parser(), remote)
     figures = [systems(tmp_path / name) for name in ("local", "remote")]

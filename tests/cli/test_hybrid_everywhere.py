@@ -127,7 +127,7 @@ def test_retriever_server_and_langchain_return_the_results_of_the_library(world,
     from acqo_rl.integrations.langchain import AdaptiveRetriever
 
     corpus = read_corpus(world / "data")
-    with started("serve-retriever", "--index", index) as server:
+    with started("serve", "--retriever", index) as server:
         behind = load_retriever(server.url)
         searcher = AdaptiveSearcher(Heuristic(), behind, RankScoreFusion())
         documents = AdaptiveRetriever(searcher=searcher, corpus=corpus, k=5).invoke(QUERY)

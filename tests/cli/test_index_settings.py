@@ -29,7 +29,6 @@ COMMANDS = {
     "search": "--data DATA --index INDEX --reformulator raw --query Peru",
     "serve": "--collections world=DATA,INDEX",
     "mcp": "--collections world=DATA,INDEX",
-    "serve-retriever": "--index INDEX",
 }
 
 

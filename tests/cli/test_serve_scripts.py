@@ -1,4 +1,4 @@
-"""acqo serve and acqo serve-retriever as processes."""
+"""acqo serve as a process: a service and an index."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def slow_model():
     ("name", "places"),
     [
         ("serve", "--collections world=FOLDER,FOLDER/index --strategies rules"),
-        ("serve-retriever", "--index FOLDER/index"),
+        ("serve", "--retriever FOLDER/index"),
     ],
 )
 def test_log_level_and_shutdown_timeout_reach_the_server(name, places, folder, monkeypatch):
@@ -152,7 +152,7 @@ def test_a_policy_and_the_rules_are_served(folder):
 @pytest.mark.slow
 def test_several_clients_share_an_index(folder, monkeypatch):
     monkeypatch.setenv("ACQO_RETRIEVER_KEY", KEY)
-    with started("serve-retriever", "--index", folder / "index", ACQO_API_KEYS=KEY) as server:
+    with started("serve", "--retriever", folder / "index", ACQO_API_KEYS=KEY) as server:
         assert httpx.post(f"{server.url}/search", json={"texts": [QUERY]}).status_code == 401
         behind = load_retriever(server.url)
         assert behind.search([QUERY, "Lima"], 2) == load_retriever(folder / "index").search([QUERY, "Lima"], 2)
@@ -170,6 +170,8 @@ def test_several_clients_share_an_index(folder, monkeypatch):
         (("--collections", "a=nowhere,nowhere"), "nowhere"),
         (("--collections", "a=x,y", "--strategies", "policy"), "needs a model"),
         (("--collections", "a=x,y", "--port", "99999"), "port is 99999"),
+        (("--collections", "a=x,y", "--retriever", "z"), "either"),
+        ((), "either"),
     ],
 )
 def test_errors_name_the_setting(arguments, message):

@@ -149,7 +149,7 @@ def test_an_index_behind_a_server_gives_the_same_rewards(shared, tmp_path, monke
     """All numbers of the log are exactly equal."""
     settings = {**shared, **GRPO, "trainer.max_steps": 2, "trainer.eval_steps": 1}
     train_here(monkeypatch, {**settings, "output_dir": tmp_path / "folder"})
-    with started("serve-retriever", "--index", shared["index"]) as server:
+    with started("serve", "--retriever", shared["index"]) as server:
         train_here(monkeypatch, {**settings, "index": server.url, "output_dir": tmp_path / "server"})
     logs = [log_of(tmp_path / name) for name in ("folder", "server")]
     numbers = [
