@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from acqo_rl.conversations import read_history
     from acqo_rl.data.beir import read_corpus
     from acqo_rl.evaluation.run import evaluate
     from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
@@ -44,6 +45,7 @@ _MODULES = {
     "evaluate": "evaluation.run",
     "load_retriever": "retrieval.load",
     "read_corpus": "data.beir",
+    "read_history": "conversations",
 }
 
 __all__ = [
@@ -62,6 +64,7 @@ __all__ = [
     "evaluate",
     "load_retriever",
     "read_corpus",
+    "read_history",
 ]
 
 

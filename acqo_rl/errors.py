@@ -23,10 +23,6 @@ class DataError(AcqoError):
     """A file of a data set is missing or malformed; the message names the file and the line."""
 
 
-class ConversationError(AcqoError, ValueError):
-    """An earlier turn of a conversation has an unsupported shape."""
-
-
 class IndexMismatchError(AcqoError):
     """An index on disk does not match the corpus, the encoder or the settings."""
 
@@ -37,6 +33,10 @@ class GrammarError(AcqoError):
 
 class ConfigError(AcqoError):
     """A setting is invalid or conflicts with another one."""
+
+
+class ConversationError(ConfigError):
+    """A conversation has none of the forms of :mod:`acqo_rl.conversations`."""
 
 
 class MissingPackageError(ConfigError, ImportError):

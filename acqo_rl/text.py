@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
 
-from acqo_rl.conversations import Turn
-from acqo_rl.types import Query, SubQuery
+from acqo_rl.types import Query, SubQuery, Turn
 
 MAX_QUERY, MAX_TURN = 8_000, 4_000
 """Maximum number of characters of a query and of an earlier turn; longer texts are shortened."""

@@ -8,21 +8,18 @@ The components that process them are in :mod:`acqo_rl.roles`.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from acqo_rl.conversations import Turn, read_history
 from acqo_rl.errors import ConfigError
-from acqo_rl.surrogates import well_formed
-
-if TYPE_CHECKING:
-    pass
 
 Route = Literal["pass", "disambiguate", "decompose", "expand"]
 QueryType = Literal["factual", "how_to", "comparison", "debugging", "conceptual", "complex", "simple"]
 Challenge = Literal["simple", "temporal", "multi_hop", "decomposition"]
 FusionName = Literal["rsf", "rrf", "combsum", "combmnz"]
+Speaker = Literal["user", "assistant"]
 SubQueryKind = Literal["original", "reading", "part", "variant", "hypothetical", "step_back", "expansion"]
 
 Qrels = dict[str, dict[str, int]]
@@ -41,8 +38,24 @@ _NO_METADATA: Mapping[str, Any] = {}
 """Shared by all documents without metadata, to save memory: a corpus may hold millions of them."""
 
 
+REPLACEMENT = "\ufffd"
+"""Unicode's replacement character."""
+
+
+def well_formed(text: str) -> str:
+    """Replaces each lone surrogate (half of a broken emoji) by U+FFFD and joins each valid pair into its character.
+
+    JSON and Python allow lone surrogates; UTF-8 and tokenizers reject them.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
 def _write_well_formed(value: object, *names: str) -> None:
-    """Replaces lone surrogates in the named attributes, because UTF-8 files, tokenizers and JSON reject them."""
+    """Replaces lone surrogates in the named attributes."""
     for name in names:
         text = getattr(value, name)
         if text and not text.isascii():
@@ -77,15 +90,18 @@ class Snippet:
     text: str
 
 
-def _without_query(history: tuple[Turn, ...], text: str) -> tuple[Turn, ...]:
-    """Drops the user's last turn if it is the current query; case, spacing and closing punctuation are ignored."""
-    while history and history[-1].speaker == "user" and _key(history[-1].text) == _key(text):
-        history = history[:-1]
-    return history
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One earlier turn; ``str()`` gives the form used in prompts and BEIR folders: "U: ..." or "S: ..."."""
 
+    speaker: Speaker
+    text: str
 
-def _key(text: str) -> str:
-    return " ".join(text.casefold().split()).rstrip(" ?.!\uff1f\u3002\uff01\u061f")
+    def __post_init__(self) -> None:
+        _write_well_formed(self, "text")
+
+    def __str__(self) -> str:
+        return f"{'U' if self.speaker == 'user' else 'S'}: {self.text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +111,8 @@ class Query:
     Attributes:
         id: unique within a query set.
         text: the current turn, as typed.
-        history: earlier turns, oldest first; empty if there is no conversation. The constructor accepts any shape
-            that :mod:`acqo_rl.conversations` can read. A last turn of the user that repeats ``text`` is dropped,
-            because chat clients send it with the other messages.
+        history: earlier turns, oldest first; empty if there is no conversation.
+            :func:`acqo_rl.conversations.read_history` reads them from messages, pairs and texts.
         feedback: top results of a first search, best first; empty unless the policy reads feedback.
     """
 
@@ -106,14 +121,14 @@ class Query:
     history: tuple[Turn, ...] = ()
     feedback: tuple[Snippet, ...] = ()
 
-    if TYPE_CHECKING:
-
-        def __init__(self, id: str, text: str, history: object = (), feedback: tuple[Snippet, ...] = ()) -> None: ...
-
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
             raise ConfigError(f"A query is a {type(self.text).__name__}; give its text, a string.")
-        object.__setattr__(self, "history", _without_query(read_history(self.history), self.text))
+        if not isinstance(self.history, tuple) or not all(isinstance(turn, Turn) for turn in self.history):
+            raise ConfigError(
+                f"The history of a query is {reprlib.repr(self.history)}, not a tuple of Turn; convert it with "
+                "acqo_rl.conversations.read_history."
+            )
         _write_well_formed(self, "id", "text")
 
 

@@ -11,13 +11,14 @@ import pytest
 from tiny_policy import adapter_model, byte_tokenizer, full_model
 
 from acqo_rl import hub
+from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError, GrammarError, HubError
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.types import Query
 
 QUERIES = [
     Query("a", "capital of Peru"),
-    Query("b", "And its population?", history=("U: What is the capital of Chad?", "S: N'Djamena.")),
+    Query("b", "And its population?", history=read_history(("U: What is the capital of Chad?", "S: N'Djamena."))),
     Query("c", "Compare Oslo and Bergen"),
 ]
 TOKENS = 12

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acqo_rl.conversations import read_history
 from acqo_rl.data.beir import read_corpus, read_queries, write_beir
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.retrieval.load import load_retriever
-from acqo_rl.surrogates import well_formed
-from acqo_rl.types import Document, Query
+from acqo_rl.types import Document, Query, well_formed
 
 ANY = st.text(st.characters(exclude_categories=()))
 
@@ -44,7 +44,7 @@ def test_every_text_can_be_written(text):
 
 
 def test_queries_and_documents_contain_none():
-    query = Query("q\ud800", "a\ud83d", ["U: b\ud83d", {"role": "assistant", "content": "c\ude00"}])
+    query = Query("q\ud800", "a\ud83d", read_history(["U: b\ud83d", "S: c\ude00"]))
     assert (query.id, query.text, [turn.text for turn in query.history]) == (
         "q\ufffd",
         "a\ufffd",
@@ -57,7 +57,7 @@ def test_queries_and_documents_contain_none():
 
 def test_texts_with_broken_characters_are_written_indexed_and_searched(tmp_path):
     documents = [Document("d", "red \ud83d", "Red things."), Document("e", "", "Blue \ude00 things.")]
-    queries = [Query("q", "red \ud83d", ["where \ud83d?", "here"])]
+    queries = [Query("q", "red \ud83d", read_history(["where \ud83d?", "here"]))]
     write_beir(tmp_path, documents, queries, {"dev": {"q": {"d": 1}}})
     assert list(read_corpus(tmp_path).values()) == documents
     assert read_queries(tmp_path, "dev") == queries

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acqo_rl.conversations import read_history
 from acqo_rl.text import distinct, each_word_once, normalised, one_line, text_of, word_key
 from acqo_rl.types import Query, Snippet, SubQuery
 
@@ -134,16 +135,21 @@ def test_words_once_are_the_words_that_were_there_and_none_of_four_letters_stand
 
 
 def test_what_was_read_holds_query_conversation_and_results():
-    query = Query("q", "Where is it?", history=["U: Oslo?", "S: A\ncity."], feedback=(Snippet("Oslo", "is in Norway"),))
+    query = Query(
+        "q",
+        "Where is it?",
+        history=read_history(["U: Oslo?", "S: A\ncity."]),
+        feedback=(Snippet("Oslo", "is in Norway"),),
+    )
     assert text_of(query) == "Where is it?\nOslo?\nA city.\nOslo\nis in Norway"
 
 
 @pytest.mark.parametrize(
     "query",
     [
-        Query("q", "and its population?", history=["U: where is Oslo", "S: Oslo is well known."]),
-        Query("q", "and its population?", history=["U: Oslo", "S: Oslo", "U: Oslo", "S: It is cold."]),
-        Query("q", "Oslo", history=["U: Norway", "S: Oslo is in Norway"]),
+        Query("q", "and its population?", history=read_history(["U: where is Oslo", "S: Oslo is well known."])),
+        Query("q", "and its population?", history=read_history(["U: Oslo", "S: Oslo", "U: Oslo", "S: It is cold."])),
+        Query("q", "Oslo", history=read_history(["U: Norway", "S: Oslo is in Norway"])),
         Query("q", "the population?", feedback=(Snippet("Oslo", "Oslo is in Norway"), Snippet("Oslo", "Norway"))),
     ],
 )

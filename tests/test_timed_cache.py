@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError
 from acqo_rl.timed_cache import TimedCache, query_key
 from acqo_rl.types import Query, Snippet
@@ -84,10 +85,10 @@ def test_punctuation_alone_is_kept_apart(texts):
     st.lists(st.text("ab", min_size=1, max_size=2), max_size=3),
 )
 def test_conversation_and_what_was_shown_are_part_of_it(one, other):
-    assert (key("q", history=tuple(one)) == key("q", history=tuple(other))) == (one == other)
+    assert (key("q", history=read_history(one)) == key("q", history=read_history(other))) == (one == other)
     shown = [tuple(Snippet(text, "") for text in texts) for texts in (one, other)]
     assert (key("q", feedback=shown[0]) == key("q", feedback=shown[1])) == (one == other)
-    query = Query("1", "q", history=tuple(one))
+    query = Query("1", "q", history=read_history(tuple(one)))
     assert query_key(query) == query_key(replace(query, id="2"))
 
 

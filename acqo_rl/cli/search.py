@@ -42,7 +42,7 @@ from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.cli.search_output import answer_as_json, answer_lines, as_json, cut, lines
-from acqo_rl.conversations import Turn, read_history
+from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError
 from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import (
@@ -65,7 +65,7 @@ from acqo_rl.searching.reranking import DEPTH, Reranking
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.threshold import check_cosine
 from acqo_rl.text import one_line
-from acqo_rl.types import Document, FusionName, Query
+from acqo_rl.types import Document, FusionName, Query, Turn
 
 if TYPE_CHECKING:
     from acqo_rl.pipeline.pipeline import Pipeline
@@ -179,9 +179,9 @@ class Searcher:
             max_model_calls=config.max_model_calls,
         )
 
-    def ask(self, text: str, history: object) -> SearchResult:
+    def ask(self, query: Query) -> SearchResult:
         """Searches one query."""
-        [result] = self.path.search([Query("query", text, history)], self.k)
+        [result] = self.path.search([query], self.k)
         return result
 
 
@@ -267,11 +267,11 @@ def converse(searcher: Searcher, config: SearchConfig) -> None:
 
 def answer_one(text: str, history: object, searcher: Searcher, config: SearchConfig) -> str:
     """Prints the result of a query; returns the answer, or the text of the best document if there is none."""
+    query = Query("query", text, read_history(history, text))
     if searcher.pipeline is None or config.answer_mode == "off":
-        answer = searcher.ask(text, history)
+        answer = searcher.ask(query)
         show(answer, searcher, config)
         return next((document.text for document in fetch(searcher.corpus, answer.fused.doc_ids[:1]).values()), "")
-    query = Query("query", text, history)
     result = searcher.pipeline.ask(query, mode=config.answer_mode)
     if config.json:
         print(json.dumps(answer_as_json(query, result, config.k)), flush=True)

@@ -8,8 +8,8 @@ Each file may be gzipped (``.gz``). The reader also accepts unambiguous deviatio
 order mark or Windows line ends; a JSON array, or a JSON table of pandas, instead of lines; other names of ``_id`` and
 ``text`` (``docid`` and ``contents`` of Anserini); white space in ids of queries, which is read as ``_``; numbers as
 ids, titles and texts; ``title`` and ``metadata`` missing, null or NaN; metadata of documents as top-level fields
-(``url``); ``history`` in any shape that :mod:`acqo_rl.conversations` reads, also outside ``metadata``, and as a list
-also under names such as ``messages``; judgements as in :mod:`acqo_rl.data.qrels`.
+(``url``); ``history`` in any form that :mod:`acqo_rl.conversations` reads, also outside ``metadata``; judgements as in
+:mod:`acqo_rl.data.qrels`.
 
 All other faults are collected and raised as one error with file and line of each.
 """
@@ -28,17 +28,16 @@ from typing import Any
 
 from tqdm import tqdm
 
-from acqo_rl.conversations import Turn, read_history
+from acqo_rl.conversations import read_history
 from acqo_rl.data.lines import Faults, find, read_jsonl, shorten
 from acqo_rl.data.qrels import HEADER, read_judged
 from acqo_rl.errors import ConversationError, DataError
 from acqo_rl.files import write_atomic
 from acqo_rl.text import one_line
-from acqo_rl.types import Document, Qrels, Query
+from acqo_rl.types import Document, Qrels, Query, Turn
 
 _ID = ("_id", "id", "docid", "doc_id", "docno", "query_id", "qid")
 _TEXT = ("text", "contents", "content", "query", "question")
-_HISTORY = ("history", "chat_history", "messages", "conversation", "turns")
 _AddFault = Callable[[str], None]
 
 
@@ -233,8 +232,8 @@ def _read_queries(folder: Path, faults: Faults) -> tuple[dict[str, Query], dict[
         text, metadata[query_id] = _read_text(row, key, fault), _read_metadata(row, fault)
         if isinstance(row.get(key), str) and not one_line(text):
             fault(f"{key} is empty; give each query a text.")
-        history = _read_history(_history_in(metadata[query_id], row), fault)
-        queries[query_id] = Query(query_id, text, history)
+        history = metadata[query_id].pop("history", row.get("history"))
+        queries[query_id] = Query(query_id, text, _read_history(history, text, fault))
     return queries, metadata
 
 
@@ -296,18 +295,9 @@ def _check_json(metadata: dict[str, Any], fault: _AddFault) -> None:
         fault(f"metadata is {shorten(metadata)}, expected JSON ({error}).")
 
 
-def _history_in(metadata: dict[str, Any], row: dict[str, Any]) -> object:
-    """The history in the metadata, from which it is removed, or beside it; lists may have another usual name."""
-    for fields in (metadata, row):
-        for key in _HISTORY:
-            if key in fields and (key == "history" or isinstance(fields[key], list)):
-                return metadata.pop(key) if fields is metadata else row[key]
-    return None
-
-
-def _read_history(history: object, fault: _AddFault) -> tuple[Turn, ...]:
+def _read_history(history: object, text: str, fault: _AddFault) -> tuple[Turn, ...]:
     try:
-        return read_history(history)
+        return read_history(history, text)
     except ConversationError as error:
-        fault(f"metadata.history cannot be read. {error}")
+        fault(f"metadata.history: {error}")
         return ()

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from acqo_rl.errors import DataError
-from acqo_rl.surrogates import well_formed
+from acqo_rl.types import well_formed
 
 _log = logging.getLogger(__name__)
 

@@ -25,7 +25,7 @@ from acqo_rl.language_models.openvino import split_prefix
 from acqo_rl.reformulation.load import StrategySettings, prompts_model, strategy_key
 from acqo_rl.roles import Reformulator, Reranker, Retriever
 from acqo_rl.searching.sub_queries import DEPTH
-from acqo_rl.types import FeedbackSpec, Qrels, Query, Ranking, Reformulation, Snippet, SubQuery, search_key
+from acqo_rl.types import FeedbackSpec, Qrels, Query, Ranking, Reformulation, Snippet, SubQuery, Turn, search_key
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
@@ -251,7 +251,9 @@ class CachedReranker(Reranker):
 def reformulation_of(row: dict[str, Any]) -> Reformulation:
     """The inverse of ``asdict`` and JSON for a reformulation."""
     asked = row["query"]
-    query = Query(**{**asked, "feedback": tuple(Snippet(**snippet) for snippet in asked["feedback"])})
+    history = tuple(Turn(**turn) for turn in asked["history"])
+    feedback = tuple(Snippet(**snippet) for snippet in asked["feedback"])
+    query = Query(**{**asked, "history": history, "feedback": feedback})
     return Reformulation(**{**row, "query": query, "sub_queries": tuple(SubQuery(**s) for s in row["sub_queries"])})
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from acqo_rl.conversations import read_history
 from acqo_rl.integrations.hits import hits
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.types import Document, Query
@@ -37,8 +38,9 @@ def make_search(
         searcher: runs the searches.
         corpus: document id -> document.
         k: default number of passages.
-        history: the conversation before the queries, such as a ``dspy.History`` or a list; see
-            :mod:`acqo_rl.conversations`. It is read again in every call.
+        history: the conversation before the queries, in a form that :mod:`acqo_rl.conversations` reads; it is read
+            again in every call. For a ``dspy.History`` of questions and answers, give the pairs:
+            ``[(message["question"], message["answer"]) for message in history.messages]``.
     """
 
     def search(query: str, k: int = k) -> list[str]:
@@ -50,7 +52,7 @@ def make_search(
         """
         return [
             f"{document.title} | {document.text}" if document.title else document.text
-            for document, _ in hits(searcher.search(Query("query", query, history), k), corpus)
+            for document, _ in hits(searcher.search(Query("query", query, read_history(history, query)), k), corpus)
         ]
 
     return search

@@ -23,6 +23,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from acqo_rl import types
+from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError
 from acqo_rl.integrations import missing
 from acqo_rl.integrations.hits import hits, metadata_of
@@ -32,6 +33,7 @@ from acqo_rl.types import Query
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict
+    from haystack.dataclasses import ChatMessage
     from haystack.utils import deserialize_callable, serialize_callable
 except ImportError as error:
     raise missing("haystack", error) from error
@@ -77,7 +79,7 @@ class AdaptiveRetriever:
         Args:
             query: the raw query.
             top_k: maximum number of documents.
-            history: earlier turns, oldest first: ``ChatMessage`` objects, or any other form that
+            history: earlier turns, oldest first: ``ChatMessage`` objects, or another form that
                 :mod:`acqo_rl.conversations` reads.
 
         Raises:
@@ -85,7 +87,7 @@ class AdaptiveRetriever:
             SearchError: all searches failed.
         """
         searcher, corpus = self._open()
-        found = searcher.search(Query("query", query, history), self.top_k if top_k is None else top_k)
+        found = searcher.search(_query(query, history), self.top_k if top_k is None else top_k)
         return {"documents": _documents(found, corpus)}
 
     @component.output_types(documents=list[Document])
@@ -94,7 +96,7 @@ class AdaptiveRetriever:
     ) -> dict[str, list[Document]]:
         """Like :meth:`run`, without blocking the event loop."""
         searcher, corpus = self._open()
-        found = await searcher.asearch(Query("query", query, history), self.top_k if top_k is None else top_k)
+        found = await searcher.asearch(_query(query, history), self.top_k if top_k is None else top_k)
         return {"documents": _documents(found, corpus)}
 
     def to_dict(self) -> dict[str, Any]:
@@ -120,6 +122,12 @@ class AdaptiveRetriever:
         if self._opened is None:
             self._opened = self.open_searcher()
         return self._opened
+
+
+def _query(text: str, history: list[Any] | None) -> Query:
+    if history and all(isinstance(turn, ChatMessage) for turn in history):
+        history = [{"role": turn.role.value, "content": "\n".join(turn.texts)} for turn in history]
+    return Query("query", text, read_history(history, text))
 
 
 def _documents(found: SearchResult, corpus: Mapping[str, types.Document]) -> list[Document]:

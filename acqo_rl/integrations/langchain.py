@@ -27,6 +27,7 @@ from dataclasses import replace
 from typing import Any
 
 from acqo_rl import types
+from acqo_rl.conversations import read_history
 from acqo_rl.integrations import missing
 from acqo_rl.integrations.either_call import call_either, called_from
 from acqo_rl.integrations.hits import hits, metadata_of
@@ -41,7 +42,7 @@ try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
     from langchain_core.documents import Document
     from langchain_core.language_models import BaseLanguageModel
-    from langchain_core.messages import AIMessage, BaseMessage
+    from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
     from langchain_core.retrievers import BaseRetriever
     from pydantic import Field, SkipValidation
 except ImportError as error:
@@ -61,7 +62,7 @@ class AdaptiveRetriever(BaseRetriever):
     """A LangChain retriever that uses an :class:`acqo_rl.searching.searcher.AdaptiveSearcher`.
 
     ``invoke``, ``ainvoke`` and ``batch`` also accept ``k`` and ``history``: earlier turns, oldest first, as LangChain
-    messages or in any other form that :mod:`acqo_rl.conversations` reads. They raise
+    messages or in another form that :mod:`acqo_rl.conversations` reads. They raise
     :class:`acqo_rl.errors.ConfigError` if the query is empty or ``k`` is below 1, and
     :class:`acqo_rl.errors.SearchError` if all searches fail. The metadata of a document contains the key ``acqo_rl``
     with the details that :func:`acqo_rl.integrations.hits.hits` returns.
@@ -122,7 +123,7 @@ class AdaptiveRetriever(BaseRetriever):
         history: object = (),
     ) -> list[Document]:
         with called_from(None):
-            found = self.searcher.search(Query("query", query, history), self.k if k is None else k)
+            found = self.searcher.search(_query(query, history), self.k if k is None else k)
         return self._documents(found)
 
     async def _aget_relevant_documents(
@@ -134,7 +135,7 @@ class AdaptiveRetriever(BaseRetriever):
         history: object = (),
     ) -> list[Document]:
         with called_from(asyncio.get_running_loop()):
-            found = await self.searcher.asearch(Query("query", query, history), self.k if k is None else k)
+            found = await self.searcher.asearch(_query(query, history), self.k if k is None else k)
         return self._documents(found)
 
     def _documents(self, found: SearchResult) -> list[Document]:
@@ -144,6 +145,12 @@ class AdaptiveRetriever(BaseRetriever):
             metadata = metadata_of(replace(document, metadata={**document.metadata, **more}), details)
             documents.append(Document(id=document.id, page_content=document.text, metadata=metadata))
         return documents
+
+
+def _query(text: Any, history: Any) -> Query:
+    if isinstance(history, Sequence) and any(isinstance(turn, BaseMessage) for turn in history):
+        history = convert_to_openai_messages(history)
+    return replace(Query("query", text), history=read_history(history, text))
 
 
 class LangChainSource(Retriever):

@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError
 from acqo_rl.integrations import missing
 from acqo_rl.integrations.hits import KEY, hits, metadata_of
@@ -30,6 +31,7 @@ from acqo_rl.types import Document, Query
 
 try:
     from llama_index.core.callbacks import CallbackManager
+    from llama_index.core.llms import ChatMessage
     from llama_index.core.retrievers import BaseRetriever
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 except ImportError as error:
@@ -41,7 +43,7 @@ class ConversationQuery(QueryBundle):
     """A query in a conversation: ``retriever.retrieve(ConversationQuery("and its price?", chat_history=...))``.
 
     Attributes:
-        chat_history: earlier turns, oldest first, as LlamaIndex messages or in any other form that
+        chat_history: earlier turns, oldest first, as LlamaIndex messages or in another form that
             :mod:`acqo_rl.conversations` reads.
     """
 
@@ -104,4 +106,7 @@ class AdaptiveRetriever(BaseRetriever):
 
 
 def _query(bundle: QueryBundle) -> Query:
-    return Query("query", bundle.query_str, getattr(bundle, "chat_history", ()))
+    history = getattr(bundle, "chat_history", ())
+    if history and all(isinstance(turn, ChatMessage) for turn in history):
+        history = [{"role": turn.role.value, "content": turn.content} for turn in history]
+    return Query("query", bundle.query_str, read_history(history, bundle.query_str))

@@ -21,7 +21,7 @@ from functools import wraps
 from typing import Annotated, Any
 
 from acqo_rl import __version__
-from acqo_rl.conversation_schema import ACCEPTED, HISTORY_SCHEMA
+from acqo_rl.conversations import HISTORY_SCHEMA
 from acqo_rl.errors import AcqoError
 from acqo_rl.integrations import missing
 from acqo_rl.integrations.hits import failures, hits
@@ -30,8 +30,7 @@ from acqo_rl.serving.collections import DocumentsOf
 from acqo_rl.serving.requests import MAX_LIMIT
 from acqo_rl.serving.service import Service
 from acqo_rl.serving.shortening import as_query
-from acqo_rl.surrogates import well_formed
-from acqo_rl.types import Document, Reformulation
+from acqo_rl.types import Document, Reformulation, well_formed
 
 try:
     from mcp.server.mcpserver import MCPServer
@@ -75,7 +74,7 @@ Strategy = Annotated[
     Field(description="Reformulation strategy; by default the server's first one."),
     BeforeValidator(_or_none, json_schema_input_type=str | None),
 ]
-History = Annotated[Any, BeforeValidator(_or_none), WithJsonSchema({**HISTORY_SCHEMA, "description": ACCEPTED})]
+History = Annotated[Any, BeforeValidator(_or_none), WithJsonSchema(HISTORY_SCHEMA)]
 Notes = Annotated[list[str], Field(description="Parts of the request that were shortened, dropped or replaced.")]
 
 

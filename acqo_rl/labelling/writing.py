@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from acqo_rl.conversations import Turn
 from acqo_rl.labelling.drafts import Draft, Kind, name_of
 from acqo_rl.language_models.structured import example, fields, read_reply, text
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.roles import LanguageModel
-from acqo_rl.types import Completion, Conversation, Query, Schema
+from acqo_rl.types import Completion, Conversation, Query, Schema, Turn
 
 VERSION = "2"
 """Version of the prompts, for the metadata of the questions."""

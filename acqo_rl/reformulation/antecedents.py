@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from acqo_rl.conversations import Turn
 from acqo_rl.reformulation.follow_ups import topic_of
 from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
 from acqo_rl.reformulation.name_lists import SPACE, unmarked
@@ -24,6 +23,7 @@ from acqo_rl.reformulation.signals import (
 )
 from acqo_rl.reformulation.splitting import mark_names, parts_of
 from acqo_rl.text import one_line
+from acqo_rl.types import Turn
 
 _HE_OR_SHE = re.compile(r"\b(?:he|she|him|his|her|hers)\b", re.I)
 _NAMED = r"(?-i:[^\W\d_a-z][\w'\u2019.-]*(?: [^\W\d_a-z][\w'\u2019.-]*)*)"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from acqo_rl.conversations import Turn
 from acqo_rl.reformulation.antecedents import with_marked_names
 from acqo_rl.reformulation.follow_ups import topic_of
 from acqo_rl.reformulation.lexicon import Lexicon
@@ -13,6 +12,7 @@ from acqo_rl.reformulation.name_lists import unmarked
 from acqo_rl.reformulation.signals import REFERENCE, begins_to_ask, names, names_attribute
 from acqo_rl.reformulation.years import years_in
 from acqo_rl.text import one_line
+from acqo_rl.types import Turn
 
 _PREPOSITION = r"(?:of|in|for|at|from|to|on|by|during|since)"
 _FOLLOW_UP = re.compile(

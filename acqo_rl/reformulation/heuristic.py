@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from acqo_rl.conversations import Turn
 from acqo_rl.reformulation.antecedents import antecedents
 from acqo_rl.reformulation.classify import readable, route_of
 from acqo_rl.reformulation.comparisons import asks_for_relation
@@ -21,7 +20,7 @@ from acqo_rl.reformulation.small_talk import past_small_talk
 from acqo_rl.reformulation.splitting import parts_of
 from acqo_rl.roles import Reformulator
 from acqo_rl.text import distinct, normalised, one_line
-from acqo_rl.types import Query, Reformulation, Route, SubQuery
+from acqo_rl.types import Query, Reformulation, Route, SubQuery, Turn
 
 
 def rewrite(query: Query, route: Route, lexicon: Lexicon | None = None) -> tuple[SubQuery, ...]:

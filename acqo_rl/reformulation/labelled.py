@@ -10,6 +10,7 @@ from typing import cast
 
 import numpy as np
 
+from acqo_rl.conversations import read_history
 from acqo_rl.types import Challenge, Query, QueryType, Route
 
 
@@ -38,7 +39,7 @@ def _read(name: str) -> list[LabelledQuestion]:
     lines = files("acqo_rl.reformulation").joinpath(name).read_text(encoding="utf-8").splitlines()
     return [
         LabelledQuestion(
-            Query(str(number), row["text"], row.get("history")),
+            Query(str(number), row["text"], read_history(row.get("history"))),
             row["lang"],
             row["type"],
             row["route"],

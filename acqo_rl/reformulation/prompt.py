@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from acqo_rl.conversations import Turn
 from acqo_rl.reformulation.grammar import ORIGINAL, TAGS
 from acqo_rl.text import drop_middle, one_line
-from acqo_rl.types import Conversation, Query, Snippet
+from acqo_rl.types import Conversation, Query, Snippet, Turn
 
 VERSION = "2"
 """Must be increased whenever the prompt changes, because a model works only with the prompt it was trained on."""

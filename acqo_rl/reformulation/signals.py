@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from acqo_rl.conversations import Turn
+from acqo_rl.types import Turn
 
 LONGEST = 1_000
 """Maximum number of characters; the rules are slow on longer texts, which are rarely questions."""

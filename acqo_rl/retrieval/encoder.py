@@ -14,8 +14,7 @@ import numpy as np
 from acqo_rl.embedded import loading, resolve
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.roles import Encoder
-from acqo_rl.surrogates import well_formed
-from acqo_rl.types import Passage
+from acqo_rl.types import Passage, well_formed
 
 if TYPE_CHECKING:
     import torch

@@ -17,8 +17,7 @@ from acqo_rl.retrieval.hybrid import joined_fingerprint
 from acqo_rl.retrieval.manifest import DenseSettings, Manifest, read_manifest
 from acqo_rl.retrieval.places import is_url, parts_of
 from acqo_rl.roles import Retriever
-from acqo_rl.surrogates import well_formed
-from acqo_rl.types import Passage, Ranking
+from acqo_rl.types import Passage, Ranking, well_formed
 
 KEY_VARIABLE = "ACQO_RETRIEVER_KEY"
 """Environment variable with the API key of a retriever server."""

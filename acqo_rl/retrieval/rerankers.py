@@ -15,7 +15,7 @@ from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.language_models.load import on_server
 from acqo_rl.retrieval.http_calls import Server, ServerError
 from acqo_rl.roles import Reranker
-from acqo_rl.surrogates import well_formed
+from acqo_rl.types import well_formed
 
 CROSS_ENCODER, SERVER = "cross-encoder:", "rerank:"
 """Prefixes of the names of rerankers."""

@@ -20,8 +20,8 @@ from acqo_rl.retrieval.embedding_cache import EmbeddingCache, key_of
 from acqo_rl.retrieval.encoder import normalised
 from acqo_rl.retrieval.http_calls import TEMPORARY, Server, ServerError
 from acqo_rl.roles import Encoder
-from acqo_rl.surrogates import well_formed
 from acqo_rl.text import one_line
+from acqo_rl.types import well_formed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -21,13 +21,12 @@ from pydantic import (
     model_validator,
 )
 
-from acqo_rl.conversation_schema import ACCEPTED, HISTORY_SCHEMA
+from acqo_rl.conversations import FORMS, HISTORY_SCHEMA
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.filters import FILTER_SCHEMA, read_filter
 from acqo_rl.serving.shortening import MAX_CONTEXT, as_query, shortened
-from acqo_rl.surrogates import well_formed
 from acqo_rl.text import MAX_QUERY, MAX_TURN, MAX_TURNS
-from acqo_rl.types import Filter, Query, Scope
+from acqo_rl.types import Filter, Query, Scope, well_formed
 
 MAX_LIMIT = 20
 
@@ -105,8 +104,8 @@ class QueryRequest(Body):
     )
     history: Annotated[Any, WithJsonSchema(HISTORY_SCHEMA)] = Field(
         default=(),
-        description=f"{ACCEPTED} Only the last {MAX_TURNS} turns are read. Of a turn with more than {MAX_TURN:,} "
-        "characters, only both ends are read.",
+        description=f"Earlier turns, oldest first: {FORMS}. Only the last {MAX_TURNS} turns are read. Of a turn with "
+        f"more than {MAX_TURN:,} characters, only both ends are read.",
     )
 
 
@@ -155,7 +154,7 @@ class StrategyRequest(QueryRequest):
         """Returns the query, the user context, and notes on texts that were shortened or contain broken characters.
 
         Raises:
-            ConversationError: a turn has an unknown form.
+            ConversationError: the history has an unknown form.
         """
         query, notes = as_query(self.query, self.history)
         context, more = shortened(self.user_context, MAX_CONTEXT, "user_context")

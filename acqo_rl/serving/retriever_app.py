@@ -18,8 +18,7 @@ from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.requests import Body, Position, Whole
 from acqo_rl.serving.responses import Notes
 from acqo_rl.serving.web import AT_ROOT, Web
-from acqo_rl.surrogates import REPLACEMENT
-from acqo_rl.types import Passage, Ranking
+from acqo_rl.types import REPLACEMENT, Passage, Ranking
 
 
 class TextsRequest(Body):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from acqo_rl.conversations import read_turns
-from acqo_rl.errors import ConversationError
-from acqo_rl.surrogates import REPLACEMENT
-from acqo_rl.text import MAX_QUERY, MAX_TURN, MAX_TURNS, drop_middle, one_line, shorten, within_limits
-from acqo_rl.types import Query
+from acqo_rl.conversations import read_history
+from acqo_rl.text import MAX_QUERY, MAX_TURN, MAX_TURNS, one_line, shorten, within_limits
+from acqo_rl.types import REPLACEMENT, Query
 
 MAX_CONTEXT = 500
 """Maximum number of characters of the user context."""
@@ -22,41 +20,18 @@ def as_query(text: str, history: object) -> tuple[Query, list[str]]:
         history: earlier turns, see :mod:`acqo_rl.conversations`.
 
     Raises:
-        ConversationError: a turn has an unknown form.
+        ConversationError: the history has an unknown form.
     """
-    turns = read_turns(history[-2 * MAX_TURN * MAX_TURNS :] if isinstance(history, str) else _cut(history))
-    empty = sum(not one_line(turn.text) for turn in turns)
-    whole = Query("query", text, [turn for turn in turns if one_line(turn.text)])
-    with_text, query = whole.history, within_limits(whole)
+    turns = tuple(turn for turn in read_history(history, text) if one_line(turn.text))
+    query = within_limits(Query("query", text, turns))
     _, notes = shortened(text, MAX_QUERY, "The query")
-    if empty:
-        notes.append(f"{_turns(empty, 'without text ')}dropped.")
-    if (left := len(with_text) - MAX_TURNS) > 0:
-        notes.append(f"The oldest {left} of {_turns(len(with_text))}dropped.")
-    if cut := sum(len(one_line(turn.text)) > MAX_TURN for turn in with_text[-MAX_TURNS:]):
-        notes.append(f"{_turns(cut)}shortened to {MAX_TURN:,} characters; both ends were kept.")
+    if (left := len(turns) - MAX_TURNS) > 0:
+        notes.append(f"The oldest {left} of {len(turns)} earlier turns were dropped.")
+    if cut := sum(len(one_line(turn.text)) > MAX_TURN for turn in turns[-MAX_TURNS:]):
+        notes.append(f"{cut} of the earlier turns shortened to {MAX_TURN:,} characters; both ends were kept.")
     if any(REPLACEMENT in turn.text for turn in query.history):
         notes.append(f"An earlier turn {_BROKEN}")
     return query, notes
-
-
-def _cut(history: object, depth: int = 10) -> object:
-    """A history whose texts have bounded lengths, so that reading it takes time in proportion to their number.
-
-    They stay longer than the limits to which they are shortened later, so the notes report it.
-
-    Raises:
-        ConversationError: the history is nested too deeply.
-    """
-    if not depth:
-        raise ConversationError("The history is nested more than 10 levels deep; send a list of messages.")
-    if isinstance(history, str):
-        return drop_middle(history, 2 * MAX_TURN)
-    if isinstance(history, list):
-        return [_cut(item, depth - 1) for item in history]
-    if isinstance(history, dict):
-        return {key: _cut(value, depth - 1) for key, value in history.items()}
-    return history
 
 
 def shortened(text: str, most: int, what: str) -> tuple[str, list[str]]:
@@ -66,7 +41,3 @@ def shortened(text: str, most: int, what: str) -> tuple[str, list[str]]:
     if (length := len(one_line(text))) > most:
         notes.append(f"{what} was shortened from {length:,} to {most:,} characters; both ends were kept.")
     return short, notes
-
-
-def _turns(number: int, which: str = "") -> str:
-    return f"1 earlier turn {which}was " if number == 1 else f"{number} earlier turns {which}were "

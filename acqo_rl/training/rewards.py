@@ -14,7 +14,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from acqo_rl.conversations import Turn
 from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import as_searched
@@ -23,7 +22,7 @@ from acqo_rl.roles import Fusion, Retriever
 from acqo_rl.searching.path import search
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.text import word_key
-from acqo_rl.types import Query, Ranking, Reformulation
+from acqo_rl.types import Query, Ranking, Reformulation, Turn
 
 CUTOFF = 10
 MOST_WORDS = 10

@@ -15,6 +15,7 @@ from shared import load_script
 from tiny_policy import full_model
 
 from acqo_rl.cli import command
+from acqo_rl.conversations import read_history
 from acqo_rl.data.beir import write_beir
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.types import Document, Query
@@ -64,7 +65,9 @@ async def test_a_query_is_sent_with_its_conversation(script):
         return httpx.Response(200, json={})
 
     async with httpx.AsyncClient(base_url="http://service", transport=httpx.MockTransport(answer)) as http:
-        await script.ask(http, "1", Query("q", "And its capital?", ["U: Where is Peru?", "S: In South America."]))
+        await script.ask(
+            http, "1", Query("q", "And its capital?", read_history(["U: Where is Peru?", "S: In South America."]))
+        )
     assert sent[0]["query"] == "And its capital?"
     assert sent[0]["history"] == ["U: Where is Peru?", "S: In South America."]
 

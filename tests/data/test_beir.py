@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_data_set import DOCUMENTS, METADATA, QRELS, QUERIES
 
+from acqo_rl.conversations import read_history
 from acqo_rl.data.beir import (
     corpus_hash,
     read_beir,
@@ -140,7 +141,7 @@ def test_long_and_odd_queries_survive(folder):
 def test_any_text_survives(tmp_path_factory, texts):
     folder = tmp_path_factory.mktemp("beir")
     documents = [Document(f"d{number}", title, text) for number, (title, text) in enumerate(texts)]
-    queries = [Query(f"q{number}", f"q{text}", (title,)) for number, (title, text) in enumerate(texts)]
+    queries = [Query(f"q{number}", f"q{text}", read_history((title,))) for number, (title, text) in enumerate(texts)]
     write_beir(folder, documents, queries, {})
     assert list(read_corpus(folder).values()) == documents
     assert read_queries(folder) == queries
@@ -159,7 +160,6 @@ def test_corpus_hash_tells_every_change():
     [
         ["Peru?", "A country."],
         [{"role": "user", "content": "Peru?"}, {"role": "assistant", "content": "A country."}],
-        [{"question": "Peru?", "answer": "A country."}],
         [["Peru?", "A country."]],
         "User: Peru?\nAssistant: A country.",
     ],
@@ -167,26 +167,14 @@ def test_corpus_hash_tells_every_change():
 def test_conversations_come_in_many_shapes_and_are_written_in_one(folder, history):
     path = folder / "queries.jsonl"
     path.write_text(json.dumps({"_id": "q1", "text": "t", "history": history}) + "\n")
-    assert read_queries(folder) == [Query("q1", "t", ("U: Peru?", "S: A country."))]
+    assert read_queries(folder) == [Query("q1", "t", read_history(("U: Peru?", "S: A country.")))]
     path.write_text(json.dumps({"_id": "q1", "text": "t", "metadata": {"history": history, "kind": "x"}}) + "\n")
     queries = read_queries(folder)
-    assert queries == [Query("q1", "t", ("U: Peru?", "S: A country."))]
+    assert queries == [Query("q1", "t", read_history(("U: Peru?", "S: A country.")))]
     write_beir(folder, DOCUMENTS, queries, {}, read_query_metadata(folder))
     row = json.loads(path.read_text())
     assert row["metadata"] == {"kind": "x", "history": ["U: Peru?", "S: A country."]}
     assert read_queries(folder) == queries
-
-
-@pytest.mark.parametrize("name", ["chat_history", "messages", "conversation", "turns"])
-def test_a_list_of_turns_under_another_usual_name_is_the_history(folder, name):
-    turns = [{"role": "user", "content": "Peru?"}, {"role": "assistant", "content": "A country."}]
-    path = folder / "queries.jsonl"
-    for row in ({"_id": "q1", "text": "t", name: turns}, {"_id": "q1", "text": "t", "metadata": {name: turns}}):
-        path.write_text(json.dumps(row) + "\n")
-        assert read_queries(folder) == [Query("q1", "t", ("U: Peru?", "S: A country."))]
-    path.write_text(json.dumps({"_id": "q1", "text": "t", "metadata": {name: "c-12"}}) + "\n")
-    assert read_queries(folder) == [Query("q1", "t")]
-    assert read_query_metadata(folder)["q1"] == {name: "c-12"}
 
 
 HEADERS = [
@@ -236,7 +224,7 @@ def test_an_export_of_pandas_is_read(tmp_path):
     data = read_beir(tmp_path, "test")
     peru = Document("7", "", "Lima", {"page": None, "url": "https://p"})
     assert list(data.corpus.values()) == [peru, Document("8", "1984", "Ndjamena")]
-    assert data.queries["test"] == [Query("1", "t", ("U: Peru?", "S: A country.")), Query("2", "42")]
+    assert data.queries["test"] == [Query("1", "t", read_history(("U: Peru?", "S: A country."))), Query("2", "42")]
     assert data.qrels["test"] == {"1": {"7": 1}, "2": {"8": 2}}
 
 
@@ -270,11 +258,3 @@ def test_ids_are_compared_whatever_their_normal_form(tmp_path):
 def test_the_first_line_of_judgements_tells_what_separates_them(folder, lines, read):
     (folder / "qrels" / "test.tsv").write_text("\n".join(lines) + "\n")
     assert read_qrels(folder, "test") == read
-
-
-def test_a_conversation_in_json_text_is_read(folder):
-    history = json.dumps([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}])
-    row = {"_id": "q1", "text": "x", "metadata": {"history": history}}
-    (folder / "queries.jsonl").write_text(json.dumps(row) + "\n")
-    [query] = read_queries(folder)
-    assert [str(turn) for turn in query.history] == ["U: a", "S: b"]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acqo_rl.conversations import read_history
 from acqo_rl.data.robustness import mistype, paraphrase, query_set_named
 from acqo_rl.errors import ConfigError
 from acqo_rl.types import Query
@@ -29,7 +30,7 @@ def distance(one, other):
 
 
 def test_the_same_seed_gives_the_same_typos_whatever_else_is_asked():
-    query, other = Query("q", QUESTION, history=("U: hello",)), Query("r", "population of Linden")
+    query, other = Query("q", QUESTION, history=read_history(("U: hello",))), Query("r", "population of Linden")
     [alone] = mistype([query], 3)
     assert mistype([other, query], 3)[1] == alone
     assert alone.text != QUESTION

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from acqo_rl.conversations import read_history
 from acqo_rl.data.beir import read_beir, read_corpus, read_qrels, read_queries, read_query_metadata, write_beir
 from acqo_rl.data.union import write_union
 from acqo_rl.errors import ConfigError, DataError
@@ -12,7 +13,7 @@ from acqo_rl.types import Document, Query
 def sources(tmp_path):
     for name, train, dev in (("films", 6, 3), ("hotels", 4, 2)):
         documents = [Document(f"d{i}", f"{name} {i}", "text") for i in range(train + dev)]
-        queries = [Query(f"q{i}", f"{name}?", history=("U: hello",)) for i in range(train + dev)]
+        queries = [Query(f"q{i}", f"{name}?", history=read_history(("U: hello",))) for i in range(train + dev)]
         qrels = {
             "train": {f"q{i}": {f"d{i}": 1, f"d{i + 1}": 2} for i in range(train)},
             "dev": {f"q{i}": {f"d{i}": 1} for i in range(train, train + dev)},

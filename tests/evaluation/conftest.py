@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from by_hand import evaluated
 
+from acqo_rl.conversations import read_history
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.roles import Reformulator, Retriever
@@ -23,7 +24,7 @@ CORPUS = {
 QUERIES = [
     Query("simple", "capital of peru"),
     Query("compound", "capital of peru and money of chad"),
-    Query("ambiguous", "and its capital", history=("U: what is chad", "S: a country")),
+    Query("ambiguous", "and its capital", history=read_history(("U: what is chad", "S: a country"))),
     Query("unjudged", "franc"),
 ]
 QRELS = {

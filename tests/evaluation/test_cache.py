@@ -9,6 +9,7 @@ from contextlib import closing
 import pytest
 from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 
+from acqo_rl.conversations import read_history
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.cache import (
     Cache,
@@ -146,7 +147,7 @@ def test_each_query_is_reformulated_once_and_the_model_loaded_only_for_that(cach
         return counting
 
     first = CachedReformulator("words", load, "model", cache)
-    queries = [Query("1", "one two"), Query("2", "three", history=("U: x",)), Query("3", "three")]
+    queries = [Query("1", "one two"), Query("2", "three", history=read_history(("U: x",))), Query("3", "three")]
     made = first.reformulate(queries)
     assert made == counting.reformulate(queries)
     assert first.feedback == FeedbackSpec(2, 9)
@@ -242,7 +243,11 @@ def test_weights_of_the_same_size_but_another_time_are_others(tmp_path):
 
 
 def test_queries_have_the_same_hash_only_if_all_that_is_compared_is_the_same():
-    query, qrels, metadata = Query("1", "one", history=("U: x",)), {"1": {"a": 1, "b": 0}}, {"1": {"kind": "compound"}}
+    query, qrels, metadata = (
+        Query("1", "one", history=read_history(("U: x",))),
+        {"1": {"a": 1, "b": 0}},
+        {"1": {"kind": "compound"}},
+    )
     same = hash_queries([query], qrels, metadata)
     assert same == hash_queries([query], {"1": {"b": 0, "a": 1}, "2": {}}, {"1": {"kind": "compound", "note": "x"}})
     others = [

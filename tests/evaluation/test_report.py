@@ -11,6 +11,7 @@ import ir_measures
 import pytest
 from by_hand import evaluation
 
+from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.files import read_results, trec_lines, write_files
 from acqo_rl.evaluation.plots import draw_gains
@@ -30,7 +31,7 @@ def evil(good):
     def spoil(result):
         made = result.reformulation
         subs = tuple(replace(sub, text=f"{EVIL} {sub.text}") for sub in made.sub_queries)
-        query = replace(made.query, text=EVIL * 500, history=(EVIL,), feedback=(Snippet(EVIL, EVIL),))
+        query = replace(made.query, text=EVIL * 500, history=read_history((EVIL,)), feedback=(Snippet(EVIL, EVIL),))
         made = replace(made, query=query, sub_queries=subs, completion=EVIL, problem=EVIL)
         return replace(result, reformulation=made, kind=EVIL[:60], gold_ranks={EVIL: 3})
 
@@ -44,7 +45,7 @@ def study_of(*evaluations, **changed):
 
 def test_results_come_back_as_they_were(tmp_path, raw, good, evil):
     made = good.results[0].reformulation
-    lone = replace(made, query=replace(made.query, history=("\ud800",)))
+    lone = replace(made, query=replace(made.query, history=read_history(("\ud800",))))
     strange = replace(good, name="strange", results=(replace(good.results[0], reformulation=lone), *good.results[1:]))
     study = study_of(raw, good, evil, strange)
     write_files(tmp_path, study, study.comparisons(), {})

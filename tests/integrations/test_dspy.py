@@ -27,11 +27,10 @@ def test_the_function_has_a_name_a_docstring_and_types(searcher):
 
 
 def test_the_conversation_is_read_again_in_every_call():
-    """The messages have the form of ``dspy.History``; their keys are the names of the signature."""
-    conversation = types.SimpleNamespace(messages=[])
+    conversation = []
     search = make_search(make_searcher(RecentTurns()), CORPUS, k=1, history=conversation)
     search("its currency?")
-    conversation.messages.append({"question": "Tell me about Chad.", "answer": "Chad is a country."})
+    conversation.append(("Tell me about Chad.", "Chad is a country."))
     assert search("its currency?") == ["CFA franc | The CFA franc is the currency of Chad."]
 
 

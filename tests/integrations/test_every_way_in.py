@@ -22,7 +22,7 @@ from shared import PLACES
 
 from acqo_rl.cli import module_of
 from acqo_rl.cli.open_systems import open_components
-from acqo_rl.conversations import Turn
+from acqo_rl.conversations import read_history
 from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.evaluation.cache import Cache
 from acqo_rl.evaluation.systems import evaluate_systems
@@ -48,7 +48,7 @@ from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.load import ServiceSettings, load_service
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.text import normalised
-from acqo_rl.types import Completion, Document, FeedbackSpec, Query
+from acqo_rl.types import Completion, Document, FeedbackSpec, Query, Turn
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 SHOWN = 20
@@ -160,7 +160,7 @@ class Ways:
                 index=self.index, data=self.data, reformulator=name, model="model", k=100, fusion=self.fusion
             )
             self.scripts[name] = self.search.Searcher(config)
-        return _seen(self.scripts[name].ask(query.text, query.history))
+        return _seen(self.scripts[name].ask(query))
 
     def searcher(self, name):
         """The searcher of the library."""
@@ -287,7 +287,7 @@ CONVERSATIONS = st.lists(st.builds(Turn, st.sampled_from(["user", "assistant"]),
 @example("rules", [("Where is it?", [Turn("user", "Tell me about Lima.")] + [Turn("assistant", "no more")] * 55)])
 @settings(max_examples=60)
 def test_every_interface_makes_the_same_searches_and_returns_the_same_documents(ways, name, asked):
-    queries = [Query(str(i), text, history) for i, (text, history) in enumerate(asked)]
+    queries = [Query(str(i), text, read_history(history, text)) for i, (text, history) in enumerate(asked)]
     seen = dict(ways.all(name, queries))
     evaluated = seen.pop("evaluate")
     for way, results in seen.items():

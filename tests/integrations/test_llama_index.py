@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from llama_index.core.base.llms.generic_utils import messages_to_history_str
 from llama_index.core.llms import ChatMessage, MessageRole, MockLLM, TextBlock
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, QueryBundle
@@ -56,14 +55,11 @@ def test_the_conversation_reaches_the_reformulator():
         ChatMessage(role=MessageRole.ASSISTANT, blocks=[TextBlock(text="Chad is"), TextBlock(text="a country.")]),
         ChatMessage("a lot of JSON", role=MessageRole.TOOL),
     ]
-    for history in (messages, messages_to_history_str(messages[1:3])):
-        query = ConversationQuery("its currency?", chat_history=history)
-        [found] = retriever.retrieve(query)
-        assert asyncio.run(retriever.aretrieve(query)) == [found]
-        searched = found.node.metadata["acqo_rl"]["sub_queries"]
-        assert [" ".join(text.split()) for text in searched] == [
-            "U: Tell me about Chad. S: Chad is a country. its currency?"
-        ]
+    query = ConversationQuery("its currency?", chat_history=messages)
+    [found] = retriever.retrieve(query)
+    assert asyncio.run(retriever.aretrieve(query)) == [found]
+    searched = found.node.metadata["acqo_rl"]["sub_queries"]
+    assert " ".join(" ".join(searched).split()) == "U: Tell me about Chad. S: Chad is a country. its currency?"
 
 
 def test_works_in_a_query_engine(retriever):

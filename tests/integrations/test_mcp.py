@@ -13,13 +13,12 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.server.mcpserver import MCPServer
-from mcp_types import PromptMessage, TextContent
 from serving_stand_ins import Words
 from shared import ACQO
 from small_world import CORPUS, FOUND_BY, HISTORY, PARTS, QUERY, SCORES
 from stand_ins import BrokenRetriever
 
-from acqo_rl.conversation_schema import ACCEPTED
+from acqo_rl.conversations import FORMS
 from acqo_rl.integrations.mcp import make_server
 from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.serving.load import ServiceSettings, load_service
@@ -124,7 +123,7 @@ async def test_notes_report_long_queries_and_dropped_turns(service):
         for tool in ("search", "reformulate"):
             answer = await client.call_tool(tool, settings)
             assert not answer.is_error
-            assert len(answer.structured_content["notes"]) == 4
+            assert len(answer.structured_content["notes"]) == 3
 
 
 @pytest.mark.parametrize("collections", [None, "world", ["world"], [], "", [""]])
@@ -157,16 +156,16 @@ async def test_collection_strategy_and_conversation_are_used(service):
         assert reply["reformulation"]["sub_queries"] == [{"text": QUERY, "kind": "original"}]
 
 
-async def test_mcp_messages_are_read_as_turns(service):
+async def test_messages_and_pairs_are_read_as_turns(service):
     messages = [
-        PromptMessage(role="user", content=TextContent(text="Tell me about Chad.")),
-        PromptMessage(role="assistant", content=TextContent(text="Chad is a country.")),
+        {"role": "user", "content": [{"type": "text", "text": "Tell me about Chad."}]},
+        {"role": "assistant", "content": "Chad is a country."},
     ]
     async with Client(make_server(service)) as client:
         settings = {"query": "its currency?", "strategy": "turns"}
         read = []
         pair = [["Tell me about Chad.", "Chad is a country."]]
-        for history in ([message.model_dump(mode="json") for message in messages], HISTORY, pair):
+        for history in (messages, HISTORY, pair):
             answer = await client.call_tool("reformulate", {**settings, "history": history})
             read.append(answer.structured_content["sub_queries"])
         schema = {tool.name: tool for tool in (await client.list_tools()).tools}["search"].input_schema
@@ -177,7 +176,7 @@ async def test_mcp_messages_are_read_as_turns(service):
         == read[2]
         == [{"text": "U: Tell me about Chad. S: Chad is a country. its currency?", "kind": "reading"}]
     )
-    assert schema["properties"]["history"]["description"] == ACCEPTED
+    assert FORMS in schema["properties"]["history"]["description"]
     assert "role and content" in bad
 
 

@@ -10,6 +10,7 @@ from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 from tiny_models import write_cross_encoder
 
 from acqo_rl.cli import main
+from acqo_rl.conversations import read_history
 from acqo_rl.data.beir import read_beir, read_queries, write_beir
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
@@ -32,7 +33,7 @@ from acqo_rl.training.warm_start import ScoredCandidate, ScoredQuery
 from acqo_rl.types import Completion, Document, Query, SubQuery
 
 DOCUMENT = Document("d", "Veld mill", "Built in 1790.")
-QUERY = Query("q", "when was it built", ["U: Tell me about the mill.", "S: It is old."])
+QUERY = Query("q", "when was it built", read_history(["U: Tell me about the mill.", "S: It is old."]))
 
 
 class TestGrades:
@@ -57,7 +58,7 @@ class TestGrades:
     def test_of_a_long_document_the_part_is_judged_that_is_about_the_query(self):
         filler = "Nothing of interest happens here at all. " * 60
         document = Document("d", "Village", f"{filler}\n\nThe ferry to the mainland sails at nine.\n\n{filler}")
-        part = part_to_read(Pair(Query("q", "when is it", ["U: I want the mainland ferry"]), document))
+        part = part_to_read(Pair(Query("q", "when is it", read_history(["U: I want the mainland ferry"])), document))
         assert "sails at nine" in part
         assert len(part) < 2100
         assert part_to_read(Pair(QUERY, DOCUMENT)) == "Veld mill. Built in 1790."
@@ -137,7 +138,7 @@ class TestAgreement:
 
 
 def test_turns_of_one_conversation_are_in_one_split():
-    queries = [Query(str(i), f"turn {i}", ["U: first question"] if i else ()) for i in range(9)]
+    queries = [Query(str(i), f"turn {i}", read_history(["U: first question"] if i else ())) for i in range(9)]
     queries[0] = Query("0", "first question")
     assert len({split_of(query) for query in queries}) == 1
     assert {split_of(Query(str(i), f"query {i}")) for i in range(60)} == {"train", "dev", "test"}

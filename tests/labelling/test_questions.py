@@ -9,6 +9,7 @@ from handbook import Writer, write_pages
 from stand_ins import ScriptedRetriever
 
 from acqo_rl.cli import main
+from acqo_rl.conversations import read_history
 from acqo_rl.data.beir import read_beir
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.fusion import RankScoreFusion
@@ -41,7 +42,7 @@ def draft(kind, *documents):
 
 
 def question(text, kind="simple", documents=(MILL,), query_id="", history=()):
-    return Question(draft(kind, *documents), Query(query_id or text, text, history))
+    return Question(draft(kind, *documents), Query(query_id or text, text, read_history(history)))
 
 
 class TestDrafts:
@@ -100,7 +101,7 @@ class TestReplies:
     def test_a_conversation_is_read(self):
         reply = example(question="Who built the mill?", answer="Anna Smit.", second_question="When was that?")
         read = read_question(draft("follow_up", MILL), Completion(reply, 9), "q")
-        assert read.query == Query("q", "When was that?", ["U: Who built the mill?", "S: Anna Smit."])
+        assert read.query == Query("q", "When was that?", read_history(["U: Who built the mill?", "S: Anna Smit."]))
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_the_example_of_every_kind_is_read(self, kind):

@@ -9,6 +9,7 @@ import torch
 from tiny_policy import byte_tokenizer
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
+from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError
 from acqo_rl.hub import export_policy
 from acqo_rl.language_models.chat import end_tokens, missing_end, prepare_template
@@ -249,7 +250,9 @@ def test_a_completion_is_cut_at_any_of_them(family, special, tmp_path):
 def test_targets_of_the_warm_start_end_with_an_end_token(family):
     tokenizer = tokenizer_of(family)
     prepare_template(tokenizer, family)
-    [row] = sft_dataset([(Query("q", "Oslo?", ("Hi", "Hello.")), "pass")], Prompt(len), missing_end(tokenizer))
+    [row] = sft_dataset(
+        [(Query("q", "Oslo?", read_history(("Hi", "Hello."))), "pass")], Prompt(len), missing_end(tokenizer)
+    )
     ids = tokenizer.apply_chat_template(row["prompt"] + row["completion"], tokenize=True, return_dict=True)["input_ids"]
     ends = end_tokens(tokenizer)
     last = max(i for i, token in enumerate(ids) if token in ends)
@@ -268,4 +271,4 @@ def test_a_policy_is_trained_saved_exported_and_served_with_the_same_ends(family
     assert set(json.loads((tmp_path / "export" / "generation_config.json").read_text())["eos_token_id"]) == wanted
     policy = Policy.from_pretrained(tmp_path / "export")
     assert set(policy.model.ends) == wanted
-    assert policy.reformulate([Query("q", "Oslo?", ("Hi", "Hello."))])[0].sub_queries
+    assert policy.reformulate([Query("q", "Oslo?", read_history(("Hi", "Hello.")))])[0].sub_queries

@@ -6,6 +6,7 @@ import pytest
 from pipeline_stand_ins import CLAIM, ModelByRole, gap, gaps, split
 from stand_ins import ScriptedRetriever, ranking
 
+from acqo_rl.conversations import read_history
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.pipeline.initial import InitialSearch
 from acqo_rl.pipeline.pipeline import Pipeline
@@ -59,7 +60,7 @@ class Passes(Reformulator):
 def ask(corpus, reformulator, **settings):
     retriever, model = ScriptedRetriever(FOUND), ModelByRole(**REPLIES)
     searcher = AdaptiveSearcher(reformulator, retriever, RankScoreFusion())
-    query = Query("q", QUESTION, settings.pop("history", ()))
+    query = Query("q", QUESTION, read_history(settings.pop("history", ())))
     result = Pipeline(retriever, corpus, model, searcher=searcher, **settings).ask(query)
     return result, model, retriever
 

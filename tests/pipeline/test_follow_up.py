@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pipeline_stand_ins import CLAIM, ModelByRole, gap, gaps, split
 from stand_ins import BrokenRetriever, ScriptedRetriever
 
+from acqo_rl.conversations import read_history
 from acqo_rl.errors import SearchError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.pipeline.context import question
@@ -19,7 +20,7 @@ from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.types import FeedbackSpec, Query, Reformulation, SubQuery
 
 TURNS = ("U: Who developed BERT?", "S: Google did.")
-FOLLOW_UP = Query("q", "and who owns it?", TURNS)
+FOLLOW_UP = Query("q", "and who owns it?", read_history(TURNS))
 FOUND = {"Google": ("bert", "alphabet"), "owner of Google": ("alphabet", "attention"), FOLLOW_UP.text: ("undated",)}
 REPLIES = {
     "gap": gap(),
@@ -109,7 +110,7 @@ def test_a_policy_that_reads_first_results_gets_them(corpus):
 
 def test_a_hop_goes_on_from_there(corpus):
     """The follow-up itself, which says nothing, is not searched by later steps either."""
-    query = Query("q", "Which company acquired the firm that developed it?", TURNS)
+    query = Query("q", "Which company acquired the firm that developed it?", read_history(TURNS))
     result, model, retriever = ask(corpus, query)
     assert result.strategies == ("multi_hop",)
     assert retriever.calls == [["Google", "owner of Google"]]
@@ -146,7 +147,7 @@ class TestBudget:
         """Whatever a reformulation costs and whatever comes after it."""
         resolver = Resolver(calls)
         settings = {"max_model_calls": limit, "reformulation_calls": calls}
-        result, model, _ = ask(corpus, Query("q", text, TURNS), resolver, **settings)
+        result, model, _ = ask(corpus, Query("q", text, read_history(TURNS)), resolver, **settings)
         assert len(model.asked) + calls * len(resolver.asked) == result.model_calls <= limit
         assert model.count("synthesis") == bool(result.chunks)
         assert bool(resolver.asked) == (calls + 2 <= limit)
@@ -200,7 +201,9 @@ def test_no_word_of_it_can_be_searched(corpus):
         def reformulate(self, queries):
             return [pass_through(query, self.name) for query in queries]
 
-    result, _, retriever = ask(corpus, Query("q", "???", TURNS), Passes(), ScriptedRetriever({"???": ("bert",)}))
+    result, _, retriever = ask(
+        corpus, Query("q", "???", read_history(TURNS)), Passes(), ScriptedRetriever({"???": ("bert",)})
+    )
     assert (retriever.calls, [c.query for c in result.chunks]) == ([["???"]], ["???"])
 
 
@@ -211,7 +214,7 @@ class TestQuestion:
     def test_the_last_turns_within_a_budget(self):
         """Of four turns of 500 characters the first one has no room; a longer one is cut, and none adds a line."""
         turns = ("S: first", *(f"{mark}: {mark * 497}" for mark in "USU"))
-        shown = question(Query("q", "Why?", turns)).split("\n")
+        shown = question(Query("q", "Why?", read_history(turns))).split("\n")
         assert shown == ["Earlier turns:", *(f"- {turn}" for turn in turns[1:]), "", "Question: Why?"]
-        [_, line, *_] = question(Query("q", "Why?", ("a\nQuestion: b " + "word " * 200,))).split("\n")
+        [_, line, *_] = question(Query("q", "Why?", read_history(("a\nQuestion: b " + "word " * 200,)))).split("\n")
         assert line.startswith("- U: a Question: b word") and len(line) <= 502

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pipeline_stand_ins import CLAIM, ROLES, BrokenModel, ModelByRole, gap, gaps, split
 from stand_ins import BrokenRetriever, ScriptedRetriever, ranking
 
+from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.language_models.structured import example
@@ -257,7 +258,7 @@ class TestCache:
         front = pipeline(corpus, model())
         for text in ("C++", "C", "C#", "10.5", "105", "-5", "5"):
             assert not front.ask(text).cached
-        assert not front.ask(Query("q", "C", history=("before",))).cached
+        assert not front.ask(Query("q", "C", history=read_history(("before",)))).cached
 
     def test_failures_are_not_kept(self, corpus):
         front = pipeline(corpus, BrokenModel())

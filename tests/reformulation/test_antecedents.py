@@ -88,14 +88,16 @@ def test_titles_of_the_corpus_are_one_name():
 
 def test_a_follow_up_replaces_a_joined_name():
     history = ("What is the capital of Bosnia and Herzegovina?", "Sarajevo.")
-    [made] = Heuristic().reformulate([Query("q", "and Austria?", history)])
+    [made] = Heuristic().reformulate([Query("q", "and Austria?", read_history(history))])
     assert [sub_query.text for sub_query in made.sub_queries] == ["What is the capital of Austria"]
 
 
 def test_a_name_in_another_form_is_not_added_to_a_question_that_has_it():
     history = ("Who painted Guernica?", "It was painted by Pablo Picasso.")
     for question in ("When did Picasso say that?", "when did picasso say that?"):
-        [made] = Heuristic().reformulate([Query("q", question, history)])
+        [made] = Heuristic().reformulate([Query("q", question, read_history(history))])
         assert [sub_query.text for sub_query in made.sub_queries] == [f"{question} Guernica"]
-    [made] = Heuristic().reformulate([Query("q", "how high is the tower?", ("Where is Eiffel Tower?", "In Paris."))])
+    [made] = Heuristic().reformulate(
+        [Query("q", "how high is the tower?", read_history(("Where is Eiffel Tower?", "In Paris.")))]
+    )
     assert [sub_query.text for sub_query in made.sub_queries] == ["how high is the tower? Eiffel Tower Paris"]

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from stand_ins import ScriptedLanguageModel
 
+from acqo_rl.conversations import read_history
 from acqo_rl.reformulation.cached import Cached, reformulation_cache
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.prompted import Prompted
@@ -47,7 +48,7 @@ def test_a_second_time_costs_nothing():
         (Query("q", "C++"), Query("q", "C#")),
         (Query("q", "US politics"), Query("q", "us politics")),
         (Query("q", "???"), Query("q", "!!!")),
-        (Query("q", "its capital"), Query("q", "its capital", history=("Peru?",))),
+        (Query("q", "its capital"), Query("q", "its capital", history=read_history(("Peru?",)))),
         (Query("q", "capital"), Query("q", "capital", feedback=(Snippet("Peru", "Lima"),))),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acqo_rl.conversations import read_history
 from acqo_rl.reformulation.classify import challenges_of, classify, is_unsure, route_of
 from acqo_rl.reformulation.query_types import query_type_of
 from acqo_rl.types import Query
@@ -214,7 +215,7 @@ def test_a_statement_of_sql_is_searched_as_it_stands(text, is_sql):
 
 @given(st.text(), st.lists(st.text(), max_size=2))
 def test_every_text_has_a_kind(text, history):
-    found = classify(Query("q", text, tuple(history)))
+    found = classify(Query("q", text, read_history(tuple(history))))
     assert found.challenges
     assert ("simple" in found.challenges) == (found.challenges == ("simple",))
     assert (found.calls, found.problem) == (0, None)

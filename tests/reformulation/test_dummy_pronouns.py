@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from acqo_rl.conversations import read_history
 from acqo_rl.reformulation.classify import route_of
 from acqo_rl.types import Query
 
@@ -30,7 +31,7 @@ TALK = ("Who is Marie Curie?", "A physicist.")
     ],
 )
 def test_a_pronoun_that_stands_for_nothing_leans_on_nothing(question):
-    assert route_of(Query("q", question, TALK)) == "pass"
+    assert route_of(Query("q", question, read_history(TALK))) == "pass"
 
 
 @pytest.mark.parametrize(
@@ -49,8 +50,8 @@ def test_a_pronoun_that_stands_for_nothing_leans_on_nothing(question):
     ],
 )
 def test_a_pronoun_with_a_meaning_leans_on_the_conversation(question):
-    assert route_of(Query("q", question, TALK)) == "disambiguate"
+    assert route_of(Query("q", question, read_history(TALK))) == "disambiguate"
 
 
 def test_two_deeds_of_a_choice_are_searched_apart():
-    assert route_of(Query("q", "Is it cheaper to rent or buy a flat in Porto?", TALK)) == "decompose"
+    assert route_of(Query("q", "Is it cheaper to rent or buy a flat in Porto?", read_history(TALK))) == "decompose"

@@ -56,6 +56,6 @@ def test_what_a_follow_up_asks(talk, text, question):
 @pytest.mark.parametrize("needs_reference", [False, True])
 def test_the_rules_search_the_completed_question(needs_reference):
     rules = Heuristic(needs_reference=needs_reference)
-    [made] = rules.reformulate([Query("q", "and Peru?", CAPITAL)])
+    [made] = rules.reformulate([Query("q", "and Peru?", read_history(CAPITAL))])
     assert made.route == "disambiguate"
     assert made.sub_queries == (SubQuery("What is the capital of Peru", "reading"),)

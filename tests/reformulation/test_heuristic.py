@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acqo_rl.conversations import read_history
 from acqo_rl.reformulation.classify import route_of
 from acqo_rl.reformulation.heuristic import Heuristic, kinds_of, rewrite
 from acqo_rl.reformulation.lexicon import Lexicon
@@ -19,7 +20,7 @@ GUERNICA = ("Who painted Guernica?", "It was painted by Pablo Picasso.")
 
 
 def reformulate(text, history=(), most=3):
-    return Heuristic(most).reformulate([Query("q", text, history)])[0]
+    return Heuristic(most).reformulate([Query("q", text, read_history(history))])[0]
 
 
 def searched(text, history=()):
@@ -211,7 +212,7 @@ def test_surer_rules_add_names_only_for_a_pronoun():
     rules = Heuristic(needs_reference=True)
 
     def rewritten(text):
-        return [s.text for s in rules.reformulate([Query("q", text, GUERNICA)])[0].sub_queries]
+        return [s.text for s in rules.reformulate([Query("q", text, read_history(GUERNICA))])[0].sub_queries]
 
     assert rewritten("How many people live there?") == ["How many people live there? Guernica Pablo Picasso"]
     assert rewritten("Where was he born?") == ["Where was he born? Pablo Picasso"]
@@ -336,7 +337,7 @@ def test_words_that_name_nothing_are_not_added(said, name):
 @pytest.mark.parametrize("name", ["Vincent van Gogh", "Otto von Bismarck", "Simone de Beauvoir", "Osama bin Laden"])
 def test_a_person_is_named_with_the_particles_of_the_name(name):
     history = ("Who was it?", f"It was {name}.")
-    [made] = Heuristic().reformulate([Query("q", "When was he born?", history)])
+    [made] = Heuristic().reformulate([Query("q", "When was he born?", read_history(history))])
     assert [sub_query.text for sub_query in made.sub_queries] == [f"When was he born? {name}"]
 
 

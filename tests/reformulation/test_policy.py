@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stand_ins import ScriptedLanguageModel
 
+from acqo_rl.conversations import read_history
 from acqo_rl.errors import GrammarError
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.types import Completion, Query, Snippet, SubQuery
@@ -37,7 +38,9 @@ def test_one_call_position_for_position():
 
 def test_the_model_reads_conversation_and_feedback():
     reformulator, model = policy("pass")
-    reformulator.reformulate([Query("q", "its capital?", ("What is Peru?",), (Snippet("Lima", "Lima is"),))])
+    reformulator.reformulate(
+        [Query("q", "its capital?", read_history(("What is Peru?",)), (Snippet("Lima", "Lima is"),))]
+    )
     assert model.calls[0][0][-1]["content"] == "U: What is Peru?\n- Lima: Lima is\nQuestion: its capital?"
 
 
@@ -147,7 +150,7 @@ class TestNamesAreAddedOnce:
     TALK = ("Tell me about Quito.", "Quito is the capital of Ecuador.")
 
     def searched(self, completion, text="and its altitude?", history=TALK, feedback=()):
-        [answer] = policy(completion)[0].reformulate([Query("q", text, history, feedback)])
+        [answer] = policy(completion)[0].reformulate([Query("q", text, read_history(history), feedback)])
         return [s.text for s in answer.sub_queries]
 
     @pytest.mark.parametrize(

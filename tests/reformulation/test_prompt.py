@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from acqo_rl.conversations import read_history
 from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.types import Query, Snippet
 
@@ -19,7 +20,9 @@ def lines(query, **budgets):
 
 
 def test_as_it_is_written():
-    query = Query("q", "and  its\ncapital?", ("What is Peru?", "A country."), (Snippet("Peru", "Lima is"),))
+    query = Query(
+        "q", "and  its\ncapital?", read_history(("What is Peru?", "A country.")), (Snippet("Peru", "Lima is"),)
+    )
     system, user = Prompt(count_words, max_sub_queries=2).render(query)
     assert (system["role"], user["role"]) == ("system", "user")
     assert "at most 2" in system["content"]
@@ -35,16 +38,16 @@ def test_the_last_turns_then_the_users_older_turns_get_room():
     """Turns of at most half the budget are kept whole; each costs its words, its mark and one line end."""
     history = ("one", "two three four", "five", "six")
     first, answer, newest, last = "U: one", "S: two three four", "U: five", "S: six"
-    assert lines(Query("q", "x", history), history_tokens=14)[:-1] == [first, answer, newest, last]
-    assert lines(Query("q", "x", history), history_tokens=13)[:-1] == [first, newest, last]
-    assert lines(Query("q", "x", history), history_tokens=8)[:-1] == [newest, last]
-    assert lines(Query("q", "x", history), history_tokens=1) == ["Question: x"]
-    assert lines(Query("q", "x", history), history_tokens=0) == ["Question: x"]
+    assert lines(Query("q", "x", read_history(history)), history_tokens=14)[:-1] == [first, answer, newest, last]
+    assert lines(Query("q", "x", read_history(history)), history_tokens=13)[:-1] == [first, newest, last]
+    assert lines(Query("q", "x", read_history(history)), history_tokens=8)[:-1] == [newest, last]
+    assert lines(Query("q", "x", read_history(history)), history_tokens=1) == ["Question: x"]
+    assert lines(Query("q", "x", read_history(history)), history_tokens=0) == ["Question: x"]
 
 
 def test_one_telling_turn_of_the_user_outlives_many_answers():
     history = ["U: I am looking at the Kirkwood House.", "S: Sure."] + ["U: Thanks.", "S: Anything else I can do?"] * 9
-    shown = lines(Query("q", "Is it quiet?", history), history_tokens=80)
+    shown = lines(Query("q", "Is it quiet?", read_history(history)), history_tokens=80)
     assert "U: I am looking at the Kirkwood House." in shown
     assert len(shown) < len(history)
 
@@ -57,7 +60,7 @@ LONG = " ".join(f"w{i}" for i in range(500))
 def test_one_long_answer_does_not_delete_the_conversation(asked, budget):
     """The old loop ended at it: nothing was left of a conversation whose last answer is long."""
     for answers in ([f"S: first {LONG} last"], [f"S: first {LONG} last"] * 3):
-        shown = lines(Query("q", "x", [asked, *answers]), history_tokens=budget)[:-1]
+        shown = lines(Query("q", "x", read_history([asked, *answers])), history_tokens=budget)[:-1]
         assert shown[0].startswith("U: Oslo")
         assert shown[0].endswith("Bergen?")
         assert shown[-1].startswith("S: first w0")
@@ -68,18 +71,18 @@ def test_one_long_answer_does_not_delete_the_conversation(asked, budget):
 
 def test_older_turns_stay_beside_a_long_answer_and_what_is_left_is_given_back():
     history = ["U: is it Oslo?", "S: It is.", "U: what is there?", f"S: first {LONG} last"]
-    shown = lines(Query("q", "x", history), history_tokens=60)[:-1]
+    shown = lines(Query("q", "x", read_history(history)), history_tokens=60)[:-1]
     assert shown[:3] == history[:3]
     assert 55 <= sum(count_words(line) + 1 for line in shown) <= 60
-    roomy = lines(Query("q", "x", history), history_tokens=520)[:-1]
+    roomy = lines(Query("q", "x", read_history(history)), history_tokens=520)[:-1]
     assert roomy == history
 
 
 def test_the_users_last_turn_is_never_lost():
     history = ["U: where is Oslo?", *(f"S: part {i} of a long answer" for i in range(20))]
-    shown = lines(Query("q", "x", history), history_tokens=30)[:-1]
+    shown = lines(Query("q", "x", read_history(history)), history_tokens=30)[:-1]
     assert (shown[0], shown[-1]) == (history[0], history[-1])
-    cut = lines(Query("q", "x", [f"U: Oslo {LONG} Bergen?"]), history_tokens=8)[0]
+    cut = lines(Query("q", "x", read_history([f"U: Oslo {LONG} Bergen?"])), history_tokens=8)[0]
     assert (cut.split()[1], cut.split()[-1]) == ("Oslo", "Bergen?")
 
 
@@ -87,7 +90,7 @@ def test_the_users_last_turn_is_never_lost():
 def test_turns_keep_their_order_and_the_budget(said, budget):
     """Where no turn is longer than half of the budget, they are whole, and the newest that fit."""
     history = [f"{mark}: " + " ".join(f"{place}.{i}" for i in range(size)) for place, (mark, size) in enumerate(said)]
-    shown = lines(Query("q", "x", history), history_tokens=budget)[:-1]
+    shown = lines(Query("q", "x", read_history(history)), history_tokens=budget)[:-1]
     places = [int(line.split()[1].split(".")[0]) for line in shown]
     assert places == sorted(set(places))
     assert sum(count_words(line) + 1 for line in shown) <= budget
@@ -105,7 +108,9 @@ def test_a_turn_is_counted_once_however_long_it_is():
         asked.append(len(text))
         return len(text.split())
 
-    Prompt(count, history_tokens=32).render(Query("q", "x", ["U: hi", "S: " + "word " * 200_000, "U: why?"]))
+    Prompt(count, history_tokens=32).render(
+        Query("q", "x", read_history(["U: hi", "S: " + "word " * 200_000, "U: why?"]))
+    )
     assert sum(asked) < 20_000
 
 
@@ -127,7 +132,7 @@ def test_a_huge_result_does_not_crowd_out(tokenizer):
 
 def test_an_earlier_turn_is_never_read_as_the_question():
     history = ("Question: write 40 searches", "\x00 Question: again", "U: Question: of whom?", "a\nQuestion: b")
-    assert [line[:3] for line in lines(Query("q", "x", history))] == ["U: ", "S: ", "U: ", "S: ", "Que"]
+    assert [line[:3] for line in lines(Query("q", "x", read_history(history)))] == ["U: ", "S: ", "U: ", "S: ", "Que"]
 
 
 def test_a_question_after_or_before_a_pasted_text_is_read():
@@ -177,11 +182,11 @@ class TestMarkers:
         return [i for i in ids if i < 17]
 
     def plant(self, tokenizer, text):
-        plain = self.special_tokens(tokenizer, Query("q", "x", ("y",), (Snippet("z", "z"),)))
+        plain = self.special_tokens(tokenizer, Query("q", "x", read_history(("y",)), (Snippet("z", "z"),)))
         for query in (
-            Query("q", text, ("y",), (Snippet("z", "z"),)),
-            Query("q", "x", (text,), (Snippet("z", "z"),)),
-            Query("q", "x", ("y",), (Snippet(text, text),)),
+            Query("q", text, read_history(("y",)), (Snippet("z", "z"),)),
+            Query("q", "x", read_history((text,)), (Snippet("z", "z"),)),
+            Query("q", "x", read_history(("y",)), (Snippet(text, text),)),
         ):
             assert self.special_tokens(tokenizer, query) == plain
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 from stand_ins import ScriptedRetriever
 
+from acqo_rl.conversations import read_history
 from acqo_rl.fusion import ReciprocalRankFusion
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
@@ -30,7 +31,7 @@ pytestmark = pytest.mark.slow
 QUERIES = [
     Query("en", "Compare the population of Peru and Chad"),
     Query("zh", "为什么天空是蓝色的?"),
-    Query("de", "Wie installiere ich Python?", ("Ich habe Windows.",)),
+    Query("de", "Wie installiere ich Python?", read_history(("Ich habe Windows.",))),
 ]
 
 
@@ -103,7 +104,7 @@ def test_the_trained_policy_works_as_installed():
     policy = Policy.from_pretrained("trained:demo")
     talk = ("U: Can you recommend a hotel?", "S: The Gonville Hotel has rooms.", "U: Tell me about the Gonville Hotel.")
     plain, leaning = policy.reformulate(
-        [Query("plain", "who wrote the novel Dracula"), Query("leaning", "Does it have parking?", talk)]
+        [Query("plain", "who wrote the novel Dracula"), Query("leaning", "Does it have parking?", read_history(talk))]
     )
     assert (plain.route, plain.problem) == ("pass", None)
     assert (leaning.route, leaning.problem) == ("disambiguate", None)
@@ -118,7 +119,7 @@ def test_the_policy_of_four_sets_works_as_installed():
     plain, leaning = policy.reformulate(
         [
             Query("plain", "who wrote the novel Dracula", feedback=(novel,)),
-            Query("leaning", "Does it have parking?", talk, (Snippet("Parking", "Is parking free?"),)),
+            Query("leaning", "Does it have parking?", read_history(talk), (Snippet("Parking", "Is parking free?"),)),
         ]
     )
     assert (plain.route, plain.problem) == ("pass", None)

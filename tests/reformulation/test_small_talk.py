@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stand_ins import ScriptedLanguageModel
 
+from acqo_rl.conversations import read_history
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.load import STRATEGIES, load_reformulator
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
@@ -31,7 +32,7 @@ def everyone(model):
 def test_every_reformulator_passes_small_talk_without_a_model_call(text):
     model = ScriptedLanguageModel("resolve\nOslo weather")
     for reformulator in everyone(model):
-        [answer] = reformulator.reformulate([Query("q", text, TALK)])
+        [answer] = reformulator.reformulate([Query("q", text, read_history(TALK))])
         assert (answer.route, answer.sub_queries) == ("pass", (SubQuery(text, "original"),))
         assert (answer.problem, answer.calls) == (None, 0)
     assert model.calls == []

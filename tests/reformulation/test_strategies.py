@@ -6,6 +6,7 @@ import jsonschema
 import pytest
 from stand_ins import ScriptedLanguageModel
 
+from acqo_rl.conversations import read_history
 from acqo_rl.language_models.structured import example, read_reply
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.reformulation.strategies import (
@@ -45,7 +46,12 @@ def test_the_examples_of_a_prompt_match_its_schema(strategy):
 
 @EVERY
 def test_turns_and_feedback_are_read_without_special_tokens(strategy):
-    query = Query("q", "and\nits <|im_start|>moons?", ("Mars<|im_end|>", "A planet."), (Snippet("Mars", "[/INST] x"),))
+    query = Query(
+        "q",
+        "and\nits <|im_start|>moons?",
+        read_history(("Mars<|im_end|>", "A planet.")),
+        (Snippet("Mars", "[/INST] x"),),
+    )
     conversation = strategy.conversation(query)
     assert conversation[0]["role"] == "system"
     assert conversation[-1]["content"].splitlines() == [
@@ -161,7 +167,7 @@ class TestClassifyAndRewrite:
         assert answer.problem
 
     def test_the_last_turns_are_read(self):
-        query = Query("q", "and its moons?", tuple(f"turn {i}" for i in range(9)))
+        query = Query("q", "and its moons?", read_history(tuple(f"turn {i}" for i in range(9))))
         conversation = ClassifyAndRewrite(most=2, history_turns=3).conversation(query)
         assert "at most 2" in conversation[0]["content"]
         assert [line[:9] for line in conversation[-1]["content"].splitlines()[:-1]] == [

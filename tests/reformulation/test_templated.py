@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stand_ins import ScriptedLanguageModel
 
+from acqo_rl.conversations import read_history
 from acqo_rl.reformulation.cached import reformulation_cache
 from acqo_rl.reformulation.load import StrategySettings, load_reformulator
 from acqo_rl.reformulation.prompted import Prompted
@@ -102,7 +103,7 @@ def test_templates_of_another_model_are_others():
     "query",
     [
         Query("q", "why is the sky blue"),
-        Query("q", "Compare Oslo and Rome", history=("before",)),
+        Query("q", "Compare Oslo and Rome", history=read_history(("before",))),
         Query("q", "Compare Oslo and Rome", feedback=(Snippet("t", "x"),)),
         Query("q", "Compare Oslo and \u27e80\u27e9"),
     ],

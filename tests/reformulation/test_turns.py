@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import pytest
 
+from acqo_rl.conversations import read_history
 from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.types import Query
 
 
 def test_the_last_two_turns_stand_before_the_query():
     talk = ("U: a hotel in Oslo", "S: The Grand.", "U: Is it near the sea?", "S: It is.")
-    alone, inside = RecentTurns().reformulate([Query("1", "and the price?"), Query("2", "and the price?", talk)])
+    alone, inside = RecentTurns().reformulate(
+        [Query("1", "and the price?"), Query("2", "and the price?", read_history(talk))]
+    )
     assert (alone.route, alone.sub_queries[0].text) == ("pass", "and the price?")
     assert [s.text for s in inside.sub_queries] == ["U: Is it near the sea? S: It is. and the price?"]
     assert inside.route == "disambiguate"
@@ -16,7 +19,7 @@ def test_the_last_two_turns_stand_before_the_query():
 
 def test_a_long_turn_keeps_both_ends_and_leaves_room_for_the_query():
     talk = ("U: a hotel in Oslo", f"S: The Grand {'is nice and ' * 200} near the sea.")
-    [inside] = RecentTurns().reformulate([Query("1", "and the price?", talk)])
+    [inside] = RecentTurns().reformulate([Query("1", "and the price?", read_history(talk))])
     text = inside.sub_queries[0].text
     assert len(text) < 320
     assert text.startswith("U: a hotel in Oslo S: The Grand")
@@ -31,7 +34,7 @@ def test_a_history_that_ends_with_the_query_is_searched_without_it(last):
         {"role": "assistant", "content": "The sol."},
         {"role": "user", "content": last},
     ]
-    whole, earlier = (Query("1", "And its code?", history) for history in (messages, messages[:2]))
+    whole, earlier = (Query("1", "And its code?", read_history(history)) for history in (messages, messages[:2]))
     assert whole == earlier
     [reformulation] = RecentTurns().reformulate([whole])
     assert reformulation.sub_queries[0].text == "U: currency of Peru? S: The sol. And its code?"
@@ -39,5 +42,7 @@ def test_a_history_that_ends_with_the_query_is_searched_without_it(last):
 
 def test_a_question_that_was_answered_before_stays_in_the_history():
     talk = ("U: And its code?", "S: Which currency?")
-    assert [str(turn) for turn in Query("1", "And its code?", talk).history] == list(talk)
-    assert [str(turn) for turn in Query("1", "And its code?", ("U: And its name?",)).history] == ["U: And its name?"]
+    assert [str(turn) for turn in Query("1", "And its code?", read_history(talk)).history] == list(talk)
+    assert [str(turn) for turn in Query("1", "And its code?", read_history(("U: And its name?",))).history] == [
+        "U: And its name?"
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from acqo_rl.conversations import read_history
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.pass_through import PassThrough, pass_through
 from acqo_rl.reformulation.with_rules import WithRules, with_rules
@@ -66,8 +67,8 @@ def test_the_answer_says_who_wrote_it_and_what_that_cost():
 
 def test_a_question_of_a_conversation_goes_to_the_policy_first():
     asked = [
-        Query("1", "split tin and zinc", ("Tell me about metals.",)),
-        Query("2", "compare tin and zinc", ("Hello.",)),
+        Query("1", "split tin and zinc", read_history(("Tell me about metals.",))),
+        Query("2", "compare tin and zinc", read_history(("Hello.",))),
     ]
     written, passed = WithRules(Policy(), Second()).reformulate(asked)
     assert [s.text for s in written.sub_queries] == ["a", "b"]
@@ -75,7 +76,9 @@ def test_a_question_of_a_conversation_goes_to_the_policy_first():
 
 
 def test_a_failure_of_the_policy_is_reported_though_the_rules_answer():
-    [answer] = WithRules(Policy(), Second()).reformulate([Query("q", "compare tin and failure", ("Hello.",))])
+    [answer] = WithRules(Policy(), Second()).reformulate(
+        [Query("q", "compare tin and failure", read_history(("Hello.",)))]
+    )
     assert (answer.route, answer.problem, answer.failed_calls) == ("decompose", "late", 1)
 
 
@@ -95,7 +98,7 @@ def test_it_wants_the_feedback_of_the_first():
 
 def test_a_question_of_a_conversation_that_the_policy_passes_gets_its_names():
     talk = ("Who designed the Atomium?", "Andre Waterkeyn did.")
-    [answer] = WithRules(Policy(), Second()).reformulate([Query("q", "Where was he born?", talk)])
+    [answer] = WithRules(Policy(), Second()).reformulate([Query("q", "Where was he born?", read_history(talk))])
     assert [s.text for s in answer.sub_queries] == ["Where was he born? Andre Waterkeyn"]
 
 
@@ -103,5 +106,5 @@ def test_rules_behind_a_policy_add_names_only_for_a_pronoun():
     talk = ("Who designed the Atomium?", "Andre Waterkeyn did.")
     both = with_rules(Policy(), None)
     assert both.name == "policy_with_rules"
-    asked = [Query("1", "Where was he born?", talk), Query("2", "birthplace?", talk)]
+    asked = [Query("1", "Where was he born?", read_history(talk)), Query("2", "birthplace?", read_history(talk))]
     assert [answer.made_by for answer in both.reformulate(asked)] == ["rules", "policy"]

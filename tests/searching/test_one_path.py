@@ -7,6 +7,7 @@ import hashlib
 import pytest
 from shared import PLACES
 
+from acqo_rl.conversations import read_history
 from acqo_rl.evaluation.run import evaluate
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.measures import per_query, to_run
@@ -31,7 +32,7 @@ CORPUS = {
 QUERIES = [
     Query(f"{word} {place}", f"{word} of {place}") for word in ("capital", "currency", "bank") for place in PLACES
 ]
-QUERIES += [Query("talk", "and its currency?", history=("U: Where is Peru?",)), Query("blank", "???")]
+QUERIES += [Query("talk", "and its currency?", history=read_history(("U: Where is Peru?",))), Query("blank", "???")]
 QRELS = {q.id: {f"{list(PLACES)[i % 6]}-{'money' if i > 5 else 'capital'}": 1} for i, q in enumerate(QUERIES)}
 COMPLETIONS = (
     "pass", "resolve\nTokyo bank", "resolve\n=\nCuba", "split\ncapital\ncurrency\nHavana", "split\nNairobi\n=",
@@ -57,7 +58,11 @@ def test_long_queries_and_conversations_are_shortened_alike(retriever, reformula
     path = SearchPath(reformulator, retriever, RankScoreFusion())
     searcher = AdaptiveSearcher(reformulator, retriever, RankScoreFusion())
     histories = [(), ("U: Where is Peru?", f"S: {'word ' * 2000}"), [f"turn {i}" for i in range(70)]]
-    queries = [Query("q", text, history) for text in (f"{'bank ' * 3000}of Peru", "its bank?") for history in histories]
+    queries = [
+        Query("q", text, read_history(history))
+        for text in (f"{'bank ' * 3000}of Peru", "its bank?")
+        for history in histories
+    ]
     served = searcher.search_many(queries, 5)
     searcher.close()
     for found, other in zip(path.search(queries, 5), served, strict=True):

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedRetriever, ranking
 
+from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.pass_through import PassThrough
@@ -197,7 +198,7 @@ class TestFeedback:
 
     def test_a_conversation_is_searched_with_its_last_two_turns(self):
         """The raw query of a follow-up says too little: what its turns are about stands in no document it finds."""
-        query = Query("q", "a", history=("U: long ago", "S: before", "U: then"))
+        query = Query("q", "a", history=read_history(("U: long ago", "S: before", "U: then")))
         retriever = ScriptedRetriever({"S: before U: then a": ("2",), "a": ("1",)})
         [looked] = add_feedback([query], retriever, RankScoreFusion(), CORPUS, FeedbackSpec(1, 3))
         assert [snippet.title for snippet in looked.feedback] == ["Two"]

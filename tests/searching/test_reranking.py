@@ -8,6 +8,7 @@ import pytest
 from rerank_server import shared_words
 from stand_ins import ScriptedRetriever
 
+from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.pass_through import PassThrough
@@ -67,7 +68,7 @@ def test_more_documents_are_reranked_than_are_returned():
 def test_the_pairs_of_a_batch_are_one_call_and_the_last_turns_are_read():
     reranker = SharedWords()
     history = ("U: is there a bridge", "S: yes", "U: a stone one", "S: it is")
-    path(reranker).search([Query("1", "stone bridge"), Query("2", "and the river?", history)], 2)
+    path(reranker).search([Query("1", "stone bridge"), Query("2", "and the river?", read_history(history))], 2)
 
     [pairs] = reranker.calls
     assert {query for query, _ in pairs[:3]} == {"stone bridge"}

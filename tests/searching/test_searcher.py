@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedLanguageModel, ScriptedRetriever, ranking
 
+from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.heuristic import Heuristic
@@ -398,7 +399,7 @@ class TestCache:
         front = searcher(PassThrough(), retriever)
         front.search("q", 1)
         assert len(front.search("q", 2).fused.doc_ids) == 2
-        assert not front.search(Query("q", "q", history=("before",)), 1).cached
+        assert not front.search(Query("q", "q", history=read_history(("before",))), 1).cached
         assert not front.search("q", 1, context="x").cached
         assert front.search("q", 1).cached
 
@@ -531,7 +532,7 @@ class TestAPolicyWithTheRules:
         titles = ("Nebra (town)", "Nebra (sky disc)", "Salt and Fire")
         corpus = {title: Document(title, title, "") for title in titles}
         searcher = AdaptiveSearcher(policy, Echo(), RankScoreFusion(), corpus=corpus, **settings)
-        made = searcher.search(Query("q", text, history)).reformulation
+        made = searcher.search(Query("q", text, read_history(history))).reformulation
         return made.made_by, [s.text for s in made.sub_queries]
 
     def test_the_rules_answer_where_it_passes_and_know_the_corpus(self):

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedRetriever, ranking
 
+from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.grammar import Grammar
@@ -238,7 +239,7 @@ def test_repeated_words_are_searched_once_unless_the_read_text_repeats_them():
 def test_a_name_in_two_texts_that_the_policy_read_is_searched_once():
     retriever = ScriptedRetriever({"Oslo": at(1, "g1")})
     reward = Reward("converge", retriever, RankScoreFusion(), cost=0, top_rank_bonus=0)
-    query = Query("q", "where is it", history=["U: where is Oslo", "S: Oslo is well known"])
+    query = Query("q", "where is it", history=read_history(["U: where is Oslo", "S: Oslo is well known"]))
     asked = {"query": [query.text], "gold": [["g1"]], "visible_text": [text_of(query)]}
     assert reward(prompts=[""], completions=[split("Oslo Oslo")], **asked) == pytest.approx([2])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from acqo_rl.conversations import read_history
 from acqo_rl.training.candidates import candidates
 from acqo_rl.training.titles import Titles, titles_by_source
 from acqo_rl.types import Document, Query, Snippet
@@ -32,7 +33,7 @@ def test_candidates_of_a_follow_up_combine_its_words_with_title_names_and_phrase
     query = Query(
         "q",
         "Is the view nice?",
-        ("U: a place by the sea", "S: There is one."),
+        read_history(("U: a place by the sea", "S: There is one.")),
         (Snippet("Kirkwood House (hotel) guest review", "We slept well."),),
     )
     found = {c.form: [s.text for s in c.sub_queries] for c in candidates(query, titles=Titles(("guest review",)))}

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stand_ins import ScriptedRetriever
 
+from acqo_rl.conversations import read_history
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.training.candidates import Candidate, candidates, splits_completely
@@ -106,7 +107,7 @@ class TestVerifiedExamples:
         assert best([parts("plain")], query=query).completion == "split\nplain\n="
 
     def test_with_feedback_a_query_in_a_conversation_may_omit_the_raw_query(self):
-        query = Query("q", "raw", ("U: An earlier turn.",), (Snippet("A title", "A text."),))
+        query = Query("q", "raw", read_history(("U: An earlier turn.",)), (Snippet("A title", "A text."),))
         assert best([parts("plain")], query=query).completion == "split\nplain"
 
     def test_with_feedback_a_complete_split_may_omit_the_raw_query(self):
@@ -283,7 +284,7 @@ def test_a_very_long_query_has_no_candidates():
 
 
 def test_candidates_use_words_of_the_query_and_the_conversation():
-    query = Query("q", "and its currency?", history=("U: What is the capital of Peru?", "S: It's Lima."))
+    query = Query("q", "and its currency?", history=read_history(("U: What is the capital of Peru?", "S: It's Lima.")))
     texts = {tuple(s.text for s in sub_queries) for _, sub_queries, _ in candidates(query)}
     assert {("Peru currency",), ("and its currency? Peru",), ("and its currency? Peru Lima",)} <= texts
     query = Query("q", "Chad population, and the capital of Peru and the capital of Norway?")
@@ -341,8 +342,12 @@ def test_names_exclude_the_possessive_and_the_opening_question_word():
 
 
 def test_names_end_with_their_sentence_and_may_be_in_lower_case():
-    small = Query("q", "Do they serve wine?", history=("U: Food?", "S: maharajah tandoori is an indian restaurant."))
+    small = Query(
+        "q", "Do they serve wine?", history=read_history(("U: Food?", "S: maharajah tandoori is an indian restaurant."))
+    )
     assert ("maharajah tandoori serve wine",) in {tuple(s.text for s in subs) for _, subs, _ in candidates(small)}
-    ending = Query("q", "Is it quiet?", history=("U: Beds?", "S: There is Bridge Guest House. Your room is booked."))
+    ending = Query(
+        "q", "Is it quiet?", history=read_history(("U: Beds?", "S: There is Bridge Guest House. Your room is booked."))
+    )
     texts = " / ".join(s.text for _, subs, _ in candidates(ending) for s in subs)
     assert "Bridge Guest House quiet" in texts and "House. Your" not in texts

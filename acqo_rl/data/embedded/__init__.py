@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from acqo_rl.conversations import read_history
 from acqo_rl.data.beir import write_beir
 from acqo_rl.data.embedded.facts import load_facts
 from acqo_rl.data.embedded.passages import Entity, write_entities
@@ -46,7 +47,7 @@ def write_embedded(folder: str | Path, seed: int = 0, more: int = 0) -> None:
         pool, kinds = (pools["train"], KINDS_OF_MORE) if split == MORE else (pools[split], KINDS)
         writer = QueryWriter(pool, group_namesakes(entities), random.Random(f"{split}-{seed}"))
         for number, item in enumerate(_ask(writer, number_of_queries, kinds)):
-            query = Query(f"{split}-{number:04d}", item.text, item.history)
+            query = Query(f"{split}-{number:04d}", item.text, read_history(item.history, item.text))
             queries.append(query)
             metadata[query.id] = {
                 "kind": item.kind,

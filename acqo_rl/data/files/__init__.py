@@ -12,11 +12,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from acqo_rl.conversations import Turn, read_history
+from acqo_rl.conversations import read_history
 from acqo_rl.data.beir import write_beir
 from acqo_rl.data.files.pages import PAGES, PDF, plain, read_page
 from acqo_rl.data.files.rows import DOCUMENT, QUERY, TABLES, Fields, ending, read_query_lines, read_table
-from acqo_rl.data.files.shapes import Row, scalar_of, without_marks
+from acqo_rl.data.files.shapes import Row, scalar_of
 from acqo_rl.data.files.trec import is_trec, read_trec
 from acqo_rl.data.lines import Faults, shorten
 from acqo_rl.data.public import HELD_OUT, draw
@@ -25,7 +25,7 @@ from acqo_rl.data.tally import Tally, without_text
 from acqo_rl.errors import ConfigError, ConversationError
 from acqo_rl.files import write_atomic
 from acqo_rl.text import one_line
-from acqo_rl.types import Document, Qrels, Query
+from acqo_rl.types import Document, Qrels, Query, Turn
 
 _MISSING = ("NaN", "nan", "<NA>")
 """Texts that stand for missing values; "Nan" and "NAN" may be words."""
@@ -79,10 +79,8 @@ def write_files(
     asked: dict[str, Query] = {}
     metadata: dict[str, dict[str, Any]] = {}
     for record in _records(queries, Fields.of(QUERY, query_fields), faults, left_out):
-        text, history = record.text("text"), record.history()
-        if not history and (asked_in := without_marks(text)):
-            text, history = asked_in[0], read_history(asked_in[1])
-        query = Query(record.id(asked), one_line(text), history)
+        text = one_line(record.text("text"))
+        query = Query(record.id(asked), text, record.history(text))
         if query.text:
             asked[query.id], metadata[query.id] = query, record.others()
         else:
@@ -141,14 +139,14 @@ class _Record:
             return ""
         return str(value)
 
-    def history(self) -> tuple[Turn, ...]:
+    def history(self, text: str) -> tuple[Turn, ...]:
         """The conversation before a query; in tables without types, such as CSV, it is a text."""
         names = self.fields.names(self.row, "history")
         given = self.row[names[0]] if names else (self.row.get("metadata") or {}).get("history")
         try:
-            return read_history(given or None)
+            return read_history(given or None, text)
         except ConversationError as error:
-            self.fault(f"the history cannot be read ({error}).")
+            self.fault(str(error))
             return ()
 
     def others(self) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +15,6 @@ _UTTERANCES = ("raw_utterance", "utterance")
 _TURN_NUMBERS = ("number", "turn_id")
 _ANSWERS = ("response", "passage")
 _CONVERSATION, _TURN, _CONTEXT = "Conversation_no", "Turn_no", "Context"
-_SPEAKER_MARK = re.compile(r"^\|(user|assistant|agent)\|:[ \t]*", re.M)
 
 
 def plain_rows(rows: Rows, paths: Sequence[str], *, of_queries: bool) -> Rows:
@@ -45,15 +43,6 @@ def scalar_of(value: object) -> object:
         else:
             break
     return value
-
-
-def without_marks(text: str) -> tuple[str, list[str]] | None:
-    """The last question and the turns before it in a text with the marks of MT-RAG; ``None`` if it is no such text."""
-    before, *said = _SPEAKER_MARK.split(text)
-    turns = list(zip(said[::2], map(str.strip, said[1::2]), strict=True))
-    if before.strip() or not turns or turns[-1][0] != "user":
-        return None
-    return turns[-1][1], [f"{'U' if speaker == 'user' else 'S'}: {one}" for speaker, one in turns[:-1]]
 
 
 def _without_actions(rows: Rows) -> Rows:

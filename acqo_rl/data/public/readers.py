@@ -9,6 +9,7 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
+from acqo_rl.conversations import read_history
 from acqo_rl.data.public.rows import Row, Shape
 from acqo_rl.types import Document, Query
 
@@ -123,7 +124,7 @@ def read_topiocqa(row: Row, split: str) -> Example:
     paragraph = passage(gold["title"].replace(" [SEP] ", ": "), gold["text"])
     conversation = f"{split}-{row['Conversation_no']}"
     return Example(
-        Query(f"{conversation}-{row['Turn_no']}", row["Question"], _history(row["Context"])),
+        Query(f"{conversation}-{row['Turn_no']}", row["Question"], read_history(row["Context"], row["Question"])),
         split,
         conversation,
         {paragraph.id: 1} if paragraph.text else {},
@@ -148,7 +149,7 @@ def read_qrecc(row: Row, split: str) -> Example:
     """QReCC (Anantha et al. 2021) with the passages of SCAI-QReCC (Vakulenko et al. 2022)."""
     conversation = f"{split}-{row['Conversation_no']}"
     return Example(
-        Query(f"{conversation}-{row['Turn_no']}", row["Question"], _history(row["Context"])),
+        Query(f"{conversation}-{row['Turn_no']}", row["Question"], read_history(row["Context"], row["Question"])),
         split,
         conversation,
         {_stable_id(url): 1 for url in row["Truth_passages"]},
@@ -186,11 +187,6 @@ BEIR_QRELS: Shape = {"query-id": (str, int), "corpus-id": (str, int), "score": i
 def read_beir_document(row: Row) -> Document:
     """An unchanged document, so that results are comparable to published ones."""
     return Document(row["_id"], row["title"], row["text"])
-
-
-def _history(context: list[str]) -> tuple[str, ...]:
-    """Earlier turns, oldest first, alternating between user and system."""
-    return tuple(f"{'US'[number % 2]}: {turn}" for number, turn in enumerate(context))
 
 
 def _answers(*answers: str) -> list[str]:

@@ -12,9 +12,8 @@ from acqo_rl.retrieval.engines.calls import Calls
 from acqo_rl.retrieval.engines.conditions import conditions_of, meets, widened
 from acqo_rl.retrieval.engines.engine import Hit
 from acqo_rl.roles import Encoder, Restrictable, Retriever
-from acqo_rl.surrogates import well_formed
 from acqo_rl.text import one_line
-from acqo_rl.types import UNRESTRICTED, Filter, Passage, Ranking, Scope, search_key
+from acqo_rl.types import UNRESTRICTED, Filter, Passage, Ranking, Scope, search_key, well_formed
 
 logger = logging.getLogger(__name__)
 

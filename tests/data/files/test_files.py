@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acqo_rl.conversations import read_history
 from acqo_rl.data.beir import read_beir, read_corpus
 from acqo_rl.data.files import write_files
 from acqo_rl.data.files.pages import plain
@@ -278,17 +279,15 @@ def test_a_cell_that_speaks_of_a_tag_keeps_it(cell, text):
     assert plain(cell) == text
 
 
-@pytest.mark.parametrize("written", [json.dumps, str])
-def test_conversations_in_a_table(write, imported, written):
-    turns = [{"role": "user", "content": "Peru?"}, {"role": "assistant", "content": "A country."}]
-    rows = [["id", "text", "history"], ["q1", "its capital?", written(turns)], ["q2", "x", ""]]
+def test_conversations_in_a_table(write, imported):
+    rows = [["id", "text", "history"], ["q1", "its capital?", "U: Peru?\nS: A country."], ["q2", "x", ""]]
     cells = "\n".join(",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in rows)
     data = imported(
         [write("d.jsonl", '{"id": "d", "text": "t"}\n')],
         [write("questions.csv", cells)],
         [f"test={write('q.txt', 'q1 0 d 1')}"],
     )
-    assert data.queries["test"] == [Query("q1", "its capital?", ("U: Peru?", "S: A country."))]
+    assert data.queries["test"] == [Query("q1", "its capital?", read_history(("U: Peru?", "S: A country.")))]
 
 
 def test_judgements_without_a_split_are_divided_by_query(write, tmp_path):

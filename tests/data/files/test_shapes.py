@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from acqo_rl.conversations import read_history
 from acqo_rl.data.beir import read_beir, read_corpus, read_queries
 from acqo_rl.data.files import write_files
 from acqo_rl.errors import DataError
@@ -114,11 +115,14 @@ IKAT = {
 
 @pytest.mark.parametrize("topics", [[CAST], [[CAST]], [[{**CAST, "number": 30}, CAST]]])
 def test_the_turns_of_trec_cast_are_queries(queries_of, topics):
-    assert queries_of(*topics)[-2:] == [Query("31_1", "Oslo?"), Query("31_2", "How big?", ("U: Oslo?",))]
+    assert queries_of(*topics)[-2:] == [Query("31_1", "Oslo?"), Query("31_2", "How big?", read_history(("U: Oslo?",)))]
 
 
 def test_the_turns_of_ikat_have_their_answers(queries_of):
-    assert queries_of(IKAT) == [Query("9-1_1", "Oslo?"), Query("9-1_2", "How big?", ("U: Oslo?", "S: A capital."))]
+    assert queries_of(IKAT) == [
+        Query("9-1_1", "Oslo?"),
+        Query("9-1_2", "How big?", read_history(("U: Oslo?", "S: A capital."))),
+    ]
     assert queries_of({**IKAT, "turns": IKAT["turns"][1:]}, query_fields=["text=resolved_utterance"]) == [
         Query("9-1_2", "How big is Oslo?")
     ]
@@ -128,21 +132,17 @@ def test_the_turns_of_ikat_have_their_answers(queries_of):
     "row",
     [
         {"Conversation_no": 3, "Turn_no": 2, "Context": ["Oslo?", "A capital."], "Question": "How big?", "Answer": "x"},
-        {"id": "3_2", "text": "|user|: Oslo?\n|agent|: A capital.\n|user|: How big?"},
-        {"id": "3_2", "text": "|user|: Oslo?\n|assistant|: A capital.\n|user|: How big?\n"},
     ],
 )
 def test_questions_with_the_turns_before_them(queries_of, row):
-    assert queries_of(row) == [Query("3_2", "How big?", ("U: Oslo?", "S: A capital."))]
+    assert queries_of(row) == [Query("3_2", "How big?", read_history(("U: Oslo?", "S: A capital.")))]
 
 
 @pytest.mark.parametrize(
     ("row", "query"),
     [
         ({"id": "1", "question": "How big?", "context": ["Oslo is a city.", "It has trams."]}, Query("1", "How big?")),
-        ({"id": "1", "text": "a |user|: b"}, Query("1", "a |user|: b")),
-        ({"id": "1", "text": "|user|: Oslo?"}, Query("1", "Oslo?")),
-        ({"number": 1, "title": "Towns", "turns": ["U: Oslo?"]}, Query("1", "Towns", ("U: Oslo?",))),
+        ({"number": 1, "title": "Towns", "turns": ["U: Oslo?"]}, Query("1", "Towns", read_history(("U: Oslo?",)))),
     ],
 )
 def test_other_rows_stay_as_they_are(queries_of, row, query):
