@@ -34,15 +34,13 @@ def test_a_history_that_ends_with_the_query_is_searched_without_it(last):
         {"role": "assistant", "content": "The sol."},
         {"role": "user", "content": last},
     ]
-    whole, earlier = (Query("1", "And its code?", read_history(history)) for history in (messages, messages[:2]))
-    assert whole == earlier
-    [reformulation] = RecentTurns().reformulate([whole])
+    history = read_history(messages, "And its code?")
+    assert history == read_history(messages[:2])
+    [reformulation] = RecentTurns().reformulate([Query("1", "And its code?", history)])
     assert reformulation.sub_queries[0].text == "U: currency of Peru? S: The sol. And its code?"
 
 
 def test_a_question_that_was_answered_before_stays_in_the_history():
     talk = ("U: And its code?", "S: Which currency?")
-    assert [str(turn) for turn in Query("1", "And its code?", read_history(talk)).history] == list(talk)
-    assert [str(turn) for turn in Query("1", "And its code?", read_history(("U: And its name?",))).history] == [
-        "U: And its name?"
-    ]
+    assert [str(turn) for turn in read_history(talk, "And its code?")] == list(talk)
+    assert [str(turn) for turn in read_history(("U: And its name?",), "And its code?")] == ["U: And its name?"]
