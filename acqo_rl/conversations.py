@@ -163,6 +163,6 @@ def _key(text: str) -> str:
 
 def _refuse(what: str, value: object) -> NoReturn:
     raise ConversationError(
-        f"The conversation cannot be read: {what} is {reprlib.repr(value)}. Convert all of it to one of five forms: {FORMS}; or"
-        " LangChain messages, which the LangChain adapter reads."
+        f"The conversation cannot be read: {what} is {reprlib.repr(value)}. Convert all of it to one of five forms: "
+        f"{FORMS}; or LangChain messages, which the LangChain adapter reads."
     )

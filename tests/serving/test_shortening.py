@@ -57,9 +57,13 @@ def ask(serving):
 def test_reading_has_the_time_limit_of_the_request(serving, monkeypatch):
     """A reader that hangs is given up: there is one place, and the next request gets it."""
     over = threading.Event()
-    monkeypatch.setattr(
-        "acqo_rl.serving.shortening.read_history", lambda history, query: () if not history or over.wait(20) else ()
-    )
+
+    def hang(history, query):
+        if history:
+            over.wait(20)
+        return ()
+
+    monkeypatch.setattr("acqo_rl.serving.shortening.read_history", hang)
     with serving(limits=Limits(concurrency=1), timeouts=Timeouts(total=0.2)) as client:
         for path in ("/v1/search", "/v1/reformulate"):
             refused = client.post(path, json={"query": "Peru", "history": ["a", "b"]})
