@@ -94,7 +94,7 @@ def _check_files(folder: Path) -> None:
 
 def _trained(name: str) -> Path:
     folder = _TRAINED / Path(name.removeprefix("trained:")).name
-    if not (folder / "adapter_model.safetensors").is_file():
+    if not any(folder.glob("*.safetensors")):
         here = ", ".join(f"trained:{path.name}" for path in sorted(_TRAINED.iterdir()) if path.is_dir())
         raise ConfigError(f"This package has no policy {name!r}; use {here}, a Hub id or a path.")
     return folder

@@ -173,6 +173,21 @@ class Fusion(Protocol):
         ...
 
 
+class Hop(Protocol):
+    """Chooses one more search after reading the results of the searches so far."""
+
+    name: str
+
+    def choose(self, searched: Sequence[Reformulation], fused: Sequence[Ranking]) -> list[str | None]:
+        """Returns a name to search for each query, or ``None`` to stop, in input order.
+
+        Args:
+            searched: the searches so far, including those of earlier hops.
+            fused: the fused results of these searches.
+        """
+        ...
+
+
 class Reranker(Protocol):
     """Scores how well passages answer queries."""
 

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
-from acqo_rl.roles import LanguageModel, Retriever
+import numpy as np
+
+from acqo_rl.roles import Hop, LanguageModel, Retriever
+from acqo_rl.searching.hop import HopScorer
+from acqo_rl.searching.hop_candidates import FEATURES
 from acqo_rl.types import Completion, Ranking
 
 
@@ -89,3 +94,28 @@ class Obedient(LanguageModel):
         if schema["type"] == "array":
             return [self._value(schema["items"], place) for place in range(min(schema["maxItems"], len(WORDS)))]
         return {"string": WORDS[place], "integer": place, "boolean": True}[schema["type"]]
+
+
+class ScriptedHop(Hop):
+    """Chooses the given names in turn, then stops; records the searches and results that it reads."""
+
+    name = "scripted"
+
+    def __init__(self, *names):
+        self.names = names
+        self.read = []
+
+    def choose(self, searched, fused):
+        self.read.append([[s.text for s in searched[0].sub_queries], fused[0].doc_ids])
+        return [self.names[len(self.read) - 1] if len(self.read) <= len(self.names) else None] * len(searched)
+
+
+def random_scorer(seed=0, networks=2):
+    """A scorer with random weights."""
+    generator = np.random.default_rng(seed)
+    sizes = (FEATURES, 8, 4, 1)
+    layers = tuple(
+        (generator.normal(size=(networks, one, two)).astype(np.float32), np.zeros((networks, 1, two), np.float32))
+        for one, two in pairwise(sizes)
+    )
+    return HopScorer(np.zeros(FEATURES, np.float32), np.ones(FEATURES, np.float32), layers)

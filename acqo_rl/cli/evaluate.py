@@ -75,6 +75,7 @@ from acqo_rl.reformulation.load import (
 )
 from acqo_rl.reformulation.policy import read_settings
 from acqo_rl.retrieval.settings import RERANKER_HELP, IndexSettings
+from acqo_rl.searching.hop import HopSettings
 from acqo_rl.searching.names import RERANKED, name_indexes, name_reformulators
 from acqo_rl.searching.reranking import DEPTH as RERANKED_DOCUMENTS
 from acqo_rl.searching.sub_queries import DEPTH
@@ -91,7 +92,7 @@ VARIED = ("reformulate_below", "num_variants", "original_weight")
 
 
 @dataclass
-class EvaluateConfig(WithStrategy, IndexSettings):
+class EvaluateConfig(HopSettings, WithStrategy, IndexSettings):
     """Settings of an evaluation."""
 
     data: str = setting("BEIR folder: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv.")
@@ -112,11 +113,6 @@ class EvaluateConfig(WithStrategy, IndexSettings):
     limit: int | None = setting("Evaluate only the first queries, this many; by default all.", None)
     sample: int | None = setting(
         "Evaluate a random sample of this many queries that have a relevant document (--seed).", None
-    )
-    rounds: int = setting(
-        "Number of calls of a policy that reads feedback, per query. In the second call, it reads the "
-        "results of its first sub-queries.",
-        1,
     )
     non_inferiority_margin: float | None = setting(
         "Largest acceptable loss against the baseline in the first measure, such as 0.005. Each other "
@@ -191,7 +187,7 @@ def check(config: EvaluateConfig) -> None:
     """
     from acqo_rl.data.robustness import query_set_named
 
-    least = {"limit": 1, "sample": 1, "batch_size": 1, "rounds": 1, "rerank_depth": 1}
+    least = {"limit": 1, "sample": 1, "batch_size": 1, "hops": 0, "rerank_depth": 1}
     check_ranges(
         config, {**{key: (value, FINITE) for key, value in least.items()}, "non_inferiority_margin": (0, FINITE)}
     )
@@ -296,7 +292,7 @@ def settings_of(config: EvaluateConfig, components: StudyComponents, data: Beir,
         "reformulators": {name: place(model) for name, model in models.items()},
         "kinds": "data set" if any("kind" in metadata for metadata in data.metadata.values()) else "rules",
     }
-    for key in ("fusion", "measures", "rounds", "limit", "sample", "robustness", "vary", "batch_size"):
+    for key in ("fusion", "measures", "hops", "hop", "limit", "sample", "robustness", "vary", "batch_size"):
         if value := getattr(config, key):
             settings[key] = value
     if config.reranker:

@@ -60,7 +60,7 @@ def open_components(
         metadata=metadata,
         measures=config.measures,
         batch_size=config.batch_size,
-        rounds=config.rounds,
+        hops=config.open_hops(corpus),
         similarity_threshold=config.strategy.similarity_threshold,
         reformulate_below=below,
         reranker=open_reranker(config.reranker, cache) if config.reranker else None,

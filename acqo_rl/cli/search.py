@@ -60,6 +60,7 @@ from acqo_rl.retrieval.places import is_url, parts_of
 from acqo_rl.retrieval.settings import INDEX_HELP, RERANKER_HELP, IndexSettings
 from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.searching.feedback import fetch
+from acqo_rl.searching.hop import HopSettings
 from acqo_rl.searching.names import is_model
 from acqo_rl.searching.reranking import DEPTH, Reranking
 from acqo_rl.searching.result import SearchResult
@@ -75,7 +76,7 @@ ANSWER_TOKENS = 256
 
 
 @dataclass
-class SearchConfig(WithStrategy, IndexSettings):
+class SearchConfig(HopSettings, WithStrategy, IndexSettings):
     """Settings of a search."""
 
     index: Address = setting(INDEX_HELP)
@@ -131,6 +132,7 @@ class Searcher:
             self.retriever,
             fusion,
             self.corpus,
+            hops=config.open_hops(self.corpus),
             score_threshold=config.score_threshold,
             reranking=self.reranking,
             reformulate_below=strategies.reformulate_below,
@@ -167,6 +169,7 @@ class Searcher:
             self.retriever,
             fusion,
             corpus=self.corpus,
+            hops=self.path.hops,
             reformulate_below=strategies.reformulate_below,
             **after,
         )

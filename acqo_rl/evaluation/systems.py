@@ -16,6 +16,7 @@ from acqo_rl.pipeline.rewrite_retrieve_read import rewrite_retrieve_read
 from acqo_rl.reformulation.load import REWRITE_RETRIEVE_READ
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.roles import Fusion, Reformulator, Retriever
+from acqo_rl.searching.hop import Hops
 from acqo_rl.searching.names import RERANKED
 from acqo_rl.searching.path import SearchPath, add_feedback
 from acqo_rl.searching.reranking import DEPTH, Reranking
@@ -84,7 +85,7 @@ class StudyComponents:
         metadata: query id -> metadata; see :func:`acqo_rl.evaluation.run.evaluate`.
         measures: see ``acqo_rl.measures``.
         batch_size: number of queries reformulated and searched together.
-        rounds: number of calls of a reformulator that reads feedback.
+        hops: see :class:`~acqo_rl.searching.path.SearchPath`.
         similarity_threshold: top cosine from which ``rewrite_retrieve_read`` does not rewrite.
         reformulate_below: reformulator -> threshold; see :class:`~acqo_rl.searching.path.SearchPath`.
         reranker: scores the documents of the reranked systems.
@@ -99,7 +100,7 @@ class StudyComponents:
     metadata: Mapping[str, Mapping[str, Any]]
     measures: Sequence[str]
     batch_size: int = 64
-    rounds: int = 1
+    hops: Hops | None = None
     similarity_threshold: float = 0.7
     reformulate_below: Mapping[str, float] = field(default_factory=dict)
     reranker: CachedReranker | None = None
@@ -196,7 +197,7 @@ def _evaluate(components: StudyComponents, system: System, queries: Sequence[Que
         parts.all(system.retriever),
         fusion,
         components.corpus,
-        rounds=components.rounds if chosen.feedback.results else 1,
+        hops=components.hops,
         reranking=reranking,
         reformulate_below=below,
     )

@@ -1,7 +1,8 @@
-"""Searches all sub-queries at all retrievers concurrently, and records failures together with the results.
+"""Searches all sub-queries at all retrievers concurrently; each distinct text is searched once.
 
-The parts of a composite retriever (hybrid, several collections) are called separately, each with the time-out, and
-their rankings are merged. A part that fails or times out therefore loses only its own rankings.
+The parts of a composite retriever (hybrid, several collections) are called separately, and their rankings are merged.
+In a service, each call has a time-out: a part that fails or times out loses only its own rankings, and the failure is
+recorded. In training and evaluation there are no time-outs, and the first exception is raised.
 """
 
 from __future__ import annotations
@@ -9,29 +10,38 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from acqo_rl.roles import Composite, Retriever
 from acqo_rl.searching.result import Failure
-from acqo_rl.searching.sub_queries import search_sub_queries, searched_text
+from acqo_rl.searching.sub_queries import (
+    DEPTH,
+    Retrievers,
+    normalise_sub_queries,
+    search_sub_queries,
+    searched_text,
+    split_retrievers,
+)
 from acqo_rl.searching.workers import Workers
 from acqo_rl.types import Query, Ranking, Reformulation, search_key
 
-_Key = tuple[str, tuple[bool, str]]
-"""Name of the retriever and key of the text."""
+_Key = tuple[int, tuple[bool, str]]
+"""Identity of the retriever and key of the text."""
 
 
 class ConcurrentSearch:
     """Searches for a batch of queries; each distinct text is searched once at each retriever.
 
-    With a time-out, each text is a separate call. Without one, a retriever gets all texts in one call; if that call
-    fails, each text is retried separately. Either way a failure affects only its own text.
+    Without workers, all texts are searched in one call of each retriever, and exceptions are raised. With workers,
+    failures are recorded. With a time-out, each text is a separate call. Without one, a retriever gets all texts in one
+    call; if that call fails, each text is retried separately. Either way a failure affects only its own text.
     """
 
     def __init__(
         self,
         retrievers: Sequence[Retriever],
-        workers: Workers,
+        workers: Workers | None,
         depth: int,
         timeout: float | None = None,
         deadline: float | None = None,
@@ -39,8 +49,8 @@ class ConcurrentSearch:
         """Starts no search yet.
 
         Args:
-            retrievers: their names and the names of their parts must be unique.
-            workers: threads that run the calls.
+            retrievers: with workers, their names and the names of their parts must be unique.
+            workers: threads that run the calls; without them, exceptions are raised.
             depth: documents per ranking.
             timeout: seconds for one text at one retriever; ``None`` means no limit.
             deadline: value of ``time.monotonic()`` at which all calls time out.
@@ -91,21 +101,39 @@ class ConcurrentSearch:
         if not new:
             return
         groups = [new] if self._timeout is None else [[text] for text in new]
-        failed = self._ask([(retriever, group) for retriever in self._singles for group in groups])
+        calls = [(retriever, group) for retriever in self._singles for group in groups]
+        if self._workers is None:
+            self._search_directly(calls)
+            return
+        failed = self._ask(self._workers, calls)
         again = [(retriever, [text]) for retriever, group, _ in failed if len(group) > 1 for text in group]
-        for retriever, group, error in [*(one for one in failed if len(one[1]) == 1), *self._ask(again)]:
+        for retriever, group, error in [*(one for one in failed if len(one[1]) == 1), *self._ask(self._workers, again)]:
             [text] = group
             self._failed[_key(retriever, text)] = Failure.of("retrieval", error, retriever.name, text)
 
-    def _ask(self, calls: Sequence[tuple[Retriever, list[str]]]) -> list[tuple[Retriever, list[str], Exception]]:
+    def _search_directly(self, calls: Sequence[tuple[Retriever, list[str]]]) -> None:
+        if len(calls) == 1:
+            found = [self._call(*calls[0])]
+        else:
+            with ThreadPoolExecutor(len(calls)) as pool:
+                found = list(pool.map(lambda call: self._call(*call), calls))
+        for (retriever, texts), rankings in zip(calls, found, strict=True):
+            self._store(retriever, texts, rankings)
+
+    def _store(self, retriever: Retriever, texts: Sequence[str], rankings: Sequence[Ranking]) -> None:
+        self._found.update({_key(retriever, text): r for text, r in zip(texts, rankings, strict=True)})
+
+    def _ask(
+        self, workers: Workers, calls: Sequence[tuple[Retriever, list[str]]]
+    ) -> list[tuple[Retriever, list[str], Exception]]:
         """Runs the calls concurrently, stores their rankings and returns the failed calls."""
         asked = [(retriever.name, partial(self._call, retriever, group)) for retriever, group in calls]
         failed = []
-        for (retriever, group), outcome in zip(calls, self._workers.run(asked, self._remaining_seconds()), strict=True):
+        for (retriever, group), outcome in zip(calls, workers.run(asked, self._remaining_seconds()), strict=True):
             if isinstance(outcome, Exception):
                 failed.append((retriever, group, outcome))
             else:
-                self._found.update({_key(retriever, text): r for text, r in zip(group, outcome, strict=True)})
+                self._store(retriever, group, outcome)
         return failed
 
     def _keys(self, text: str) -> list[_Key]:
@@ -133,6 +161,13 @@ class ConcurrentSubQuerySearch:
         self._of_sub_queries = of_sub_queries
         self._of_raw_queries = of_raw_queries
 
+    @classmethod
+    def direct(cls, retrievers: Retrievers, depth: int) -> ConcurrentSubQuerySearch:
+        """Searches without time-outs; exceptions of the retrievers are raised."""
+        asked, originals = split_retrievers(retrievers)
+        of_raw_queries = ConcurrentSearch(originals, None, depth) if originals else None
+        return cls(ConcurrentSearch(asked, None, depth), of_raw_queries)
+
     @property
     def deadline(self) -> float | None:
         """Value of ``time.monotonic()`` at which all calls time out."""
@@ -155,6 +190,14 @@ class ConcurrentSubQuerySearch:
         return (*failures, *self._of_raw_queries.failures([raw])) if self._of_raw_queries else failures
 
 
+def search_reformulations(
+    reformulations: Sequence[Reformulation], retriever: Retrievers, depth: int = DEPTH
+) -> list[tuple[Ranking, ...]]:
+    """Returns the rankings of each reformulation: one per distinct sub-query and retriever."""
+    asked, _ = split_retrievers(retriever)
+    return ConcurrentSubQuerySearch.direct(retriever, depth).search(normalise_sub_queries(reformulations, asked))
+
+
 def flatten(retrievers: Sequence[Retriever]) -> list[Retriever]:
     """Replaces composite retrievers by their parts, recursively."""
     asked: list[Retriever] = []
@@ -174,4 +217,4 @@ def best_score(rankings: Iterable[Ranking | None]) -> float:
 
 
 def _key(retriever: Retriever, text: str) -> _Key:
-    return retriever.name, search_key(text)
+    return id(retriever), search_key(text)

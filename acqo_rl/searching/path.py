@@ -3,75 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Protocol
+from dataclasses import dataclass, field
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.turns import first_searches
-from acqo_rl.retrieval.parallel import search_all
 from acqo_rl.roles import Fusion, Reformulator
-from acqo_rl.searching.concurrent import best_score, dense_parts
+from acqo_rl.searching.concurrent import ConcurrentSubQuerySearch
 from acqo_rl.searching.feedback import with_feedback
+from acqo_rl.searching.hop import Hops, with_name
 from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.result import Failure, SearchResult, public_problem
 from acqo_rl.searching.sub_queries import (
     DEPTH,
     Retrievers,
     normalise_sub_queries,
-    search_reformulations,
     split_retrievers,
 )
 from acqo_rl.searching.threshold import check_cosine, check_reformulate_below, fuse_similar
 from acqo_rl.searching.trace import Trace
-from acqo_rl.text import distinct, within_limits
+from acqo_rl.text import within_limits
 from acqo_rl.types import Document, FeedbackSpec, Query, Ranking, Reformulation
 
 Reformulate = Callable[[Sequence[Query]], list[Reformulation]]
 """Returns one reformulation per query, in input order."""
 
+Choose = Callable[[Sequence[Reformulation], Sequence[Ranking]], tuple[list[str | None], tuple[Failure, ...]]]
+"""Returns the name that a hop searches for each query, in input order, and what failed for all of them."""
+
 Rerank = Callable[[Sequence[Reformulation], Sequence[Ranking]], tuple[list[Ranking], tuple[Failure, ...]]]
 """Returns the reranked rankings, in input order, and what failed for all of them."""
 
 
-class SubQuerySearch(Protocol):
-    """Searches for one batch of queries."""
-
-    def search(self, reformulations: Sequence[Reformulation]) -> list[tuple[Ranking, ...]]:
-        """The rankings of each reformulation, in input order."""
-        ...
-
-    def best_cosines(self, queries: Sequence[Query]) -> list[float]:
-        """The best cosine that each raw query finds at a dense retriever; minus infinity if there is none."""
-        ...
-
-    def failures(self, *searched: Reformulation) -> tuple[Failure, ...]:
-        """The failed searches of one query, over all its reformulations."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class _DirectSearch:
-    """Calls the retrievers in the caller's thread and propagates their exceptions."""
-
-    retrievers: Retrievers
-    depth: int
-
-    def search(self, reformulations: Sequence[Reformulation]) -> list[tuple[Ranking, ...]]:
-        return search_reformulations(reformulations, self.retrievers, self.depth)
-
-    def best_cosines(self, queries: Sequence[Query]) -> list[float]:
-        dense = dense_parts(split_retrievers(self.retrievers)[0])
-        found = search_all(dense, [query.text for query in queries], k=1)
-        return [best_score(rankings) for rankings in found]
-
-    def failures(self, *_: Reformulation) -> tuple[Failure, ...]:
-        return ()
-
-
 @dataclass(frozen=True)
 class SearchPath:
-    """First search, reformulation, search, fusion, and reranking if there is a reranker.
+    """First search, reformulation, search, fusion, hops if there are any, and reranking if there is a reranker.
 
     :class:`~acqo_rl.searching.searcher.AdaptiveSearcher` adds time-outs, partial results and caches.
 
@@ -81,8 +47,7 @@ class SearchPath:
         fusion: merges the rankings of each query.
         corpus: document id -> document; required for feedback.
         feedback: the feedback that the reformulator reads; by default the reformulator's own ``feedback``.
-        rounds: number of calls of the reformulator. From the second call on, it reads the results of its own
-            sub-queries and may add more; the route ``pass`` adds none.
+        hops: reads the results and searches names in them; by default nothing does.
         depth: documents per list before fusion, at least ``k``.
         score_threshold: minimum cosine of a document; see :func:`~acqo_rl.searching.threshold.fuse_similar`.
         reranking: reorders the fused ranking; by default nothing does.
@@ -90,8 +55,8 @@ class SearchPath:
             By default every query is reformulated.
 
     Raises:
-        ConfigError: feedback is enabled without a corpus, rounds > 1 without feedback, or a threshold is set and a
-            retriever's scores are not cosines.
+        ConfigError: feedback is enabled without a corpus, or a threshold is set and a retriever's scores are not
+            cosines.
     """
 
     reformulator: Reformulator
@@ -99,7 +64,7 @@ class SearchPath:
     fusion: Fusion
     corpus: Mapping[str, Document] | None = None
     feedback: FeedbackSpec | None = None
-    rounds: int = 1
+    hops: Hops | None = None
     depth: int = DEPTH
     score_threshold: float | None = None
     reranking: Reranking | None = None
@@ -114,11 +79,6 @@ class SearchPath:
                 f"{self.reformulator.name} reads {reads.results} results of a first search, but there is no corpus to "
                 f"take their texts from; give the corpus, or disable feedback with feedback=FeedbackSpec(0)."
             )
-        if self.rounds < 1 or (self.rounds > 1 and not reads.results):
-            raise ConfigError(
-                f"rounds is {self.rounds} and feedback.results is {reads.results}; rounds must be at least 1, and "
-                f"rounds > 1 requires feedback.results >= 1."
-            )
         asked, originals = split_retrievers(self.retrievers)
         check_cosine("score_threshold", self.score_threshold, (*asked, *originals))
         check_reformulate_below(self.reformulate_below, asked)
@@ -129,17 +89,19 @@ class SearchPath:
         Long queries are shortened by :func:`~acqo_rl.text.within_limits`.
         """
         queries = list(map(within_limits, queries))
-        searches = _DirectSearch(self.retrievers, max(k, self.depth))
-        return self.run(queries, k, searches, self._reformulate, Trace(), self.score_threshold, self._rerank)
+        searches = ConcurrentSubQuerySearch.direct(self.retrievers, max(k, self.depth))
+        threshold = self.score_threshold
+        return self.run(queries, k, searches, self._reformulate, Trace(), threshold, self._choose, self._rerank)
 
     def run(
         self,
         queries: Sequence[Query],
         k: int,
-        searches: SubQuerySearch,
+        searches: ConcurrentSubQuerySearch,
         reformulate: Reformulate,
         trace: Trace,
         score_threshold: float | None,
+        choose: Choose,
         rerank: Rerank,
     ) -> list[SearchResult]:
         """Runs the path with the caller's own search and reformulation calls.
@@ -152,9 +114,13 @@ class SearchPath:
                 :func:`~acqo_rl.searching.sub_queries.normalise_sub_queries`.
             trace: records the steps.
             score_threshold: replaces the path's own threshold; ``None`` disables it.
+            choose: calls ``hops.hop``; not called if there are no hops.
             rerank: calls ``reranking``; not called if there is none.
         """
         first, reformulations = self.reformulate(queries, searches, reformulate, trace)
+        not_chosen: tuple[Failure, ...] = ()
+        if self.hops:
+            reformulations, not_chosen = self._hop(reformulations, searches, choose, trace)
         depth = max(k, self.reranking.depth) if self.reranking else k
         rankings, fused = _search(reformulations, searches, self.fusion, depth, score_threshold, trace)
         not_reranked: tuple[Failure, ...] = ()
@@ -163,15 +129,36 @@ class SearchPath:
                 fused, not_reranked = rerank(reformulations, fused)
             fused = [ranking.first(k) for ranking in fused]
         searched = zip(first, reformulations, strict=True) if first else zip(reformulations, strict=True)
-        failures = [(*_failed(made[-1]), *searches.failures(*made), *not_reranked) for made in searched]
+        failures = [(*_failed(made[-1]), *searches.failures(*made), *not_chosen, *not_reranked) for made in searched]
         return [
             SearchResult(*parts, trace.steps) for parts in zip(reformulations, rankings, fused, failures, strict=True)
         ]
 
+    def _hop(
+        self,
+        reformulations: Sequence[Reformulation],
+        searches: ConcurrentSubQuerySearch,
+        choose: Choose,
+        trace: Trace,
+    ) -> tuple[list[Reformulation], tuple[Failure, ...]]:
+        """Adds the searches of the hops; each reads the results of all searches before it."""
+        assert self.hops is not None
+        made, going = list(reformulations), list(range(len(reformulations)))
+        for _ in range(self.hops.most):
+            with trace.step("hop", self.hops.hop.name):
+                searched = [made[i] for i in going]
+                names, failures = choose(searched, self.fusion.fuse(searches.search(searched), DEPTH))
+            chosen = {i: name for i, name in zip(going, names, strict=True) if name is not None}
+            made = [with_name(one, chosen[i]) if i in chosen else one for i, one in enumerate(made)]
+            going = list(chosen)
+            if failures or not going:
+                return made, failures
+        return made, ()
+
     def reformulate(
-        self, queries: Sequence[Query], searches: SubQuerySearch, reformulate: Reformulate, trace: Trace
+        self, queries: Sequence[Query], searches: ConcurrentSubQuerySearch, reformulate: Reformulate, trace: Trace
     ) -> tuple[list[Reformulation], list[Reformulation]]:
-        """Returns the reformulations of the first search (empty without feedback) and those after all rounds.
+        """Returns the reformulations of the first search (empty without feedback) and those to search, without hops.
 
         With ``reformulate_below``, the raw queries are searched before, and those that find a similar document pass.
         """
@@ -192,24 +179,22 @@ class SearchPath:
         )
 
     def _reformulate_all(
-        self, queries: Sequence[Query], searches: SubQuerySearch, reformulate: Reformulate, trace: Trace
+        self, queries: Sequence[Query], searches: ConcurrentSubQuerySearch, reformulate: Reformulate, trace: Trace
     ) -> tuple[list[Reformulation], list[Reformulation]]:
         """Does the same for queries that are all reformulated."""
-
-        def reformulate_timed(asked: Sequence[Query]) -> list[Reformulation]:
-            with trace.step("reformulation", self.reformulator.name):
-                return reformulate(asked)
-
-        def read(searched: Sequence[Reformulation]) -> list[Query]:
+        first, asked = first_searches(queries) if self._reads.results else [], queries
+        if first:
             with trace.step("feedback", f"{self._reads.results} results"):
-                tops = self.fusion.fuse(searches.search(searched), self._reads.results)
-            return with_feedback(queries, tops, self.corpus or {}, self._reads)
+                tops = self.fusion.fuse(searches.search(first), self._reads.results)
+            asked = with_feedback(queries, tops, self.corpus or {}, self._reads)
+        with trace.step("reformulation", self.reformulator.name):
+            return first, reformulate(asked)
 
-        first = first_searches(queries) if self._reads.results else []
-        answers = reformulate_timed(read(first) if first else queries)
-        for _ in range(self.rounds - 1):
-            answers = list(map(_joined, answers, reformulate_timed(read(answers))))
-        return first, answers
+    def _choose(
+        self, searched: Sequence[Reformulation], fused: Sequence[Ranking]
+    ) -> tuple[list[str | None], tuple[Failure, ...]]:
+        assert self.hops is not None
+        return self.hops.hop.choose(searched, fused), ()
 
     def _rerank(
         self, reformulations: Sequence[Reformulation], fused: Sequence[Ranking]
@@ -269,14 +254,14 @@ def search(
     asked, originals = split_retrievers(retriever)
     check_cosine("score_threshold", score_threshold, (*asked, *originals))
     reformulations = normalise_sub_queries(reformulations, asked)
-    searches = _DirectSearch(retriever, max(k, depth))
+    searches = ConcurrentSubQuerySearch.direct(retriever, max(k, depth))
     rankings, fused = _search(reformulations, searches, fusion, k, score_threshold, Trace())
     return [SearchResult(*parts) for parts in zip(reformulations, rankings, fused, strict=True)]
 
 
 def _search(
     reformulations: Sequence[Reformulation],
-    searches: SubQuerySearch,
+    searches: ConcurrentSubQuerySearch,
     fusion: Fusion,
     k: int,
     score_threshold: float | None,
@@ -315,18 +300,3 @@ def _failed(reformulation: Reformulation) -> tuple[Failure, ...]:
     """The failure of a model call that returned no text; a reply that could not be parsed is not a failure."""
     problem = reformulation.problem or ""
     return (Failure("reformulation", problem, public_problem(problem)),) if reformulation.failed_calls else ()
-
-
-def _joined(first: Reformulation, second: Reformulation) -> Reformulation:
-    more = second.sub_queries if second.route != "pass" else ()
-    last_with_margin = sorted([*first.sub_queries, *more], key=lambda sub_query: sub_query.min_margin is not None)
-    return replace(
-        first,
-        route=second.route if first.route == "pass" else first.route,
-        sub_queries=distinct(last_with_margin) or first.sub_queries,
-        completion=f"{first.completion}\n{second.completion}",
-        tokens=first.tokens + second.tokens,
-        calls=first.calls + second.calls,
-        failed_calls=first.failed_calls + second.failed_calls,
-        problem=first.problem or second.problem,
-    )

@@ -15,7 +15,7 @@ class Failure:
     """A call that failed or timed out.
 
     Attributes:
-        step: ``reformulation``, ``retrieval`` or ``reranking``.
+        step: ``reformulation``, ``retrieval``, ``hop`` or ``reranking``.
         reason: the exception in one line; a time-out is a ``TimeoutError``.
         public: the same for clients of a service, without addresses and texts of servers.
         retriever: name of the retriever; empty for other steps.
@@ -39,7 +39,7 @@ class SearchResult:
     """The result of one query.
 
     Attributes:
-        reformulation: the sub-queries of all rounds together.
+        reformulation: what was searched, including the searches of the hops.
         rankings: one per distinct sub-query and retriever, ordered by sub-query, then by retriever. Failed searches are
             missing. A composite retriever gives one ranking.
         fused: the merged ranking, reordered if there is a reranker.

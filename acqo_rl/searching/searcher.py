@@ -23,6 +23,7 @@ from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.with_rules import with_rules as add_rules
 from acqo_rl.roles import Fusion, Reformulator, Retriever
 from acqo_rl.searching.concurrent import ConcurrentSearch, ConcurrentSubQuerySearch, flatten
+from acqo_rl.searching.hop import Hops
 from acqo_rl.searching.path import SearchPath, one_each
 from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.result import Failure, SearchResult, reason_of
@@ -39,6 +40,9 @@ REPAIRED, FELL_BACK = "query_rewriting_repaired", "query_rewriting_fell_back"
 
 NOT_RERANKED = "reranking_failed"
 """Log event: a reranker that failed."""
+
+NOT_HOPPED = "hop_failed"
+"""Log event: a hop that failed."""
 
 _log = logging.getLogger(__name__)
 
@@ -76,7 +80,7 @@ class AdaptiveSearcher:
         *,
         corpus: Mapping[str, Document] | None = None,
         feedback: FeedbackSpec | None = None,
-        rounds: int = 1,
+        hops: Hops | None = None,
         depth: int = DEPTH,
         timeouts: Timeouts = Timeouts(),
         cache_size: int = 1024,
@@ -99,7 +103,7 @@ class AdaptiveSearcher:
             corpus: document id -> document; required for feedback.
             feedback: the feedback that the reformulator reads; by default the reformulator's own ``feedback``, with
                 which a policy was trained.
-            rounds: number of calls of the reformulator; see :class:`acqo_rl.searching.path.SearchPath`.
+            hops: reads the results and searches names in them. If this fails, the results so far are kept.
             depth: documents per list before fusion, at least ``k``.
             timeouts: see :class:`Timeouts`.
             cache_size: maximum number of cached reformulations, and of cached results; 0 disables the caches.
@@ -135,7 +139,7 @@ class AdaptiveSearcher:
             fusion,
             corpus,
             feedback,
-            rounds,
+            hops,
             depth,
             score_threshold,
             reranking,
@@ -204,8 +208,8 @@ class AdaptiveSearcher:
         if new:
             searches = self._searches(max(k, self._path.depth))
             reformulate = partial(self._reformulate, searches, context)
-            rerank = partial(self._rerank, searches.deadline)
-            results = self._path.run(list(new.values()), k, searches, reformulate, Trace(), threshold, rerank)
+            choose, rerank = partial(self._choose, searches.deadline), partial(self._rerank, searches.deadline)
+            results = self._path.run(list(new.values()), k, searches, reformulate, Trace(), threshold, choose, rerank)
             complete = {key: f for key, f in zip(new, results, strict=True) if not f.failures}
             for key, found in complete.items():
                 self._results.put(key, found)
@@ -247,6 +251,20 @@ class AdaptiveSearcher:
         return ConcurrentSubQuerySearch(
             concurrent(self.retrievers), concurrent(self.originals) if self.originals else None
         )
+
+    def _choose(
+        self, deadline: float | None, searched: Sequence[Reformulation], fused: Sequence[Ranking]
+    ) -> tuple[list[str | None], tuple[Failure, ...]]:
+        """The names that the hop chooses; if it fails, none and the failure."""
+        assert self._path.hops is not None
+        hop = self._path.hops.hop
+        [outcome] = self._workers.run(
+            [(f"hop by {hop.name}", partial(hop.choose, searched, fused))], _least(None, deadline)
+        )
+        if isinstance(outcome, Exception):
+            _log.warning(NOT_HOPPED, extra={"hop": hop.name, "error": type(outcome).__name__})
+            return [None] * len(searched), (Failure.of("hop", outcome),)
+        return outcome, ()
 
     def _rerank(
         self, deadline: float | None, reformulations: Sequence[Reformulation], fused: Sequence[Ranking]

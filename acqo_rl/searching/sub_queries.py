@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.retrieval.parallel import search_all
 from acqo_rl.roles import Retriever
 from acqo_rl.text import distinct, normalised, one_line
 from acqo_rl.types import Passage, Ranking, Reformulation, SubQuery, search_key
@@ -33,21 +31,6 @@ Retrievers = Retriever | Sequence[Retriever | RawQueryOnly]
 
 SearchTexts = Callable[[list[str]], Sequence[Sequence[Ranking]]]
 """Searches distinct texts; returns the rankings of each, in input order."""
-
-
-def search_reformulations(
-    reformulations: Sequence[Reformulation], retriever: Retrievers, depth: int = DEPTH
-) -> list[tuple[Ranking, ...]]:
-    """Returns the rankings of each reformulation: one per distinct sub-query and retriever.
-
-    Each retriever is called once with the distinct texts of the batch; several retrievers search concurrently.
-    """
-    asked, originals = split_retrievers(retriever)
-    return search_sub_queries(
-        normalise_sub_queries(reformulations, asked),
-        partial(search_all, asked, k=depth),
-        partial(search_all, originals, k=depth) if originals else None,
-    )
 
 
 def split_retrievers(given: Retrievers) -> tuple[list[Retriever], list[Retriever]]:

@@ -6,6 +6,7 @@ import hashlib
 
 import pytest
 from shared import PLACES
+from stand_ins import random_scorer
 
 from acqo_rl.conversations import read_history
 from acqo_rl.evaluation.run import evaluate
@@ -17,6 +18,8 @@ from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.roles import LanguageModel
+from acqo_rl.searching.hop import Hops, LearnedHop
+from acqo_rl.searching.hop_candidates import CorpusWords
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
 from acqo_rl.types import Completion, Document, Query
@@ -74,19 +77,20 @@ def test_long_queries_and_conversations_are_shortened_alike(retriever, reformula
 @pytest.mark.parametrize("fusion", [RankScoreFusion(), ReciprocalRankFusion()], ids=lambda fusion: fusion.name)
 @pytest.mark.parametrize("timeouts", [Timeouts(), Timeouts(60, 60, 60)], ids=["one call", "a call a text"])
 @pytest.mark.parametrize(("raw_query_margin", "cosine"), [(None, False), (0.5, True), (0.5, False)])
-@pytest.mark.parametrize(("results", "rounds"), [(0, 1), (3, 1), (3, 2), (2, 3)])
-def test_evaluation_is_the_service(retriever, fusion, timeouts, results, rounds, raw_query_margin, cosine):
+@pytest.mark.parametrize(("results", "hops"), [(0, 0), (3, 0), (3, 1), (0, 3)])
+def test_evaluation_is_the_service(retriever, fusion, timeouts, results, hops, raw_query_margin, cosine):
     retriever.cosine = cosine
     settings = PolicySettings(feedback_results=results, feedback_words=9, raw_query_margin=raw_query_margin)
     policy = Policy(ByPrompt(), Prompt(lambda text: len(text.split())), settings)
-    path = SearchPath(policy, retriever, fusion, CORPUS, rounds=rounds)
+    chosen = Hops(LearnedHop(random_scorer(), CORPUS, CorpusWords.of(CORPUS)), hops) if hops else None
+    path = SearchPath(policy, retriever, fusion, CORPUS, hops=chosen)
     evaluation = evaluate(path, QUERIES, QRELS, name="policy", progress=False)
     searcher = AdaptiveSearcher(
         policy,
         retriever,
         fusion,
         corpus=CORPUS,
-        rounds=rounds,
+        hops=chosen,
         timeouts=timeouts,
         cache_size=0,
         with_rules=False,
@@ -100,7 +104,7 @@ def test_evaluation_is_the_service(retriever, fusion, timeouts, results, rounds,
         assert found.fused == result.ranking
         assert found.reformulation.sub_queries == result.reformulation.sub_queries
         assert found.reformulation.query == result.reformulation.query
-        assert found.reformulation.calls == result.reformulation.calls == rounds
+        assert found.reformulation.calls == result.reformulation.calls == 1
         assert found.reformulation.tokens == result.reformulation.tokens
         assert {measure: values[measure][query.id] for measure in measures} == result.measures
         assert found.failures == ()

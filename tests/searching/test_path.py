@@ -14,9 +14,10 @@ from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.roles import Reformulator
+from acqo_rl.searching.concurrent import search_reformulations
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.path import SearchPath, add_feedback, search
-from acqo_rl.searching.sub_queries import RawQueryOnly, search_reformulations
+from acqo_rl.searching.sub_queries import RawQueryOnly
 from acqo_rl.searching.threshold import fuse_similar
 from acqo_rl.types import Document, FeedbackSpec, Passage, Query, Reformulation, Snippet, SubQuery
 

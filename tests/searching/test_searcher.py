@@ -293,8 +293,6 @@ class TestReformulation:
             searcher(PassThrough(), ScriptedRetriever({}), ScriptedRetriever({}))
         with pytest.raises(ConfigError, match=r"1 results.* corpus"):
             searcher(PassThrough(), ScriptedRetriever({}), feedback=FeedbackSpec(1))
-        with pytest.raises(ConfigError, match=r"rounds is 2 .* is 0"):
-            searcher(PassThrough(), ScriptedRetriever({}), rounds=2)
 
 
 FOUND = {"q": ("1", "2"), "a": ("3",), "b": ("4",), "c": ("5",)}
@@ -328,29 +326,8 @@ class TestFeedback:
         assert retriever.calls == [["q"]]
         assert [step.name for step in found.trace] == ["feedback", "reformulation", "retrieval", "fusion"]
 
-    def test_two_rounds_search_look_search_look(self):
-        """The second look sees the fused top of the first round, and the lists of both are merged."""
-        retriever, reformulator = ScriptedRetriever(FOUND), Scripted(("a", "b"), ("b", "c"))
-        found = searcher(reformulator, retriever, corpus=CORPUS, feedback=FeedbackSpec(1), rounds=2).search("q")
-        assert retriever.calls == [["q"], ["a", "b"], ["c"]]
-        steps = ["feedback", "reformulation", "feedback", "reformulation", "retrieval", "fusion"]
-        assert [step.name for step in found.trace] == steps
-        assert [asked.feedback[0].title for [asked] in reformulator.asked] == ["title 1", "title 3"]
-        assert [s.text for s in found.reformulation.sub_queries] == ["a", "b", "c"]
-        assert set(found.fused.doc_ids) == {"3", "4", "5"}
-
-    def test_a_second_look_that_passes_adds_nothing(self):
-        class Passes(Scripted):
-            def reformulate(self, queries):
-                return PassThrough().reformulate(queries) if self.asked else super().reformulate(queries)
-
-        retriever = ScriptedRetriever(FOUND)
-        found = searcher(Passes(("a", "b")), retriever, corpus=CORPUS, feedback=FeedbackSpec(1), rounds=2).search("q")
-        assert [s.text for s in found.reformulation.sub_queries] == ["a", "b"]
-        assert set(found.fused.doc_ids) == {"3", "4"}
-
     def test_a_reformulation_alone_is_that_of_a_search(self):
-        settings = {"corpus": CORPUS, "feedback": FeedbackSpec(1), "rounds": 2}
+        settings = {"corpus": CORPUS, "feedback": FeedbackSpec(1)}
         alone = searcher(Scripted(("a", "b"), ("b", "c")), ScriptedRetriever(FOUND), **settings).reformulate("q")
         found = searcher(Scripted(("a", "b"), ("b", "c")), ScriptedRetriever(FOUND), **settings).search("q")
         assert alone == found.reformulation

@@ -1,0 +1,367 @@
+"""Candidates of a hop: the names in the best results, each with features for the scorer.
+
+A name is the title of a result, a title of the corpus or a capitalised phrase in the text of a result, a name in the
+question, or a rare phrase. All features are relative (shares, ranks, ratios to the best score), so that one scorer
+works for BM25 scores and cosines, and for corpora on which it was not trained.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from acqo_rl.roles import RemoteCorpus
+from acqo_rl.searching.feedback import fetch
+from acqo_rl.types import Document, Ranking, Reformulation
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+READ = 5
+"""Number of results whose text is read."""
+MOST = 32
+"""Maximum number of candidates per query."""
+
+_WORDS_READ, _LEAD, _WINDOW = 150, 30, 12
+"""Words read of a passage, words of its beginning, and words before and after a name that count as its surroundings."""
+_LONGEST_TITLE, _SAME_TITLE = 7, 8
+"""Maximum number of words of a title, and of documents with the same title that are compared."""
+_SAMPLE, _COMMON, _FEW = 10_000, 0.02, 3
+"""Documents whose words are counted; a word in more than this share and number of them is not a name on its own."""
+_PHRASES = 2
+"""Rare phrases per passage."""
+
+OWN, WHOLE = 31, 16
+"""Number of features of a name, and of the query and its results."""
+RELATIVE = slice(5, OWN)
+"""The features of a name that are compared with those of the other names."""
+FEATURES = 1 + WHOLE + OWN + (OWN - 5)
+"""Number of columns of the features."""
+
+_TOKEN = re.compile(r"[^\W_]+")
+_IN_BRACKETS = re.compile(r"\s*\([^()]*\)")
+
+SOURCES = ("title", "text", "span", "question", "phrase")
+"""Where a name was found, in order of preference."""
+
+
+@lru_cache(200_000)
+def _stem(word: str) -> str:
+    return str(_stemmer().stemWord(word))
+
+
+@lru_cache(1)
+def _stemmer() -> Any:
+    import Stemmer
+
+    return Stemmer.Stemmer("english")
+
+
+def _stems(text: str) -> list[str]:
+    return [_stem(word) for word in _TOKEN.findall(text.lower())]
+
+
+@dataclass(frozen=True)
+class CorpusWords:
+    """What the candidates need to know about a corpus.
+
+    Attributes:
+        titles: words of a title, joined by spaces -> ids of the documents; empty if the corpus cannot be read.
+        weights: word -> logarithm of the inverse share of documents with the word. Words that are not in it occur in
+            no counted document.
+        highest: weight of a word in no document.
+    """
+
+    titles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
+    highest: float = 1.0
+
+    @classmethod
+    def of(cls, corpus: Mapping[str, Document]) -> CorpusWords:
+        """Reads the titles of a corpus, and counts the words of an evenly spaced sample of 10,000 documents.
+
+        Documents on a server are not read: their titles are unknown, and all words have the same weight.
+        """
+        if isinstance(corpus, RemoteCorpus):
+            return cls()
+        titles: dict[str, list[str]] = {}
+        for document in corpus.values():
+            if key := _key(_IN_BRACKETS.sub("", document.title) or document.title):
+                titles.setdefault(key, []).append(document.id)
+        sample = list(islice(corpus.values(), 0, None, max(1, len(corpus) // _SAMPLE)))
+        counts = Counter(word for one in sample for word in set(_read_stems(one)))
+        highest = math.log(1 + len(sample))
+        weights = {word: math.log((1 + len(sample)) / (1 + count)) for word, count in counts.items()}
+        return cls({key: tuple(ids[:_SAME_TITLE]) for key, ids in titles.items()}, weights, highest)
+
+    def weight(self, word: str) -> float:
+        """Weight of a stemmed word, 0 to 1: how rare it is."""
+        return self.weights.get(word, self.highest) / self.highest
+
+    def is_common(self, word: str) -> bool:
+        """Whether a stemmed word occurs in many documents."""
+        most = max(_FEW, _COMMON * math.expm1(self.highest))
+        return self.weights.get(word, self.highest) < self.highest - math.log1p(most)
+
+
+def _key(title: str) -> str:
+    words = _TOKEN.findall(title.lower())
+    return " ".join(words) if len(words) <= _LONGEST_TITLE else ""
+
+
+def _read_stems(document: Document) -> list[str]:
+    return _stems(f"{document.title} {document.text[: 12 * _WORDS_READ]}")[:_WORDS_READ]
+
+
+def _whole_and_lead(document: Document) -> tuple[frozenset[str], frozenset[str]]:
+    stems = _read_stems(document)
+    return frozenset(stems), frozenset(stems[:_LEAD])
+
+
+class _Words:
+    """Words of a text with their places and stems."""
+
+    __slots__ = ("ends", "lower", "starts", "stems", "text")
+
+    def __init__(self, text: str) -> None:
+        found = list(islice(_TOKEN.finditer(text[: 12 * _WORDS_READ]), _WORDS_READ))
+        self.text = text
+        self.starts, self.ends = [m.start() for m in found], [m.end() for m in found]
+        self.lower = [m.group().lower() for m in found]
+        self.stems = [_stem(word) for word in self.lower]
+
+    def spelled(self, first: int, last: int) -> str:
+        return self.text[self.starts[first] : self.ends[last]]
+
+    def is_capital(self, i: int) -> bool:
+        first = self.text[self.starts[i]]
+        return first.isupper() or first.isdecimal()
+
+
+@dataclass(slots=True)
+class _Found:
+    name: str
+    source: int
+    rank: int
+    place: float
+    doc_id: str | None
+    around: set[str]
+    passages: set[int] = field(default_factory=set)
+    mentions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The options of one hop.
+
+    Attributes:
+        names: texts to search.
+        features: float32[1 + names, features]; row 0 is the option to stop.
+    """
+
+    names: tuple[str, ...]
+    features: NDArray[np.float32]
+
+
+class CandidateReader:
+    """Finds candidates in results."""
+
+    def __init__(self, corpus: Mapping[str, Document], words: CorpusWords) -> None:
+        self._corpus = corpus
+        self._words = words
+        self._stems = lru_cache(4096)(_whole_and_lead)
+
+    def read(self, searched: Sequence[Reformulation], fused: Sequence[Ranking]) -> list[Candidates]:
+        """Returns the candidates of each query.
+
+        Args:
+            searched: the searches so far, including those of earlier hops.
+            fused: the fused results of these searches.
+        """
+        documents = fetch(self._corpus, [doc_id for ranking in fused for doc_id in ranking.doc_ids[:READ]])
+        tops = [[documents[doc_id] for doc_id in r.doc_ids[:READ] if doc_id in documents] for r in fused]
+        return [self._of(*each) for each in zip(searched, fused, tops, strict=True)]
+
+    def _of(self, made: Reformulation, fused: Ranking, tops: Sequence[Document]) -> Candidates:
+        question = question_of(made)
+        searched = {_key(s.text) for s in made.sub_queries} | {_key(made.query.text)}
+        found = {key: one for key, one in self._find(question, tops).items() if key not in searched}
+        chosen = sorted(found.values(), key=lambda one: (one.source in (2, 4), one.rank, one.place))[:MOST]
+        return Candidates(tuple(one.name for one in chosen), self._features(made, question, fused, tops, chosen))
+
+    def _find(self, question: str, tops: Sequence[Document]) -> dict[str, _Found]:
+        found: dict[str, _Found] = {}
+
+        def add(name: str, source: int, rank: int, place: float, doc_id: str | None, around: Iterable[str]) -> None:
+            one = found.setdefault(_full_key(name), _Found(name, source, rank, place, doc_id, set()))
+            one.around |= set(around)
+            if rank:
+                one.passages.add(rank)
+            one.mentions += 1
+
+        asked = _Words(question)
+        for rank, document in enumerate(tops, start=1):
+            title = " ".join(_IN_BRACKETS.sub("", document.title).split()) or document.title
+            if title:
+                add(title, 0, rank, 0.0, document.id, ())
+            text = _Words(document.text)
+            length = max(len(text.stems), 1)
+            for source, spans in ((1, self._titles_in(text)), (2, self._spans(text)), (4, self._phrases(text, asked))):
+                for first, last in spans:
+                    around = text.stems[max(0, first - _WINDOW) : last + 1 + _WINDOW]
+                    add(text.spelled(first, last), source, rank, first / length, document.id, around)
+        for first, last in [*self._titles_in(asked), *self._spans(asked)]:
+            add(asked.spelled(first, last), 3, 0, first / max(len(asked.stems), 1), None, ())
+        return found
+
+    def _titles_in(self, text: _Words) -> list[tuple[int, int]]:
+        """First and last word of each capitalised title of the corpus in a text; the longest at each place."""
+        spans, i, titles = [], 0, self._words.titles
+        while titles and i < len(text.lower):
+            last = -1
+            if text.is_capital(i):
+                for end in range(min(i + _LONGEST_TITLE, len(text.lower)), i, -1):
+                    if " ".join(text.lower[i:end]) in titles:
+                        last = end - 1
+                        break
+            if last > i or (last == i and not self._words.is_common(text.stems[i])):
+                spans.append((i, last))
+            i = max(last, i) + 1
+        return spans
+
+    def _spans(self, text: _Words) -> list[tuple[int, int]]:
+        """First and last word of each capitalised phrase; it may contain a short word ("University of Oslo")."""
+        spans, i, size = [], 0, len(text.lower)
+        while i < size:
+            if not text.is_capital(i) or (self._words.is_common(text.stems[i]) and not self._continues(text, i)):
+                i += 1
+                continue
+            last = i
+            while (following := self._next(text, last)) is not None:
+                last = following
+            if last > i or not (self._words.is_common(text.stems[i]) or text.lower[i].isdecimal()):
+                spans.append((i, last))
+            i = last + 1
+        return spans
+
+    def _continues(self, text: _Words, i: int) -> bool:
+        before = text.text[: text.starts[i]].rstrip()
+        return bool(before) and before[-1] not in '.?!:"' and self._next(text, i) is not None
+
+    def _next(self, text: _Words, i: int) -> int | None:
+        for following in (i + 1, i + 2, i + 3):
+            if following >= len(text.lower) or set(text.text[text.ends[i] : text.starts[following]]) & set('.,;:()?!"'):
+                return None
+            if text.is_capital(following):
+                return following
+            if len(text.lower[following]) > 3:
+                return None
+        return None
+
+    def _phrases(self, text: _Words, asked: _Words) -> list[tuple[int, int]]:
+        """The rarest pairs of adjacent words that the question does not contain."""
+        said, weight = set(asked.stems), self._words.weight
+        pairs = [
+            (weight(one) + weight(other), i)
+            for i, (one, other) in enumerate(zip(text.stems, text.stems[1:], strict=False))
+            if one not in said and other not in said and not text.is_capital(i) and not text.is_capital(i + 1)
+            and text.starts[i + 1] == text.ends[i] + 1
+        ]  # fmt: skip
+        return [(i, i + 1) for _, i in sorted(pairs, key=lambda pair: (-pair[0], pair[1]))[:_PHRASES]]
+
+    def _features(
+        self,
+        made: Reformulation,
+        question: str,
+        fused: Ranking,
+        read: Sequence[Document],
+        chosen: Sequence[_Found],
+    ) -> NDArray[np.float32]:
+        import numpy as np
+
+        weight = self._words.weight
+        stems_of = {document.id: self._stems(document) for document in read}
+        asked = {word: weight(word) for word in _stems(question)}
+
+        def covered(words: Collection[str], by: Collection[str]) -> float:
+            total = sum(weight(word) for word in words)
+            return sum(weight(word) for word in words if word in by) / total if total else 0.0
+
+        def share(by: Collection[str], words: Mapping[str, float] = asked) -> float:
+            total = sum(words.values())
+            return sum(value for word, value in words.items() if word in by) / total if total else 0.0
+
+        tops = [stems_of[document.id][0] for document in read]
+        seen: set[str] = set()
+        shares = [share(seen := seen | top) for top in tops]
+        first = tops[0] if tops else frozenset()
+        rest = {word: value for word, value in asked.items() if word not in first}
+        rank_of = {doc_id: rank for rank, doc_id in enumerate(fused.doc_ids, start=1)}
+        best = fused.similarities or fused.scores
+        top_score = best[0] if best and best[0] > 0 else 1.0
+        ratio = [best[i] / top_score if i < len(best) else 0.0 for i in (1, 2, 4, 9, 19)]
+        said = {word for s in made.sub_queries for word in _stems(s.text)}
+        titles = [set(_stems(document.title)) for document in read]
+        whole = [
+            math.log1p(len(asked)) / 4, len(rest) / max(len(asked), 1), *_padded(shares, (0, 1, 2, 4)),
+            *ratio, math.log(len(made.sub_queries)), float(bool(made.query.history)), len(chosen) / MOST,
+            float(bool(self._words.titles)), max((covered(title, asked) for title in titles), default=0.0),
+        ]  # fmt: skip
+        rows = []
+        for one in chosen:
+            words = _stems(one.name)
+            ids = self._words.titles.get(_key(one.name), ())
+            texts = {doc_id: self._stems(self._corpus[doc_id]) for doc_id in ids}
+            named = max(ids, key=lambda doc_id: share(texts[doc_id][0]), default=None)
+            body, lead = texts[named] if named is not None else (frozenset(), frozenset())
+            source = stems_of[one.doc_id][0] if one.doc_id else frozenset()
+            source_title = titles[one.rank - 1] if one.rank else set()
+            without = {word: value for word, value in asked.items() if word not in words}
+            unknown = {word: value for word, value in rest.items() if word not in words}
+            rank = rank_of.get(named, 0) if named is not None else 0
+            rows.append([
+                *(float(one.source == i) for i in range(len(SOURCES))),
+                1 / one.rank if one.rank else 0.0, len(one.passages) / READ, math.log1p(one.mentions) / 2, one.place,
+                math.log1p(len(words)), sum(map(weight, words)) / max(len(words), 1),
+                max(map(weight, words), default=0.0),
+                covered(words, asked), covered(words, said),
+                share(one.around), share(one.around, without), share(one.around, unknown), share(source),
+                float(named is not None), math.log1p(len(ids)) / 2, 1 / rank if rank else 0.0, float(rank > 10),
+                best[rank - 1] / top_score if rank else 0.0,
+                share(body), share(body, without), share(body, unknown), share(lead, without),
+                share(body | source), covered(source_title, body), share(body - source, rest),
+                float(named in fused.doc_ids[:READ]) if named is not None else 0.0,
+            ])  # fmt: skip
+        return _table(rows, whole, np.float32)
+
+
+def _table(rows: Sequence[Sequence[float]], whole: Sequence[float], dtype: type) -> NDArray[np.float32]:
+    """The features of stopping and of each name: those of the query, its own, and its distance to the best name."""
+    import numpy as np
+
+    own: NDArray[np.float32] = np.array(rows, dtype).reshape(len(rows), OWN)
+    behind = own[:, RELATIVE] - own[:, RELATIVE].max(axis=0, initial=0.0) if len(rows) else own[:, RELATIVE]
+    best = own[:, RELATIVE].max(axis=0, initial=0.0)
+    stop = np.concatenate([[1.0], whole, np.zeros(OWN), best])
+    names = np.concatenate([np.zeros((len(rows), 1)), np.tile(np.array(whole), (len(rows), 1)), own, behind], axis=1)
+    return np.concatenate([stop[None], names]).astype(dtype)
+
+
+def _padded(values: Sequence[float], places: Iterable[int]) -> list[float]:
+    return [values[min(i, len(values) - 1)] if values else 0.0 for i in places]
+
+
+def _full_key(name: str) -> str:
+    return " ".join(_TOKEN.findall(name.lower()))
+
+
+def question_of(made: Reformulation) -> str:
+    """The text whose words a hop looks for: the query, or in a conversation the first sub-query."""
+    return made.sub_queries[0].text if made.query.history else made.query.text

@@ -1,0 +1,260 @@
+"""Trains the scorer of hops: collects the reward of every option, imitates the best one, then maximises the reward.
+
+The reward of *every* option of a query is known, so the policy gradient needs no samples: the loss is the expected
+reward under the softmax of the scores. With several hops, the value of an option is the expected return of the options
+after it; it is known for the options that the scorer prefers, because their results are read in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acqo_rl.files import atomic
+from acqo_rl.measures import gold_of
+from acqo_rl.roles import Fusion, Retriever
+from acqo_rl.searching.hop import CLIP, HopScorer, with_name
+from acqo_rl.searching.hop_candidates import CandidateReader
+from acqo_rl.searching.path import search
+from acqo_rl.searching.sub_queries import DEPTH
+from acqo_rl.training.rewards import Reward, gold_ranks
+from acqo_rl.types import Qrels, Reformulation
+
+if TYPE_CHECKING:
+    import torch
+
+_BATCH = 32
+_HIDDEN = (64, 32)
+_DROPOUT, _WEIGHT_DECAY = 0.1, 1e-2
+_SCALE = 3.0
+"""Factor of the reward in the loss, so that its gradients are as large as those of the imitation."""
+EXPANDED = 3
+"""Number of options per query whose results are read by the next hop."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of one query at one hop; option 0 stops.
+
+    Attributes:
+        query_id: id of the query.
+        searched: texts of the searches before this hop.
+        names: of the options after the first.
+        features: float32[options, features].
+        rewards: reward of the ranking after each option, without costs, float32[options].
+    """
+
+    query_id: str
+    searched: tuple[str, ...]
+    names: tuple[str, ...]
+    features: NDArray[np.float32]
+    rewards: NDArray[np.float32]
+
+
+def collect(
+    states: Sequence[Reformulation],
+    qrels: Qrels,
+    reader: CandidateReader,
+    retriever: Retriever,
+    fusion: Fusion,
+    reward: Reward,
+) -> Iterator[list[Options]]:
+    """Searches all options of each state, and yields one batch at a time, in input order.
+
+    Args:
+        states: the searches so far of each query.
+        qrels: judgements.
+        reader: finds the candidates.
+        retriever: searched with all options of a batch in one call.
+        fusion: as in evaluation and serving.
+        reward: its ``score`` is used.
+    """
+    for start in range(0, len(states), _BATCH):
+        batch = states[start : start + _BATCH]
+        fused = [result.fused for result in search(batch, retriever, fusion, DEPTH)]
+        candidates = reader.read(batch, fused)
+        arms = [with_name(made, name) for made, some in zip(batch, candidates, strict=True) for name in some.names]
+        found = iter(search(arms, retriever, fusion, DEPTH))
+        made = []
+        for state, some, first in zip(batch, candidates, fused, strict=True):
+            gold = gold_of(qrels, state.query.id)
+            rankings = [first, *(next(found).fused for _ in some.names)]
+            rewards = np.array([reward.score(gold_ranks(ranking, gold)) for ranking in rankings], np.float32)
+            texts = tuple(s.text for s in state.sub_queries)
+            made.append(Options(state.query.id, texts, some.names, some.features, rewards))
+        yield made
+
+
+def write_options(options: Sequence[Options], file: Path) -> None:
+    """Writes options to one .npz file, atomically."""
+    arrays = {
+        "query_ids": np.array([one.query_id for one in options], np.str_),
+        "sizes": np.array([len(one.rewards) for one in options], np.int64),
+        "searches": np.array([len(one.searched) for one in options], np.int64),
+        "searched": np.array([text for one in options for text in one.searched], np.str_),
+        "names": np.array([name for one in options for name in one.names], np.str_),
+        "features": np.concatenate([one.features for one in options]),
+        "rewards": np.concatenate([one.rewards for one in options]),
+    }
+    with atomic(file) as half_done, open(half_done, "wb") as out:
+        np.savez_compressed(out, **arrays)  # type: ignore[arg-type]
+
+
+def read_options(file: Path) -> list[Options]:
+    """Reads a file written by :func:`write_options`."""
+    with np.load(file, allow_pickle=False) as there:
+        arrays = {name: there[name] for name in there.files}
+    options, row, name, text = [], 0, 0, 0
+    sizes, searches = arrays["sizes"].tolist(), arrays["searches"].tolist()
+    for query_id, size, number in zip(arrays["query_ids"].tolist(), sizes, searches, strict=True):
+        options.append(
+            Options(
+                query_id,
+                tuple(arrays["searched"][text : text + number].tolist()),
+                tuple(arrays["names"][name : name + size - 1].tolist()),
+                arrays["features"][row : row + size],
+                arrays["rewards"][row : row + size],
+            )
+        )
+        row, name, text = row + size, name + size - 1, text + number
+    return options
+
+
+def expand(states: Sequence[Reformulation], options: Sequence[Options], scorer: HopScorer) -> list[Reformulation]:
+    """The states after the options that the scorer prefers, at most ``EXPANDED`` per query; never those that stop."""
+    grown = []
+    for state, one in zip(states, options, strict=True):
+        order = np.argsort(-scorer.score(one.features)[1:], kind="stable")[:EXPANDED]
+        grown += [with_name(state, one.names[i]) for i in order]
+    return grown
+
+
+def with_returns(options: Sequence[Options], after: Sequence[Options], scorer: HopScorer, cost: float) -> list[Options]:
+    """Replaces the reward of each option that was expanded by the return of the next hop.
+
+    Args:
+        options: options of one hop.
+        after: options of the next hop.
+        scorer: the return is the expected reward under the softmax of its scores.
+        cost: of one hop; subtracted for the next hop, because :func:`train` subtracts that of this hop.
+    """
+    values: dict[tuple[str, tuple[str, ...]], float] = {}
+    for one in after:
+        scores = scorer.score(one.features)
+        chances = np.exp(scores - scores.max())
+        net = one.rewards - cost * (np.arange(len(one.rewards)) > 0)
+        for searched in (one.searched, one.searched[:-1]):  # the name was searched last, or before question and name
+            values[one.query_id, searched] = float(chances @ net / chances.sum())
+    returns = []
+    for one in options:
+        keys = [(one.query_id, (*one.searched, name)) for name in one.names]
+        known = [values.get(key, reward) for key, reward in zip(keys, one.rewards[1:].tolist(), strict=True)]
+        returns.append(replace(one, rewards=np.array([one.rewards[0], *known], np.float32)))
+    return returns
+
+
+@dataclass(frozen=True)
+class Training:
+    """Settings of :func:`train`.
+
+    Attributes:
+        steps: number of steps.
+        imitation: share of the steps, the first ones, that imitate the best option; the others maximise the expected
+            reward.
+        cost: subtracted for each option except stopping.
+        learning_rate: of the first step; it falls to 0.
+        batch_size: queries per step.
+        seeds: number of networks, trained independently.
+        seed: of the first network.
+    """
+
+    steps: int = 3500
+    imitation: float = 1 / 7
+    cost: float = 0.04
+    learning_rate: float = 2e-3
+    batch_size: int = 64
+    seeds: int = 4
+    seed: int = 0
+
+
+def train(options: Sequence[Options], settings: Training) -> tuple[HopScorer, list[tuple[int, float]]]:
+    """Trains networks on the options; all seeds are trained in the same batched operations.
+
+    Returns:
+        The scorer, and (step, mean expected reward minus that of stopping) every hundred steps.
+    """
+    import torch
+
+    most = max(len(one.rewards) for one in options)
+    features = torch.zeros(len(options), most, options[0].features.shape[1])
+    gains, valid = torch.zeros(len(options), most), torch.zeros(len(options), most, dtype=torch.bool)
+    for row, one in enumerate(options):
+        size = len(one.rewards)
+        features[row, :size] = torch.from_numpy(one.features)
+        gains[row, :size] = torch.from_numpy(one.rewards - one.rewards[0])
+        gains[row, 1:size] -= settings.cost
+        valid[row, :size] = True
+    mean, scale = features[valid].mean(0), features[valid].std(0) + 1e-3
+    features = ((features - mean) / scale).clamp(-CLIP, CLIP)
+    best = gains.masked_fill(~valid, -torch.inf).argmax(1)
+    generator = torch.Generator().manual_seed(settings.seed)
+    layers = _new_layers(features.shape[2], settings.seeds, generator)
+    optimizer = torch.optim.AdamW(
+        [p for pair in layers for p in pair], settings.learning_rate, weight_decay=_WEIGHT_DECAY
+    )
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / settings.steps)
+    curve, sums = [], 0.0
+    for step in range(1, settings.steps + 1):
+        rows = torch.randint(len(options), (settings.seeds, settings.batch_size), generator=generator)
+        scores = _scores(layers, features[rows], generator).masked_fill(~valid[rows], -1e9)
+        log_chances = scores.log_softmax(-1)
+        expected = (log_chances.exp() * gains[rows]).sum(-1)
+        if step <= settings.imitation * settings.steps:
+            loss = torch.nn.functional.nll_loss(log_chances.flatten(0, 1), best[rows].flatten())
+        else:
+            loss = -_SCALE * expected.mean()
+        optimizer.zero_grad()
+        (settings.seeds * loss).backward()
+        optimizer.step()
+        schedule.step()
+        sums += expected.detach().mean().item()
+        if step % 100 == 0:
+            curve.append((step, sums / 100))
+            sums = 0.0
+    weights = tuple((weight.detach().numpy(), bias.detach().numpy()) for weight, bias in layers)
+    return HopScorer(mean.numpy(), scale.numpy(), weights), curve
+
+
+def _new_layers(inputs: int, networks: int, generator: torch.Generator) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    import torch
+
+    layers = []
+    for size, outputs in zip((inputs, *_HIDDEN), (*_HIDDEN, 1), strict=True):
+        bound = size**-0.5
+        weight = (2 * torch.rand(networks, size, outputs, generator=generator) - 1) * bound
+        bias = (2 * torch.rand(networks, 1, outputs, generator=generator) - 1) * bound
+        layers.append((weight.requires_grad_(), bias.requires_grad_()))
+    return layers
+
+
+def _scores(
+    layers: Sequence[tuple[torch.Tensor, torch.Tensor]], features: torch.Tensor, generator: torch.Generator
+) -> torch.Tensor:
+    """Scores with dropout after the first layer, float32[networks, queries, options]."""
+    import torch
+
+    networks, queries, options, inputs = features.shape
+    hidden = features.reshape(networks, queries * options, inputs)
+    for number, (weight, bias) in enumerate(layers):
+        hidden = torch.baddbmm(bias, hidden, weight)
+        if number < len(layers) - 1:
+            hidden = hidden.relu()
+        if number == 0:
+            kept = torch.rand(hidden.shape, generator=generator) >= _DROPOUT
+            hidden = hidden * kept / (1 - _DROPOUT)
+    return hidden.reshape(networks, queries, options)

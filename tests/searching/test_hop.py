@@ -1,0 +1,167 @@
+"""Hops: searches for names in the results, chosen after reading them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stand_ins import ScriptedHop, ScriptedRetriever, random_scorer, ranking
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.reformulation.pass_through import PassThrough, pass_through
+from acqo_rl.roles import RemoteCorpus
+from acqo_rl.searching.hop import Hops, HopScorer, LearnedHop, with_name
+from acqo_rl.searching.hop_candidates import FEATURES, CandidateReader, CorpusWords
+from acqo_rl.searching.path import SearchPath
+from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
+from acqo_rl.types import Document, Query
+
+FOUND = {
+    "who?": ("1", "2"),
+    "BERT": ("3", "1"),
+    "who? BERT": ("3", "2"),
+    "Google": ("4",),
+    "who? Google": ("1", "4"),
+}
+CORPUS = {
+    "film": Document("film", "My Cousin (2017 film)", "It was produced by Free Range Films and shot in Oslo."),
+    "firm": Document("firm", "Free Range Films", "A production company that is owned by Kevin Loader."),
+    "city": Document("city", "Oslo", "The capital of Norway."),
+    "untitled": Document("untitled", "", "nothing but plain words about gnarled arboretum pruning here"),
+}
+
+
+class Remote(dict, RemoteCorpus):
+    def fetch(self, doc_ids):
+        self.fetched = list(doc_ids)
+        return {doc_id: self[doc_id] for doc_id in doc_ids if doc_id != "deleted"}
+
+
+def searchers(hops, retriever, **settings):
+    searcher = AdaptiveSearcher(PassThrough(), retriever, RankScoreFusion(), hops=hops, **settings)
+    return searcher, SearchPath(PassThrough(), retriever, RankScoreFusion(), hops=hops)
+
+
+@pytest.mark.parametrize("way", [0, 1])
+def test_a_name_is_searched_alone_and_after_the_question_and_fused_with_all_lists(way):
+    retriever, hop = ScriptedRetriever(FOUND), ScriptedHop("BERT")
+    [found] = (
+        [searchers(Hops(hop, 3), retriever)[way].search(given)[0] for given in [[Query("q", "who?")]]]
+        if way
+        else [searchers(Hops(hop, 3), retriever)[0].search("who?")]
+    )
+    # 1/P: document 3 is first in two lists, 1 is first and second, 2 is second in two lists
+    assert list(zip(found.fused.doc_ids, found.fused.scores, strict=True)) == [("3", 2.0), ("1", 1.5), ("2", 1.0)]
+    assert retriever.calls == [["who?"], ["BERT", "who? BERT"]]
+    assert [(s.text, s.kind) for s in found.reformulation.sub_queries[1:]] == [
+        ("BERT", "part"),
+        ("who? BERT", "expansion"),
+    ]
+    assert "BERT" in found.reformulation.reasoning
+    assert [step.name for step in found.trace].count("hop") == 2
+
+
+def test_each_hop_reads_the_results_of_all_searches_before_it():
+    hop = ScriptedHop("BERT", "Google", "Alphabet")
+    found = searchers(Hops(hop, 2), ScriptedRetriever(FOUND))[0].search("who?")
+    assert hop.read == [[["who?"], ("1", "2")], [["who?", "BERT", "who? BERT"], ("3", "1", "2")]]
+    assert found.fused.doc_ids[0] == "1"
+    assert len(found.reformulation.sub_queries) == 5
+
+
+def test_stopping_leaves_the_result_as_it_is():
+    without, stopped = (
+        searchers(hops, ScriptedRetriever(FOUND))[0].search("who?") for hops in (None, Hops(ScriptedHop()))
+    )
+    assert (stopped.fused, stopped.reformulation) == (without.fused, without.reformulation)
+
+
+class Down(ScriptedHop):
+    def choose(self, searched, fused):
+        raise ConnectionError("no documents")
+
+
+def test_a_hop_that_fails_leaves_the_results_so_far_and_is_reported():
+    searcher, path = searchers(Hops(Down()), ScriptedRetriever(FOUND))
+    found = searcher.search("who?")
+    assert (found.fused.doc_ids, [failure.step for failure in found.failures]) == (("1", "2"), ["hop"])
+    assert not searcher.search("who?").cached
+    with pytest.raises(ConnectionError):  # in training and evaluation, a failure never becomes a result
+        path.search([Query("q", "who?")])
+
+
+def test_a_search_of_a_hop_that_fails_loses_only_its_list():
+    class Half(ScriptedRetriever):
+        def search(self, texts, k):
+            if "BERT" in texts:
+                raise ConnectionError("down")
+            return super().search(texts, k)
+
+    searcher, _ = searchers(Hops(ScriptedHop("BERT")), Half(FOUND), timeouts=Timeouts(sub_query=30))
+    found = searcher.search("who?")
+    assert [failure.sub_query for failure in found.failures] == ["BERT"]
+    assert set(found.fused.doc_ids) == {"1", "2", "3"}
+
+
+@pytest.mark.parametrize("most", [0, 4])
+def test_the_number_of_hops_has_a_range(most):
+    with pytest.raises(ConfigError):
+        Hops(ScriptedHop(), most)
+
+
+def read(corpus, fused, made=None, words=None):
+    made = made or pass_through(Query("q", "Who owns the company that produced My Cousin?"), "raw")
+    [found] = CandidateReader(corpus, words or CorpusWords.of(corpus)).read([made], [fused])
+    return found
+
+
+def test_candidates_are_names_in_the_results_that_are_not_searched_yet():
+    found = read(CORPUS, ranking("film", "untitled"))
+    assert {"Free Range Films", "Oslo"} <= set(found.names)
+    assert "My Cousin" in found.names
+    assert read(CORPUS, ranking("untitled")).names  # rare phrases, in a corpus without titles
+    assert found.features.shape == (1 + len(found.names), FEATURES)
+    made = with_name(pass_through(Query("q", "Who owns it?"), "raw"), "Free Range Films")
+    assert "Free Range Films" not in read(CORPUS, ranking("film"), made).names
+
+
+def test_documents_on_a_server_are_fetched_and_their_titles_are_not_needed():
+    corpus = Remote(CORPUS)
+    found = read(corpus, ranking("film", "deleted", "untitled"), words=CorpusWords.of(corpus))
+    assert corpus.fetched == ["film", "deleted", "untitled"]
+    assert "Free Range Films" in found.names
+    assert np.isfinite(found.features).all()
+
+
+@given(st.floats(1e-3, 1e3), st.lists(st.sampled_from(sorted(CORPUS)), unique=True))
+def test_features_do_not_depend_on_the_scale_of_the_scores(factor, doc_ids):
+    scores = [1.0 / rank for rank in range(1, len(doc_ids) + 1)]
+    one, other = (
+        read(CORPUS, replace(ranking(*doc_ids, scores=some), similarities=tuple(some)))
+        for some in (scores, [factor * score for score in scores])
+    )
+    assert one.names == other.names
+    assert np.allclose(one.features, other.features, atol=1e-5)
+
+
+def test_a_scorer_is_saved_and_loaded_and_a_damaged_one_is_refused(tmp_path):
+    scorer, features = random_scorer(), np.random.default_rng(0).normal(size=(5, FEATURES)).astype(np.float32)
+    scorer.save(tmp_path)
+    assert np.array_equal(HopScorer.load(str(tmp_path)).score(features), scorer.score(features))
+    alone = [scorer.network(i).score(features) for i in range(2)]
+    assert np.allclose(sum(alone) / 2, scorer.score(features), atol=1e-5)
+    replace(scorer, mean=scorer.mean[1:]).save(tmp_path)
+    with pytest.raises(ConfigError):
+        HopScorer.load(str(tmp_path))
+    (tmp_path / "hop.safetensors").write_bytes(b"damaged")
+    with pytest.raises(ConfigError):
+        HopScorer.load(str(tmp_path))
+
+
+def test_a_learned_hop_stops_without_candidates():
+    hop = LearnedHop(random_scorer(), {}, CorpusWords())
+    assert hop.choose([pass_through(Query("q", "???"), "raw")], [ranking()]) == [None]
