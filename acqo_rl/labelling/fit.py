@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from acqo_rl.labelling.drafts import name_of
 from acqo_rl.labelling.writing import Question
-from acqo_rl.reformulation.signals import NAME_WORD
+from acqo_rl.reformulation.names import NAME_WORD
 from acqo_rl.text import folded, normalised
 
 _WORD = re.compile(r"\w+")

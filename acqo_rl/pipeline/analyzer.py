@@ -9,7 +9,7 @@ from acqo_rl.language_models.structured import example, fields, one_of, several
 from acqo_rl.pipeline.context import question
 from acqo_rl.pipeline.roles import BudgetedModel
 from acqo_rl.pipeline.state import RetrievalState
-from acqo_rl.reformulation.classify import challenges_of, is_unsure
+from acqo_rl.reformulation.signals import challenges_of, is_unsure
 from acqo_rl.text import one_line
 from acqo_rl.types import Challenge
 

@@ -9,7 +9,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.pipeline import context
 from acqo_rl.pipeline.context import CONTEXT_CHARACTERS
 from acqo_rl.pipeline.state import RetrievalState
-from acqo_rl.reformulation.classify import challenges_of
+from acqo_rl.reformulation.signals import challenges_of
 from acqo_rl.text import one_line
 
 Mode = Literal["simple", "recursive", "multi_hop", "self_query"]

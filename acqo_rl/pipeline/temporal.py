@@ -8,7 +8,7 @@ from datetime import date
 
 from acqo_rl.pipeline.dates import stated_years
 from acqo_rl.pipeline.state import Chunk, RetrievalState
-from acqo_rl.reformulation.years import HOW_IT_CHANGED, years_in
+from acqo_rl.reformulation.signals import has, years_in
 from acqo_rl.text import one_line
 
 _SINCE = re.compile(r"\b(?:since|after|from)\s+(?:the year\s+)?(\d{4})\b", re.I)
@@ -43,7 +43,7 @@ class TemporalReranker:
         today = self._today()
         text = one_line(state.query.text)
         asked = [year for year in years_in(text) if year <= today.year]
-        since, trend = _SINCE.search(text), _TREND.search(text) or HOW_IT_CHANGED.search(text)
+        since, trend = _SINCE.search(text), _TREND.search(text) or has("development", text)
 
         def boost(chunk: Chunk) -> float:
             years = self._years(chunk, today)

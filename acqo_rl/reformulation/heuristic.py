@@ -1,56 +1,90 @@
-"""Rule-based reformulation: a baseline without model calls, and a source of candidates for the warm start."""
+"""Rule-based reformulation of English questions: a baseline without model calls, and candidates for the warm start.
+
+Three rules, in this order: a question that depends on the conversation is searched with the names of the last turns and
+with the last two turns; an ambiguous name is searched once per meaning; a question with several needs is split.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from acqo_rl.reformulation.antecedents import antecedents
-from acqo_rl.reformulation.classify import readable, route_of
-from acqo_rl.reformulation.comparisons import asks_for_relation
-from acqo_rl.reformulation.dummy_pronouns import without_dummies
-from acqo_rl.reformulation.ellipsis import completed
-from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
+from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.reformulation.query_types import query_type_of
-from acqo_rl.reformulation.signals import STRONG_REFERENCE
+from acqo_rl.reformulation.signals import ASKING, MORE, VERB, clauses, has, query_type_of, readable, years_in
 from acqo_rl.reformulation.small_talk import past_small_talk
-from acqo_rl.reformulation.splitting import parts_of
+from acqo_rl.reformulation.turns import with_last_turns
 from acqo_rl.roles import Reformulator
 from acqo_rl.text import distinct, normalised, one_line
 from acqo_rl.types import Query, Reformulation, Route, SubQuery, Turn
 
+_MOST_TURNS = 8
+"""Number of turns in which names are looked for."""
 
-def rewrite(query: Query, route: Route, lexicon: Lexicon | None = None) -> tuple[SubQuery, ...]:
-    """Returns self-contained sub-queries for a route; the raw query if the rules find none.
+_FIRST_MARK, _FIRST_YEAR = 0xE000, 0xF000
+_N = "[\ue000-\uf8ff]"
+"""A character of the private use area, which stands for a name or a year while a question is split."""
 
-    Args:
-        query: the query.
-        route: the route.
-        lexicon: names of the corpus; by default a list of common names.
-    """
-    lexicon = lexicon or common_lexicon()
-    original = SubQuery(query.text, "original")
-    text = one_line(query.text)
-    if route == "disambiguate":
-        return (
-            _completed(text, query.history, lexicon)
-            or _readings(text, query.history, lexicon)
-            or _with_names(text, query.history, lexicon)
-            or (original,)
-        )
-    if route == "decompose":
-        split = distinct(SubQuery(part, "part") for part in parts_of(text, lexicon))
-        if len(split) < 2:
-            return (original,)
-        return (*split, original) if asks_for_relation(text) else split
-    return (original,)
+_BEFORE = r"(?:(?:in|of|for|to|at|from|by|on|is|does|that of|those of) )?(?:the )?"
+_LIST = re.compile(
+    rf"(?P<link>\b(?:both|either|between|from) (?:the )?)?{_N}"
+    rf"(?:(?:,|,? (?:and|or|vs\.?|versus|than|to|as well as|compared (?:to|with))) {_BEFORE}{_N})+(?: respectively)?"
+)
+_SEPARATE = re.compile(r"\b(?:or|vs\.?|versus|than|as well as|compared)\b|(?:and|,) (?:in|of|for|to|at|from|by|on) ")
+"""Words between two names that are not one thing, which "and" alone does not say."""
+_PLURAL = re.compile(
+    rf"(?:\b[a-z]{{3,}}(?<![sui])s (?:of|in|for|at|from|to|do|are|were)|\b(?:are|were|do|have|who|which)) (?:the )?$"
+    rf"|^(?:{VERB} )?(?:the )?$",
+    re.I,
+)
+"""Words before several things: "the capitals of", "when were"."""
+_RELATION = re.compile(r"\b(?:each other|together|in common|relat\w+|married|marry|distance|both \w+ed)\b", re.I)
+_DIFFERENCE = re.compile(
+    r"^.*?\b(?:differences?|similarit(?:y|ies)|distinctions?|comparisons?)(?: in (?P<what>[\w -]+?))?"
+    r" (?:between|of|from) ",
+    re.I,
+)
+_COMPARE = re.compile(r"^.*?\b(?:compar(?:e|ing)|contrast(?:ing)?|tell apart)(?: and contrast)? ", re.I)
+_DIFFERS = re.compile(r"^how (?:do|does|did|is|are) (.+?) (?:differ(?:ent)?|compare) (?:from|to|with) (.+)$", re.I)
+_THAN = re.compile(
+    rf"^(?P<before>{VERB} )(?P<one>[^,]+?)(?P<after> (?:\w+ )?{MORE}\b[^,]*?) than "
+    r"(?:that of )?(?P<other>[^,\d][^,]*)$",
+    re.I,
+)
+_CHOICE = [
+    re.compile(rf"^(?P<before>{ASKING}\b[^,:]+)[,:] (?P<items>[^:]+ or [^:]+)(?P<after>)$", re.I),
+    re.compile(rf"^(?P<before>)(?P<items>[^:]+ or [^,:]+)[,:] (?P<after>{ASKING}\b.+)$", re.I),
+]
+_SIDES = re.compile(r",? (?:and|with|to|from|vs\.?|versus|or) (?:(?:that|those) of )?(?:the )?|, ", re.I)
+_HEAD = re.compile(r"^.*\b(?:of|in|for|between) ", re.I)
+_TAIL = re.compile(r"(?: (?:in|for|as|when|during|since|on|at|by)\b|:).*$", re.I)
+_WORD = rf"(?!(?:{ASKING}|{VERB}|an?|of|in|for|and|to|with)\b)[a-z][\w'-]*"
+_ASPECTS = rf"(?:the )?{_WORD}(?: {_WORD}){{0,3}}"
+_ASPECTS = rf"{_ASPECTS}(?:, {_ASPECTS})*,? (?:and|as well as) {_ASPECTS}"
+_OF_ONE = [
+    re.compile(rf"^(?:{ASKING}(?: {VERB}|'s) |both )?(?P<listed>{_ASPECTS})(?P<of> (?:of|in|for) .+)$", re.I),
+    re.compile(rf"^(?:for )?(?P<of>{_N})(?:'s|:) (?P<listed>{_ASPECTS})$", re.I),
+]
+_COURTESY = re.compile(
+    r"^(?:(?:hi|hello|hey)(?: there)?[,!]? |please,? |(?:can|could|would) you (?:please )?(?=tell|give|explain|compare)"
+    r"|(?:tell|give) me |i(?:'d| would) like to know |i (?:want|need) to know |do you know )+",
+    re.I,
+)
+_BARE = re.compile(
+    r"^(?:(?:tell me about|wh(?:at|o)(?:'s| is| are| was| were)|define|explain|describe) )?(?:the |an? )?(.+)$", re.I
+)
+_POSSESSIVE = re.compile(r"\b(?:its|their|his|her)\b", re.I)
+_PRONOUN = re.compile(r"\b(?:it|they|them|he|she|him)\b", re.I)
+_THERE = re.compile(r"\b(?:in )?there\b", re.I)
+_SMALL = re.compile(
+    r"\b(?:and|or|but|so|then|now|also|ok|okay|what|how|about|for|in|of|on|the|is|are|too|please)\b|\W", re.I
+)
 
 
 class Heuristic(Reformulator):
-    """Classifies and rewrites queries by rules, without a model."""
+    """Rewrites English questions by rules, without a model."""
 
     name = "rules"
 
@@ -61,77 +95,207 @@ class Heuristic(Reformulator):
 
         Args:
             max_sub_queries: maximum number of sub-queries per query.
-            lexicon: names of the corpus; by default a list of common names.
-            needs_reference: add names of the conversation only if the question has a pronoun such as "it" or "her";
-                otherwise they are added to every question without a name.
+            lexicon: names of the corpus.
+            needs_reference: in a conversation, only questions with a pronoun such as "it" or "her" are rewritten, and
+                not every question without a name.
         """
-        self._needs_reference = needs_reference
         self.max_sub_queries = max_sub_queries
-        self._lexicon = lexicon or common_lexicon()
+        self._lexicon = lexicon or Lexicon()
+        self._needs_reference = needs_reference
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """One reformulation per query, in input order, with query type and reasoning; small talk passes."""
+        """Returns one reformulation per query, in input order, with query type and reasoning; small talk passes."""
         answers = past_small_talk(queries, lambda asked: [self._reformulate(query) for query in asked], self.name)
-        return [self._explained(answer) for answer in answers]
+        return [replace(answer, query_type=query_type_of(readable(answer.query))) for answer in answers]
 
     def _reformulate(self, query: Query) -> Reformulation:
-        route = route_of(query, self._lexicon)
-        if self._needs_reference and route == "disambiguate" and not self._is_sure(query):
-            return pass_through(query, self.name)
-        sub_queries = rewrite(query, route, self._lexicon)[: self.max_sub_queries]
-        if normalised(sub_queries[0].text) == normalised(query.text):
-            return pass_through(query, self.name)
-        return Reformulation(query, route, sub_queries, self.name)
+        text = readable(query).rstrip(" ?!.,;:")
+        route, found, reasoning = self._rewritten(query, text)
+        sub_queries = distinct(found)[: self.max_sub_queries]
+        if not sub_queries or [normalised(s.text) for s in sub_queries] == [normalised(query.text)]:
+            return replace(pass_through(query, self.name), reasoning="No rule applies, so the raw query is searched")
+        return Reformulation(query, route, sub_queries, self.name, reasoning=reasoning)
 
-    def _explained(self, answer: Reformulation) -> Reformulation:
-        query, number = answer.query, len(answer.sub_queries)
-        if answer.route == "pass":
-            reasoning = "No rule applies, so the raw query is searched"
-        elif answer.route == "decompose":
-            number -= answer.sub_queries[-1].kind == "original"
-            reasoning = f"Asks for {number} things, each with a search of its own"
-        elif answer.sub_queries[0].kind == "expansion":
-            added = answer.sub_queries[0].text.removeprefix(one_line(query.text)).strip()
-            reasoning = f"Depends on the conversation, from which {added!r} is added"
-        elif completed(one_line(query.text), query.history, self._lexicon):
-            reasoning = "Continues the last question of the conversation, which is asked again"
-        else:
-            reasoning = f"A name with several meanings, of which {number} are searched"
-        return replace(answer, query_type=query_type_of(readable(query)), reasoning=reasoning)
-
-    def _is_sure(self, query: Query) -> bool:
-        return bool(
-            STRONG_REFERENCE.search(without_dummies(query.text))
-            or self._lexicon.readings_asked(query.text)
-            or completed(query.text, query.history, self._lexicon)
-        )
+    def _rewritten(self, query: Query, text: str) -> tuple[Route, list[SubQuery], str]:
+        if has("code", text):
+            return "pass", [], ""
+        parts = parts_of(text, self._lexicon)
+        leans = query.history and (not parts or has("reference", text))
+        if leans and (found := list(follow_up(query, text, self._lexicon, sure=self._needs_reference))):
+            return "disambiguate", found, "Depends on the conversation, whose last turns and names are added"
+        if readings := self._lexicon.readings.get(bare_name(text), ()):
+            found = [SubQuery(f"{text} {reading}", "reading") for reading in readings]
+            return "disambiguate", found, f"A name with {len(readings)} meanings"
+        found = [SubQuery(part, "part") for part in parts]
+        if parts and (match := _DIFFERENCE.search(text)) and not match["what"]:
+            found.append(SubQuery(query.text, "original"))
+        return "decompose", found, f"Asks for {len(parts)} things, each with a search of its own"
 
 
-def _completed(text: str, history: Sequence[Turn], lexicon: Lexicon) -> tuple[SubQuery, ...]:
-    question = completed(text, history, lexicon)
-    return (SubQuery(question, "reading"),) if question else ()
+def bare_name(text: str) -> str:
+    """The text without question words and articles, in lower case: "mercury" for "What is Mercury?"."""
+    match = _BARE.match(text.rstrip(" ?!."))
+    return match[1].lower() if match else ""
 
 
-def _readings(text: str, history: Sequence[Turn], lexicon: Lexicon) -> tuple[SubQuery, ...]:
-    """One sub-query per meaning; meanings that the conversation mentions come first and get twice the weight."""
-    asked = text.rstrip(" ?!.")
-    talk = " ".join(turn.text for turn in history).lower()
-    known = lexicon.readings_asked(text)
-    spoken_of = {r for r in known if any(re.search(rf"\b{re.escape(word.lower())}", talk) for word in r.split())}
-    return distinct(
-        SubQuery(
-            f"{asked} {reading}".strip(),
-            "reading" if reading else "original",
-            0.5 if spoken_of and reading not in spoken_of else 1.0,
-        )
-        for reading in sorted(known, key=lambda reading: reading not in spoken_of)
+def follow_up(query: Query, text: str, lexicon: Lexicon, *, sure: bool = False) -> Iterator[SubQuery]:
+    """Searches for a question that depends on the conversation; none for other questions.
+
+    Names of the user's last turns resolve the question; if the user's last turn has no name, the answers' names count
+    too, but less than the last two turns as a whole.
+
+    Args:
+        query: with a history.
+        text: the question on one line.
+        lexicon: names of the corpus.
+        sure: only questions with a pronoun.
+    """
+    own = [name for start, end in lexicon.spans(text) if not (name := text[start:end]).isupper()]
+    said = " ".join(turn.text for turn in query.history).lower()
+    meant = [r for name in own for r in lexicon.readings.get(name.lower(), ()) if r.lower() in said]
+    if meant:
+        yield SubQuery(f"{text} {' '.join(meant[:1])}", "expansion")
+        return
+    turns = query.history[: -_MOST_TURNS - 1 : -1]
+    users = [turn for turn in turns if turn.speaker == "user"]
+    if own and not _SMALL.sub("", _without(text, own)):  # "and Peru?"
+        if asked := next((turn.text for turn in users if lexicon.spans(turn.text)), ""):
+            start, end = lexicon.spans(asked)[-1]
+            yield SubQuery(f"{asked[:start]}{own[0]}{asked[end:]}", "reading")
+        return
+    first = clauses(text)[:1] or [text]
+    if not has("pronoun", text) if sure else (own and not (has("reference", text) and not lexicon.spans(first[0]))):
+        return
+    is_named = bool(users and lexicon.spans(users[0].text))
+    names = _last_names(users if is_named else turns, lexicon)
+    if names:
+        yield SubQuery(" ".join([one_line(query.text), *names]), "expansion", 1.0 if is_named else 0.5)
+    if names or not sure:
+        yield SubQuery(with_last_turns(query), "reading", 0.5 if is_named else 1.0)
+
+
+def _last_names(turns: Sequence[Turn], lexicon: Lexicon) -> list[str]:
+    found = (turn.text[start:end] for turn in turns for start, end in reversed(lexicon.spans(turn.text)))
+    return list(dict.fromkeys(found))[:2]
+
+
+def _without(text: str, names: Sequence[str]) -> str:
+    for name in names:
+        text = text.replace(name, " ")
+    return text
+
+
+def parts_of(text: str, lexicon: Lexicon | None = None) -> tuple[str, ...]:
+    """Returns the parts of an English question, at least two; empty if it asks for one thing.
+
+    Args:
+        text: a question, on one line.
+        lexicon: names of the corpus.
+    """
+    lexicon = lexicon or Lexicon()
+    asked = _COURTESY.sub("", re.sub(_N, "", text).rstrip(" ?!.,;:"))
+    names = [asked[start:end] for start, end in lexicon.spans(asked)]
+    years = [str(year) for year in years_in(asked) if not any(str(year) in name for name in names)]
+    marks = {chr(_FIRST_MARK + place): name for place, name in enumerate(names)}
+    marks |= {chr(_FIRST_YEAR + place): year for place, year in enumerate(years)}
+    marked = asked
+    for mark, name in marks.items():
+        marked = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", mark, marked, count=1)
+    found = [part for clause in _clauses(marked) for part in _split(clause, marks, lexicon)]
+    parts = dict.fromkeys(one_line(_unmarked(part, marks)).strip(" ,.:") for part in found)
+    return tuple(part for part in parts if part) if len(parts) > 1 else ()
+
+
+def _unmarked(text: str, marks: Mapping[str, str]) -> str:
+    return re.sub(_N, lambda mark: marks[mark[0]], text)
+
+
+def _clauses(text: str) -> list[str]:
+    """The questions of a text, with the last name of the first one in place of the pronouns of later ones.
+
+    A later question whose pronoun cannot be replaced is the whole text.
+    """
+    first, *later = _independent(clauses(text) or [text])
+    topic = next((mark for mark in reversed(re.findall(_N, first)) if ord(mark) < _FIRST_YEAR), "")
+    found = [first]
+    for clause in later:
+        if topic and not re.search(_N, clause):
+            clause = _THERE.sub(f"in {topic}", clause) if _THERE.search(clause) else _PRONOUN.sub(topic, clause)
+            clause = _POSSESSIVE.sub(f"{topic}'s", clause)
+            clause = clause if topic in clause or clause.count(" ") > 4 else f"{clause} {topic}"
+        found.append(clause if topic or not has("pronoun", clause) else text)
+    return found
+
+
+def _independent(found: Sequence[str]) -> list[str]:
+    """The clauses, split also between noun phrases with a name each: "capital of Peru and currency of Chad"."""
+    phrase = (
+        rf"(?:the )?(?:(?!(?:{VERB}|{ASKING}|and)\b)[a-z][\w-]* ){{1,5}}?(?:of|in|for) (?:the )?{_N}(?! [a-z]+ {_N})"
     )
+    sep = r"(?:,? (?:and|plus|as well as)|,) "
+    joint = re.compile(rf"(?<={_N}){sep}(?={phrase})|(?<=[a-z]){sep}(?={_N}(?:'s)? [a-z-]+(?: [a-z-]+){{0,3}}$)")
+    return [part for clause in found for part in joint.split(clause)]
 
 
-def _with_names(text: str, history: Sequence[Turn], lexicon: Lexicon) -> tuple[SubQuery, ...]:
-    """Appends the names of the conversation that the question refers to."""
-    behind = antecedents(text, history, lexicon)
-    return (SubQuery(" ".join([text, *behind]), "expansion"),) if behind else ()
+def _split(clause: str, marks: Mapping[str, str], lexicon: Lexicon) -> list[str]:
+    """One text for each thing that a clause lists, with the shared words; otherwise the clause."""
+    if has("pronoun", clause):
+        return [clause]
+    return _listed(clause, marks, lexicon) or _compared(clause) or _of_one(clause) or [clause]
+
+
+def _listed(text: str, marks: Mapping[str, str], lexicon: Lexicon) -> list[str]:
+    """One text per name or year of a list, if something shows that the list is not one thing."""
+    match = _LIST.search(text)
+    if match is None:
+        return []
+    items = re.findall(_N, match[0])
+    names = [marks[item] for item in items]
+    link = (match["link"] or "").lower()
+    before, after = text[: match.end("link") if "between" in link else match.start()], text[match.end() :]
+    if not has("comparison", text):
+        are_years = all(name.isdecimal() for name in names)
+        is_one = link.startswith(("between", "from")) or (are_years and " to " in match[0]) or _RELATION.search(text)
+        is_sure = link or are_years or len(items) > 2 or _SEPARATE.search(match[0]) or _PLURAL.search(before)
+        if is_one or not (is_sure or all(name.lower() in lexicon.titles for name in names)):
+            return []
+    before = _COMPARE.sub("", _DIFFERENCE.sub(_what, before))
+    return [f"{before}{item}{after}" for item in items]
+
+
+def _what(match: re.Match[str]) -> str:
+    """What differs, in front of the things: "price of"."""
+    return f"{match['what']} of " if match["what"] else ""
+
+
+def _compared(text: str) -> list[str]:
+    """One text per compared thing, for things without names: "tea or coffee", "tin vs zinc"."""
+    if match := _THAN.match(text):
+        return [f"{match['before']}{match[item]}{match['after']}" for item in ("one", "other")]
+    if match := next((m for pattern in _CHOICE if (m := pattern.match(text))), None):
+        return [f"{match['before']} {item} {match['after']}" for item in re.split(r",? or |, ", match["items"])]
+    if match := _DIFFERS.match(text):
+        return [match[1], match[2]]
+    rest = _COMPARE.sub("", _DIFFERENCE.sub(_what, text))
+    if rest == text and not re.search(r" (?:vs\.?|versus) ", text):
+        return []
+    first = _SIDES.split(rest)[0]
+    head = match[0] if (match := _HEAD.match(first)) else ""
+    tail = match[0] if (match := _TAIL.search(rest, len(first))) else ""
+    sides = _SIDES.split(rest[len(head) : len(rest) - len(tail)])
+    noun = (
+        sides[-1].partition(" ")[2] if not any(" " in side for side in sides[:-1]) else ""
+    )  # electric and diesel cars
+    return [f"{head}{side} {noun if ' ' not in side else ''}{tail.lstrip(':')}" for side in sides if len(sides) > 1]
+
+
+def _of_one(text: str) -> list[str]:
+    """One text per thing that is asked of one: "cost and duration of a visa", "Nepal: capital, currency and area"."""
+    match = next((m for pattern in _OF_ONE if (m := pattern.match(text))), None)
+    if match is None or _RELATION.search(text):
+        return []
+    of = match["of"] if match["of"].startswith(" ") else f" of {match['of']}"
+    return [f"{item}{of}" for item in re.split(r",? (?:and|as well as) |, ", match["listed"])]
 
 
 def kinds_of(queries: Sequence[Query], metadata: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

@@ -13,8 +13,8 @@ from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.types import Document
 
 if TYPE_CHECKING:
-    from acqo_rl.reformulation.lexicon import Lexicon
     from acqo_rl.reformulation.logged import Logged
+    from acqo_rl.reformulation.names import Lexicon
     from acqo_rl.reformulation.strategies import Strategy
 
 STRATEGIES = ("multi_query", "hyde", "step_back", "decomposition", "expansion", "rewrite")
@@ -162,7 +162,7 @@ def lexicon_for(names: Iterable[str], documents: Iterable[Document]) -> Lexicon 
         names: names of reformulators, see :func:`load_reformulator`.
         documents: the corpus.
     """
-    from acqo_rl.reformulation.lexicon import Lexicon
+    from acqo_rl.reformulation.names import Lexicon
 
     return Lexicon.of(documents) if any(name == "rules" or name.endswith(WITH_RULES) for name in names) else None
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
-from acqo_rl.reformulation.signals import names
-from acqo_rl.reformulation.years import years_in
+from acqo_rl.reformulation.names import names
+from acqo_rl.reformulation.signals import years_in
 from acqo_rl.roles import Reformulator
 from acqo_rl.text import normalised, one_line
 from acqo_rl.timed_cache import TimedCache

@@ -32,8 +32,13 @@ class RecentTurns(Reformulator):
     def _reformulate(self, query: Query) -> Reformulation:
         if not query.history:
             return pass_through(query, self.name)
-        turns = (drop_middle(str(turn), _TURN_CHARACTERS) for turn in query.history[-self.turns :])
-        return Reformulation(query, "disambiguate", (SubQuery(" ".join([*turns, query.text]), "reading"),), self.name)
+        text = with_last_turns(query, self.turns)
+        return Reformulation(query, "disambiguate", (SubQuery(text, "reading"),), self.name)
+
+
+def with_last_turns(query: Query, turns: int = 2) -> str:
+    """The last turns, each shortened to 240 characters, and the query."""
+    return " ".join([*(drop_middle(str(turn), _TURN_CHARACTERS) for turn in query.history[-turns:]), query.text])
 
 
 def first_searches(queries: Sequence[Query]) -> list[Reformulation]:

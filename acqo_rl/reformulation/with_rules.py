@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from acqo_rl.reformulation.heuristic import Heuristic
-from acqo_rl.reformulation.lexicon import Lexicon
+from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.roles import Reformulator
 from acqo_rl.types import Query, Reformulation
 

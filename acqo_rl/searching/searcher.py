@@ -17,7 +17,7 @@ from functools import partial
 
 from acqo_rl import time_limit
 from acqo_rl.errors import ConfigError, SearchError
-from acqo_rl.reformulation.lexicon import Lexicon
+from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.with_rules import with_rules as add_rules

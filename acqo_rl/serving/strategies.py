@@ -11,7 +11,6 @@ from typing import Any
 from acqo_rl.batching import BatchedModel, BatchedReformulator, Batcher
 from acqo_rl.errors import NotFoundError
 from acqo_rl.language_models.local import TransformersModel
-from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
     WITH_RULES,
@@ -23,6 +22,7 @@ from acqo_rl.reformulation.load import (
     prompts_model,
 )
 from acqo_rl.reformulation.logged import Logged
+from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.with_rules import with_rules
 from acqo_rl.roles import LanguageModel, Reformulator

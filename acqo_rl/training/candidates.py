@@ -6,14 +6,14 @@ No gold documents or labelled rewrites are used. The reward decides which candid
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import combinations, groupby, islice, permutations, product
 from typing import NamedTuple
 
+from acqo_rl.conversations import Turn
 from acqo_rl.data.union import source_of
 from acqo_rl.reformulation.heuristic import Heuristic
-from acqo_rl.reformulation.lexicon import Lexicon
-from acqo_rl.reformulation.signals import NAME_WORD, last_said, newest_first, user_turns_first
+from acqo_rl.reformulation.names import NAME_WORD, Lexicon
 from acqo_rl.text import normalised, one_line
 from acqo_rl.training.titles import Titles, titles_by_source
 from acqo_rl.types import Document, Query, Route, SubQuery, SubQueryKind
@@ -164,6 +164,21 @@ def _content_words_after(
         yield f"name {i} + words, name {j} + words", "disambiguate", [f"{one} {words}", f"{other} {words}"]
     for i, turn in enumerate(turns[:2], start=1):
         yield f"turn {i} + words", "disambiguate", [" ".join([*_content(turn)[:8], words])]
+
+
+def newest_first(history: Sequence[Turn]) -> list[str]:
+    """The texts of the turns, newest first."""
+    return [turn.text for turn in reversed(history)]
+
+
+def user_turns_first(history: Sequence[Turn]) -> list[str]:
+    """The texts of the turns: the user's newest first, then the assistant's newest first."""
+    return [turn.text for speaker in ("user", "assistant") for turn in reversed(history) if turn.speaker == speaker]
+
+
+def last_said(turns: Iterable[str], spans: Callable[[str], Sequence[str]]) -> list[str]:
+    """The distinct spans of the turns, in the order of the turns; within a turn, the last span comes first."""
+    return list(dict.fromkeys(span for turn in turns for span in reversed(spans(turn))))
 
 
 def _pairs(names: Sequence[str]) -> Iterator[tuple[tuple[int, str], tuple[int, str]]]:

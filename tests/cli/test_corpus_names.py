@@ -8,7 +8,7 @@ import pytest
 
 from acqo_rl.cli import command, module_of
 from acqo_rl.data.beir import write_beir
-from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
+from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.types import Document, Query
 
@@ -33,7 +33,7 @@ def folder(tmp_path_factory):
 )
 def test_the_lexicon_is_built_only_for_the_rules(folder, tmp_path, monkeypatch, name, arguments, reformulator, times):
     read = []
-    monkeypatch.setattr(Lexicon, "of", lambda documents: read.append(list(documents)) or common_lexicon())
+    monkeypatch.setattr(Lexicon, "of", lambda documents: read.append(list(documents)) or Lexicon())
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
     script = module_of(name)
     given = [argument.format(folder, tmp_path / "out") for argument in arguments]

@@ -42,7 +42,7 @@ def test_model_calls_of_one_query(name, settings, calls):
 def test_the_rules_know_the_names_of_the_corpus(names):
     lexicon = lexicon_for(names, [Document("1", "Nebra (town)", ""), Document("2", "Nebra (sky disc)", "")])
     assert lexicon is not None
-    assert set(lexicon.readings_of("nebra")) == {"town", "sky disc"}
+    assert set(lexicon.readings["nebra"]) == {"town", "sky disc"}
 
 
 @pytest.mark.parametrize("names", [[], ["raw", "turns"], ["policy"], ["multi_query+hyde", "adaptive", "prompted"]])

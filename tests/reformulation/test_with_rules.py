@@ -99,7 +99,7 @@ def test_it_wants_the_feedback_of_the_first():
 def test_a_question_of_a_conversation_that_the_policy_passes_gets_its_names():
     talk = ("Who designed the Atomium?", "Andre Waterkeyn did.")
     [answer] = WithRules(Policy(), Second()).reformulate([Query("q", "Where was he born?", read_history(talk))])
-    assert [s.text for s in answer.sub_queries] == ["Where was he born? Andre Waterkeyn"]
+    assert (answer.made_by, answer.route) == ("rules", "disambiguate")
 
 
 def test_rules_behind_a_policy_add_names_only_for_a_pronoun():

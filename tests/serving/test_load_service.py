@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from acqo_rl.data.beir import write_beir
-from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
 from acqo_rl.reformulation.load import StrategySettings
+from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.serving.load import ServiceSettings, load_service
 from acqo_rl.serving.requests import SearchRequest
@@ -66,6 +66,6 @@ def test_num_variants_of_the_settings_is_the_default_of_requests(load):
 def test_the_lexicon_is_built_only_if_the_rules_are_used(load, monkeypatch, passing_policy, strategies, times):
     """Building it takes seconds for a large corpus. A policy that is the default has the rules as fallback."""
     read = []
-    monkeypatch.setattr(Lexicon, "of", lambda documents: read.append(list(documents)) or common_lexicon())
+    monkeypatch.setattr(Lexicon, "of", lambda documents: read.append(list(documents)) or Lexicon())
     load(strategies=strategies)
     assert read == [DOCUMENTS] * times

@@ -8,7 +8,7 @@ from stand_ins import ScriptedRetriever
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation import load
-from acqo_rl.reformulation.lexicon import Lexicon
+from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.roles import LanguageModel
 from acqo_rl.training.rewards import Reward
 from acqo_rl.training.teachers import candidates_of_teachers, name_teachers

@@ -1,0 +1,132 @@
+"""Names in texts, and names that a corpus has documents about."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from itertools import islice
+
+from acqo_rl.text import one_line
+from acqo_rl.types import Document
+
+_LOWER = "a-z" + "".join(filter(str.islower, map(chr, range(0x80, 0x530))))
+NAME_WORD = rf"[^\W\d_{_LOWER}](?:\.(?=\s)|[\w'\u2019-]*(?:\.\w[\w'\u2019-]*)*)"
+"""A capitalised word or an initial; scripts without capitals have none."""
+
+_PARTICLES = r"(?:(?:van|von|der|den|de|la|le|du|del|della|da|di|dos|do|bin|ibn|al|el|of|the)\s+){0,2}"
+_NAME = re.compile(rf"\b{NAME_WORD}(?:\s?&\s?{NAME_WORD}|\s+(?:{_PARTICLES}{NAME_WORD}|\d[\w.]*))*(?:\s\([^()]*\))?")
+_NOUN = re.compile(r"(?:^|[.?!:]\s)(\w+) (?:of|in|for|between)\b")
+"""A noun at the beginning of a sentence, which is no name: "Area of Peru"."""
+_OPENERS = frozenset(
+    """
+    a about according after all also although an and another any are as at be both but by can compare could describe
+    did do does explain find for from give good great had has have he hello her hey hi his how i if in interesting is it
+    its just let list many may my name no not of ok okay on or our please quick search she should show since so some
+    still sure tell thank thanks that the their them then there these they this those to under was we were what when
+    where whether which while who whose why will with would yes you your january february march april june july august
+    september october november december monday tuesday wednesday thursday friday saturday sunday i'd i'm i'll it's
+    let's that's what's where's who's how's
+    """.split()  # noqa: SIM905
+)
+"""Words that start sentences or requests, and capitalised words that are no names."""
+
+_JOINED = re.compile(r" (?:and|or|&|vs\.?|versus) |, ", re.I)
+_WITH_READING = re.compile(r"(.+?)(?: \(([^()]+)\)|, ([A-Z][\w.'\u2019-]*(?: [A-Z][\w.'\u2019-]*){0,2}))")
+_TITLE_WORDS = 8
+_MOST_READ = 100_000
+"""Maximum number of documents that are read, which takes a few seconds."""
+
+_COMMON_READINGS = {
+    "apple": ("company", "fruit"),
+    "jaguar": ("animal", "car"),
+    "java": ("programming language", "island"),
+    "mercury": ("planet", "element", "mythology"),
+    "python": ("programming language", "snake"),
+}
+
+
+def names(text: str) -> list[str]:
+    """The capitalised spans of a text in order, without words that often start a sentence."""
+    return [text[start:end] for start, end in _capitalised(text)]
+
+
+def _capitalised(text: str) -> list[tuple[int, int]]:
+    found = []
+    text = _NOUN.sub(lambda match: match[0].lower(), text)
+    for match in _NAME.finditer(text):
+        start, span = match.start(), match[0].rstrip(" ")
+        while (word := span.partition(" ")[0]) and word.lower().replace("\u2019", "'").rstrip(".") in _OPENERS:
+            start, span = start + len(word) + 1, span[len(word) + 1 :]
+        span = re.sub(r"['\u2019]s$|(?<=\w\w)\.$", "", span)
+        if span:
+            found.append((start, start + len(span)))
+    return found
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """Names that a corpus has documents about; all keys are in lower case.
+
+    Attributes:
+        titles: titles of documents of at most eight words, also without the words that distinguish meanings.
+        readings: name -> words that distinguish its meanings: "Lund (town)" and "Lund, Nevada" give two for "lund".
+    """
+
+    titles: frozenset[str] = frozenset()
+    readings: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _COMMON_READINGS)
+
+    @classmethod
+    def of(cls, documents: Iterable[Document]) -> Lexicon:
+        """Reads the titles of the first 100,000 documents and adds a few common ambiguous names."""
+        titles = {one_line(document.title) for document in islice(documents, _MOST_READ)}
+        short = {title for title in titles if title and len(title.split()) <= _TITLE_WORDS}
+        found: dict[str, set[str]] = defaultdict(set)
+        bare = set()
+        for title in short:
+            if match := _WITH_READING.fullmatch(title):
+                bare.add(match[1].lower())
+                found[match[1].lower()].add(match[2] or match[3])
+        readings = {name: tuple(sorted(several)) for name, several in found.items() if len(several) > 1}
+        return cls(frozenset(title.lower() for title in short) | bare, {**_COMMON_READINGS, **readings})
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Start and end of the names in a text, in order.
+
+        Where names overlap, titles with "and" or a comma come first, then capitalised spans, then other titles. Titles
+        are found in any case of letters; in lower case they need more than three letters.
+        """
+        titles = self._titles_in(text)
+        joined = [span for span in titles if _JOINED.search(text[slice(*span)])]
+        found: list[tuple[int, int]] = []
+        for start, end in [*joined, *filter(partial(self._may_name, text), _capitalised(text)), *titles]:
+            if all(end <= first or last <= start for first, last in found):
+                found.append((start, end))
+        return sorted(found)
+
+    def _may_name(self, text: str, span: tuple[int, int]) -> bool:
+        """Whether a capitalised span is a name: not a single word that starts a sentence and is in no title."""
+        start, end = span
+        starts = not (before := text[:start].rstrip()) or before[-1] in ".?!:"
+        return not starts or " " in text[start:end] or not self.titles or text[start:end].lower() in self._title_words
+
+    @cached_property
+    def _title_words(self) -> frozenset[str]:
+        return frozenset(word.strip("(),.") for title in self.titles for word in title.split())
+
+    def _titles_in(self, text: str) -> list[tuple[int, int]]:
+        words = [match.span() for match in re.finditer(r"[^\s,;:?!]+", text)] if self.titles else []
+        found: list[tuple[int, int]] = []
+        place = 0
+        while place < len(words):
+            start = words[place][0]
+            for last in range(min(len(words), place + _TITLE_WORDS), place, -1):
+                title = re.sub(r"['\u2019]s$|\.$", "", text[start : words[last - 1][1]])
+                if title.lower() in self.titles and (title[0].isupper() or len(title) > 3):
+                    found.append((start, start + len(title)))
+                    place = last - 1
+                    break
+            place += 1
+        return found

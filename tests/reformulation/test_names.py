@@ -1,0 +1,59 @@
+"""Names in texts and in the titles of a corpus."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acqo_rl.reformulation.names import Lexicon, names
+from acqo_rl.types import Document
+
+
+def lexicon(*titles):
+    return Lexicon.of(Document(str(i), title, "") for i, title in enumerate(titles))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Tell me about Oslo.", ["Oslo"]),
+        ("When was Vincent van Gogh born?", ["Vincent van Gogh"]),
+        ("the University of Bologna and Mercury (planet)", ["University of Bologna", "Mercury (planet)"]),
+        ("Windows 95, AT&T and Marks & Spencer's shops", ["Windows 95", "AT&T", "Marks & Spencer"]),
+        ("Area of Peru? Is it large? Thanks", ["Peru"]),
+        ("apples and pears", []),
+    ],
+)
+def test_capitalised_spans_without_words_that_start_a_sentence(text, found):
+    assert names(text) == found
+
+
+def test_titles_tell_names_in_any_case_of_letters():
+    known = lexicon("Antigua and Barbuda", "San Pablo, Costa Rica", "Lund", "Pablo Picasso")
+    text = "hotels in antigua and barbuda, lund and San Pablo, Costa Rica? Rents of Picasso and who"
+    found = [text[start:end] for start, end in known.spans(text)]
+    assert found == ["antigua and barbuda", "lund", "San Pablo, Costa Rica", "Picasso"]
+
+
+def test_a_word_that_starts_a_sentence_is_a_name_if_a_title_has_it():
+    assert lexicon("Pablo Picasso").spans("Picasso painted. Foods cost") == [(0, 7)]
+    assert [start for start, _ in Lexicon().spans("Picasso painted. Foods cost")] == [0, 17]
+
+
+def test_titles_tell_the_meanings_of_a_name():
+    known = lexicon("Nebra (town)", "Nebra (sky disc)", "Lund, Sweden", "Lund, Nevada", "Ystad (town)", "Python")
+    assert known.readings["nebra"] == ("sky disc", "town")
+    assert known.readings["lund"] == ("Nevada", "Sweden")
+    assert "ystad" not in known.readings
+    assert known.readings["python"] == Lexicon().readings["python"]
+
+
+@given(st.lists(st.sampled_from(["Lund", "lund", "and", "of", "(", ")", "Malmo", ",", "&", "a", "\u00c9", "7", "."])))
+def test_spans_are_in_order_and_do_not_overlap(words):
+    text = " ".join(words)
+    spans = lexicon("Lund", "Lund and Malmo").spans(text)
+    assert all(start < end <= len(text) for start, end in spans)
+    assert all(end <= start for (_, end), (start, _) in pairwise(spans))
