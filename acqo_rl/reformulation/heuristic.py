@@ -122,7 +122,7 @@ class Heuristic(Reformulator):
         parts = parts_of(text, self._lexicon)
         leans = query.history and (not parts or has("reference", text))
         if leans and (found := list(follow_up(query, text, self._lexicon, sure=self._needs_reference))):
-            return "disambiguate", found, "Depends on the conversation, whose last turns and names are added"
+            return "disambiguate", found, f"Depends on the conversation; searched as {found[0].text!r}"
         if readings := self._lexicon.readings.get(bare_name(text), ()):
             found = [SubQuery(f"{text} {reading}", "reading") for reading in readings]
             return "disambiguate", found, f"A name with {len(readings)} meanings"

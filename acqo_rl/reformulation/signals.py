@@ -71,7 +71,8 @@ _TABLE = {
         over (?:time|the (?:\w+ )?years)
     """,
     "development": r"""
-        how (?:did|has|have|\w+) (?!you|i\b).{1,80} (?:evolved?|changed?|developed)
+        how (?!to|do|does|can|should)\w+ (?!(?:i|we|you)\b).{1,80} (?:evolved|changed|developed)
+        how did (?!(?:i|we|you)\b).{1,80} (?:evolve|change|develop)(?=\W*$| (?:in|over|since|during|from|after|under)\b)
     """,
     "multi_hop": rf"""
         (?:of|by|in|from|with|for) the (?:[\w-]+ ){{1,3}}(?:of(?! america)|that|who|which|whose|where|behind)

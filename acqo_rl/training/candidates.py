@@ -10,13 +10,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import combinations, groupby, islice, permutations, product
 from typing import NamedTuple
 
-from acqo_rl.conversations import Turn
 from acqo_rl.data.union import source_of
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.names import NAME_WORD, Lexicon
+from acqo_rl.reformulation.turns import with_last_turns
 from acqo_rl.text import normalised, one_line
 from acqo_rl.training.titles import Titles, titles_by_source
-from acqo_rl.types import Document, Query, Route, SubQuery, SubQueryKind
+from acqo_rl.types import Document, Query, Route, SubQuery, SubQueryKind, Turn
 
 
 class Candidate(NamedTuple):
@@ -96,7 +96,8 @@ def splits_completely(query: Query, sub_queries: Sequence[SubQuery]) -> bool:
 
 def _candidates(query: Query, heuristic: Heuristic, titles: Titles) -> Iterator[Candidate]:
     rules = heuristic.reformulate([query])[0]
-    by_rules = list(_made([("rules", rules.route, [s.text for s in rules.sub_queries])]))
+    turns = with_last_turns(query)  # searched by the rules, but a policy cannot write texts of this length
+    by_rules = list(_made([("rules", rules.route, [s.text for s in rules.sub_queries if s.text != turns])]))
     if query.history:
         yield from _with_names_of_the_conversation(query, titles)
         yield from _with_names_of_titles(query, titles)
