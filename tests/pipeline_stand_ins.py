@@ -8,8 +8,7 @@ from acqo_rl.types import Completion, Document, Ranking
 
 ROLES = {
     "analyzer": "hard to answer by one search",
-    "gap": "whether it is answerable",
-    "completeness": "whether they are sufficient",
+    "gap": "all that is needed",
     "decompose": "Split the question",
     "sub_answer": "Briefly answer",
     "synthesis": "comprehensively",
@@ -30,14 +29,9 @@ def split(*questions, depends_on=()):
     return example(questions=rows)
 
 
-def gap(next_query=None, missing=None):
-    """A reply to what is missing; without arguments nothing is."""
-    return example(answerable=not (next_query or missing), missing=missing, next_query=next_query)
-
-
 def gaps(*missing):
-    """A reply to whether the passages are sufficient."""
-    return example(sufficient=not missing, missing=list(missing))
+    """A reply to what is missing; without arguments nothing is."""
+    return example(complete=not missing, missing=list(missing))
 
 
 class ModelByRole(LanguageModel):

@@ -111,7 +111,7 @@ class Searcher:
 
     def __init__(self, config: SearchConfig) -> None:
         from acqo_rl.fusion import fusion_named
-        from acqo_rl.pipeline.rewrite_retrieve_read import rewrite_retrieve_read
+        from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
         from acqo_rl.reformulation.load import lexicon_for, load_reformulator, with_engine_prefix
         from acqo_rl.searching.path import SearchPath
 
@@ -125,7 +125,7 @@ class Searcher:
         fusion = fusion_named(config.fusion, config.rrf_k)
         if config.reformulator == REWRITE_RETRIEVE_READ:
             threshold = strategies.similarity_threshold
-            reformulator = rewrite_retrieve_read(reformulator, self.retriever, fusion, self.corpus, threshold)
+            reformulator = RewriteRetrieveRead(reformulator, self.retriever, fusion, self.corpus, threshold)
         self.reranking = self._load_reranking(config)
         self.path = SearchPath(
             reformulator,

@@ -12,7 +12,7 @@ from acqo_rl.evaluation.cache import CachedReformulator, CachedReranker, CachedR
 from acqo_rl.evaluation.run import Evaluation, QueryResult, evaluate, searched_texts
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.measures import judged
-from acqo_rl.pipeline.rewrite_retrieve_read import rewrite_retrieve_read
+from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
 from acqo_rl.reformulation.load import REWRITE_RETRIEVE_READ
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.roles import Fusion, Reformulator, Retriever
@@ -190,7 +190,7 @@ def _evaluate(components: StudyComponents, system: System, queries: Sequence[Que
     chosen: Reformulator = recorded
     if has_first_search := system.reformulator == REWRITE_RETRIEVE_READ:
         merged, threshold = parts.merged(system.retriever), components.similarity_threshold
-        chosen = rewrite_retrieve_read(recorded, merged, fusion, components.corpus, threshold)
+        chosen = RewriteRetrieveRead(recorded, merged, fusion, components.corpus, threshold)
     below, reranking = components.reformulate_below.get(system.reformulator), components.reranking(system)
     path = SearchPath(
         chosen,

@@ -88,7 +88,7 @@ def question(query: Query) -> str:
     return "\n".join([*(["Earlier turns:", *turns, ""] if turns else []), f"Question: {query.text}"])
 
 
-def hops(state: RetrievalState, characters: int | None = None) -> str:
+def by_hop(state: RetrievalState, characters: int | None = None) -> str:
     """The passages grouped by hop; ``characters`` approximately limits the total length."""
     about, share = asked(state), _share(characters, sum(len(hop.doc_ids) for hop in state.hops))
     return "\n\n".join(
@@ -97,13 +97,16 @@ def hops(state: RetrievalState, characters: int | None = None) -> str:
     )
 
 
-def sub_questions(state: RetrievalState, characters: int | None = None) -> str:
-    """The passages grouped by sub-question; ``characters`` approximately limits the total length."""
+def by_sub_question(state: RetrievalState, characters: int | None = None) -> str:
+    """The passages grouped by sub-question, then those of references; ``characters`` is as in :func:`by_hop`."""
     share = _share(characters, sum(len(part.doc_ids) for part in state.sub_questions))
-    return "\n\n===\n\n".join(
+    parts = [
         f"[Sub-query {number}: {part.text}]\n{passages(_chunks(state, part.doc_ids), part.text, share)}"
         for number, part in enumerate(state.sub_questions, start=1)
-    )
+    ]
+    followed = [doc_id for step in state.path if step.action == "aggregate" for doc_id in step.doc_ids]
+    rest = [best(state, _chunks(state, followed), characters)] if followed else []
+    return "\n\n===\n\n".join([*parts, *rest])
 
 
 def best(state: RetrievalState, chunks: Sequence[Chunk], characters: int | None = None) -> str:

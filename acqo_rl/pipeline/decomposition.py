@@ -6,61 +6,50 @@ from collections.abc import Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from acqo_rl.language_models.structured import INTEGER, example, fields, or_none, several, text
+from acqo_rl.language_models.structured import INTEGER, fields, or_none, several, text
+from acqo_rl.pipeline.calls import BudgetedModel, PassageSearch, Task
 from acqo_rl.pipeline.context import numbered, question
-from acqo_rl.pipeline.roles import BudgetedModel, PassageSearch
 from acqo_rl.pipeline.state import RetrievalState, SubQuestion
 from acqo_rl.text import normalised
 from acqo_rl.types import Query
 
 MOST = 4
+_ANSWER_CHARACTERS = 2000
 
-_PARTS = fields(
-    questions=several(fields(id=INTEGER, question=text(), depends_on=several(INTEGER, MOST, least=0)), MOST)
-)
-_DECOMPOSE = """\
+
+def _part(number: int, asked: str, *depends_on: int) -> dict[str, Any]:
+    return {"id": number, "question": asked, "depends_on": [*depends_on]}
+
+
+SPLIT = Task(
+    """\
 Split the question into 2 to 4 short questions that together answer it, each complete in itself. A simple question
 stays as it is. Do not answer it. Reply with JSON: each question with a number as its id, and the ids of the questions
-whose answers it needs."""
-_EXAMPLES = (
+whose answers it needs.""",
+    fields(questions=several(fields(id=INTEGER, question=text(), depends_on=several(INTEGER, MOST, least=0)), MOST)),
     (
-        "Question: Which is taller, the Eiffel Tower or Big Ben?",
-        example(
-            questions=[
-                {"id": 1, "question": "How tall is the Eiffel Tower?", "depends_on": []},
-                {"id": 2, "question": "How tall is Big Ben?", "depends_on": []},
-            ]
+        (
+            "Question: Which is taller, the Eiffel Tower or Big Ben?",
+            {"questions": [_part(1, "How tall is the Eiffel Tower?"), _part(2, "How tall is Big Ben?")]},
         ),
-    ),
-    (
-        "Question: How far is the Moon?",
-        example(questions=[{"id": 1, "question": "How far is the Moon?", "depends_on": []}]),
-    ),
-    (
-        "Question: Where was the director of Jaws born?",
-        example(
-            questions=[
-                {"id": 1, "question": "Who directed Jaws?", "depends_on": []},
-                {"id": 2, "question": "Where was the director of Jaws born?", "depends_on": [1]},
-            ]
+        ("Question: How far is the Moon?", {"questions": [_part(1, "How far is the Moon?")]}),
+        (
+            "Question: Where was the director of Jaws born?",
+            {"questions": [_part(1, "Who directed Jaws?"), _part(2, "Where was the director of Jaws born?", 1)]},
         ),
     ),
 )
-
-_BRIEF = fields(answer=or_none(text()))
-_ANSWER = """\
-Briefly answer the question from the passages, in a few words, as JSON. The answer is null if they do not tell."""
-_ANSWER_EXAMPLES = (
+BRIEF_ANSWER = Task(
+    "Briefly answer the question from the passages, in a few words, as JSON. The answer is null if they do not tell.",
+    fields(answer=or_none(text())),
     (
-        "Passages:\n(1) Jaws: Jaws is a film of 1975 by Steven Spielberg.\n\nQuestion: Who directed Jaws?",
-        example(answer="Steven Spielberg"),
-    ),
-    (
-        "Passages:\n(1) Big Ben: Big Ben is a bell in London.\n\nQuestion: How tall is Big Ben?",
-        example(answer=None),
+        (
+            "Passages:\n(1) Jaws: Jaws is a film of 1975 by Steven Spielberg.\n\nQuestion: Who directed Jaws?",
+            {"answer": "Steven Spielberg"},
+        ),
+        ("Passages:\n(1) Big Ben: It is a bell in London.\n\nQuestion: How tall is Big Ben?", {"answer": None}),
     ),
 )
-_ANSWER_CHARACTERS = 2000
 
 
 class Decomposer:
@@ -88,7 +77,7 @@ class Decomposer:
         if state.sub_questions:
             self._answer_level(state, state.sub_questions)
             return
-        [reply] = self._model.ask_for(_PARTS, state, self.name, _DECOMPOSE, [question(state.query)], _EXAMPLES)
+        [reply] = self._model.ask(state, self.name, SPLIT, [question(state.query)])
         state.sub_questions = sub_questions_of(reply["questions"] if reply else [], state.query)
         try:
             levels = list(levels_of(state.sub_questions))
@@ -120,7 +109,7 @@ class Decomposer:
         for part in parts:
             passages = numbered([state.chunks[doc_id] for doc_id in part.doc_ids], part.text, _ANSWER_CHARACTERS)
             contents.append(f"Passages:\n{passages}\n\nQuestion: {part.text}")
-        replies = self._model.ask_for(_BRIEF, state, "sub_answer", _ANSWER, contents, _ANSWER_EXAMPLES)
+        replies = self._model.ask(state, "sub_answer", BRIEF_ANSWER, contents)
         for part, reply in zip(parts, replies, strict=True):
             part.answer = (reply["answer"] or "") if reply else ""
 

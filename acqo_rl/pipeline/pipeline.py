@@ -7,17 +7,27 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from acqo_rl.errors import ConfigError, SearchError
-from acqo_rl.pipeline.analyzer import Analyzer
-from acqo_rl.pipeline.budget import Budget
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.pipeline import context as written
+from acqo_rl.pipeline.calls import BudgetedModel, PassageSearch
 from acqo_rl.pipeline.decomposition import Decomposer
-from acqo_rl.pipeline.initial import InitialSearch
-from acqo_rl.pipeline.modes import AnyMode, Mode, passages_for_answer, read_mode
-from acqo_rl.pipeline.multi_hop import MultiHop, SelfQuery
+from acqo_rl.pipeline.first_search import FirstSearch
+from acqo_rl.pipeline.gaps import GapSearch
+from acqo_rl.pipeline.questions import Analyzer, AnyMode, Mode, read_mode
 from acqo_rl.pipeline.references import ReferenceFollower
-from acqo_rl.pipeline.roles import BudgetedModel, PassageSearch
-from acqo_rl.pipeline.state import Chunk, Confidence, Engine, Hop, Iteration, RetrievalState, RetrievalStep, SubQuestion
-from acqo_rl.pipeline.synthesis import AnswerStyle, ConfidenceCalibrator, Synthesizer
+from acqo_rl.pipeline.state import (
+    Budget,
+    Chunk,
+    Confidence,
+    PipelineStep,
+    RetrievalState,
+    RetrievalStep,
+    Round,
+    SubQuestion,
+)
+from acqo_rl.pipeline.synthesis import ConfidenceCalibrator, Synthesizer
 from acqo_rl.pipeline.temporal import TemporalReranker
+from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.roles import LanguageModel, Retriever
 from acqo_rl.searching.searcher import AdaptiveSearcher, read_query
 from acqo_rl.searching.trace import Step, Trace
@@ -67,8 +77,8 @@ class PipelineResult:
     failures: tuple[str, ...]
     public_failures: tuple[str, ...] = ()
     reformulation: Reformulation | None = None
-    hops: tuple[Hop, ...] = ()
-    iterations: tuple[Iteration, ...] = ()
+    hops: tuple[Round, ...] = ()
+    iterations: tuple[Round, ...] = ()
     sub_questions: tuple[SubQuestion, ...] = ()
     path: tuple[RetrievalStep, ...] = ()
     context: str = ""
@@ -78,9 +88,9 @@ class PipelineResult:
 class Pipeline:
     """Runs analyzer, first search, the steps chosen by the challenges, answer and confidence; results are cached.
 
-    The steps (engines) communicate only through a shared state and can be replaced. With the defaults, a simple or
-    temporal question takes 2 model calls, one with two hops 4, one with three sub-questions 6, and the maximum is 9.
-    With a searcher, the calls of its reformulation are added; a question that it splits is not split again.
+    The steps communicate only through a shared state and can be replaced. With the defaults, a simple or temporal
+    question takes 2 model calls, one with two hops 4, one with three sub-questions 6, and the maximum is 9. With a
+    searcher, the calls of its reformulation are added; a question that it splits is not split again.
 
     A mode fixes the steps instead: ``simple`` searches once; ``recursive`` splits the question and follows references
     in passages; ``multi_hop`` searches for missing information; ``self_query`` searches for each gap.
@@ -96,19 +106,16 @@ class Pipeline:
         reformulation_calls: int = 1,
         max_model_calls: int = 20,
         seconds: float | None = None,
-        dates: Mapping[str, date] | None = None,
         today: Callable[[], date] = date.today,
-        engines: Mapping[Challenge, Engine] | None = None,
-        answer_style: AnswerStyle = "comprehensive",
+        steps: Mapping[Challenge, PipelineStep] | None = None,
         cache_size: int = 1024,
         cache_seconds: float = 3600.0,
     ) -> None:
         """Creates the pipeline.
 
         Args:
-            retriever: its document ids are keys of ``corpus``. A searcher of raw queries combines several retrievers
-                and tolerates failures. If scores are not cosines (BM25), passages are ordered by rank, and the
-                confidence does not use scores.
+            retriever: its document ids are keys of ``corpus``. A searcher of raw queries combines several retrievers.
+                If scores are not cosines (BM25), passages are ordered by rank, and the confidence does not use scores.
             corpus: document id -> document.
             model: writes and judges answers; without a model, all other steps still work.
             searcher: runs the first search, over the same documents; without it, the raw query is searched. Models read
@@ -117,10 +124,8 @@ class Pipeline:
             max_model_calls: hard limit of model calls per question.
             seconds: no call starts after this time, and running calls of models on servers end; see
                 :mod:`acqo_rl.time_limit`.
-            dates: document id -> date, for documents without a date in their metadata.
             today: returns the current date, for the temporal reranker.
-            engines: challenge -> step that replaces the default one.
-            answer_style: ``brief`` requests an answer of a few words, as benchmarks expect.
+            steps: challenge -> step that replaces the default one.
             cache_size: maximum number of cached results; 0 disables the cache.
             cache_seconds: lifetime of cached results.
 
@@ -131,30 +136,29 @@ class Pipeline:
             raise ConfigError(
                 f"max_model_calls is {max_model_calls}; it must be at least {ESSENTIAL}, for answer and grounding."
             )
-        search, budgeted = PassageSearch(retriever, corpus), BudgetedModel(model)
+        if not isinstance(retriever, AdaptiveSearcher):
+            retriever = AdaptiveSearcher(PassThrough(), retriever, RankScoreFusion(), cache_size=0)
+        search, asks = PassageSearch(retriever, corpus), BudgetedModel(model)
         self._search = search
         self.max_model_calls = max_model_calls
         self._seconds = seconds
-        self._before: tuple[Engine, ...] = (
-            Analyzer(budgeted),
-            InitialSearch(search, searcher=searcher, calls=reformulation_calls),
-        )
-        first = InitialSearch(search, MODE_PASSAGES, searcher, reformulation_calls)
-        begin: tuple[Engine, ...] = (first,) if searcher else ()
-        self._modes: dict[Mode, tuple[Engine, ...]] = {
+        first = FirstSearch(search, MODE_PASSAGES, searcher, reformulation_calls)
+        begin: tuple[PipelineStep, ...] = (first,) if searcher else ()
+        self._before: dict[Mode | None, tuple[PipelineStep, ...]] = {
+            None: (Analyzer(asks), FirstSearch(search, searcher=searcher, calls=reformulation_calls)),
             "simple": (first,),
-            "recursive": (*begin, Decomposer(search, budgeted), ReferenceFollower(search)),
-            "multi_hop": (*begin, MultiHop(search, budgeted)),
-            "self_query": (*begin, SelfQuery(search, budgeted)),
+            "recursive": (*begin, Decomposer(search, asks), ReferenceFollower(search)),
+            "multi_hop": (*begin, GapSearch("multi_hop", search, asks)),
+            "self_query": (*begin, GapSearch("self_query", search, asks)),
         }
-        self._engines: dict[Challenge, Engine] = {
-            "temporal": TemporalReranker(dates, today),
-            "multi_hop": MultiHop(search, budgeted),
-            "decomposition": Decomposer(search, budgeted),
-            **(engines or {}),
+        self._steps: dict[Challenge, PipelineStep] = {
+            "temporal": TemporalReranker(today),
+            "multi_hop": GapSearch("multi_hop", search, asks),
+            "decomposition": Decomposer(search, asks),
+            **(steps or {}),
         }
-        self._synthesizer = Synthesizer(budgeted, style=answer_style)
-        self._calibrator = ConfidenceCalibrator(budgeted, cosine=search.cosine)
+        self._synthesizer = Synthesizer(asks)
+        self._calibrator = ConfidenceCalibrator(asks, cosine=retriever.cosine)
         self._cache: TimedCache[PipelineResult] = TimedCache(cache_size, cache_seconds)
 
     def ask(
@@ -182,7 +186,7 @@ class Pipeline:
         """
         query = read_query(query)
         chosen = read_mode(mode, query.text)
-        key: Hashable = (query_key(query), chosen, context, self._search.retriever.fingerprint)
+        key: Hashable = (query_key(query), chosen, context, self._search.searcher.fingerprint)
         known = self._cache.get(key)
         if known and self._search.has(known.chunks):
             return replace(known, cached=True, model_calls=0, trace=(Step("cache", 0.0, "cached result"),))
@@ -197,18 +201,27 @@ class Pipeline:
 
     def _run(self, state: RetrievalState, mode: Mode | None) -> Sequence[str]:
         """Runs all steps and returns the strategies, see :class:`PipelineResult`."""
-        for engine in self._before if mode is None else self._modes[mode]:
-            engine.run(state)
+        for step in self._before[mode]:
+            step.run(state)
         if "search" in state.broken and not state.chunks:
             public = f"No search succeeded ({'; '.join(state.public_failures)})."
             message = f"No search succeeded ({'; '.join(state.failures)}). Check that the retriever responds."
             raise SearchError(message, public=public)
-        challenges = [] if mode else [c for c in self._engines if c in state.challenges]
+        challenges = [] if mode else [c for c in self._steps if c in state.challenges]
         for challenge in challenges:
-            self._engines[challenge].run(state)
-        self._synthesizer.run(state, passages_for_answer(state, mode) if mode else "")
+            self._steps[challenge].run(state)
+        self._synthesizer.run(state, _passages(state, mode) if mode else "")
         self._calibrator.run(state)
         return [mode] if mode else challenges
+
+
+def _passages(state: RetrievalState, mode: Mode) -> str:
+    """The passages as the prompt for the answer has them: grouped by hop or by sub-question if the mode has them."""
+    if mode == "multi_hop":
+        return written.by_hop(state, written.CONTEXT_CHARACTERS)
+    if mode == "recursive" and len(state.sub_questions) > 1:
+        return written.by_sub_question(state, written.CONTEXT_CHARACTERS)
+    return written.best(state, state.ranked(), written.CONTEXT_CHARACTERS)
 
 
 def _result_of(state: RetrievalState, strategies: Sequence[str]) -> PipelineResult:

@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from acqo_rl.pipeline.roles import PassageSearch
+from acqo_rl.pipeline.calls import PassageSearch
 from acqo_rl.pipeline.state import Action, Chunk, RetrievalState, RetrievalStep
 from acqo_rl.text import normalised
 

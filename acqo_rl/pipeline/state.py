@@ -1,14 +1,15 @@
-"""The shared state of the steps (engines) of question answering; steps communicate only through it."""
+"""The shared state of the steps of question answering; steps communicate only through it."""
 
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from acqo_rl import time_limit
-from acqo_rl.pipeline.budget import Budget
+from acqo_rl.errors import ConfigError
 from acqo_rl.searching.trace import Trace
 from acqo_rl.text import normalised
 from acqo_rl.types import Challenge, Document, Query, Reformulation
@@ -37,25 +38,22 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Hop:
-    """One search of a chain: its passages, and the information that was still missing."""
+class Round:
+    """One search of a chain.
+
+    Attributes:
+        number: from 1.
+        query: the text that was searched.
+        doc_ids: its passages; of the first round, all passages so far.
+        complete: whether all passages so far hold all that the answer needs; ``None`` if no model said so.
+        missing: searches for what is missing, the most important first.
+    """
 
     number: int
     query: str
     doc_ids: tuple[str, ...]
-    answerable: bool | None = None
-    missing: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Iteration:
-    """One round of self-querying: its passages, whether they were sufficient, and the gaps, most important first."""
-
-    number: int
-    query: str
-    doc_ids: tuple[str, ...]
-    sufficient: bool | None = None
-    gaps: tuple[str, ...] = ()
+    complete: bool | None = None
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -124,6 +122,39 @@ class Confidence:
     claims: tuple[Claim, ...] = ()
 
 
+class Budget:
+    """A hard limit of model calls, some of which are reserved for essential steps. Thread-safe."""
+
+    def __init__(self, limit: int = 20, reserved: int = 2) -> None:
+        """Creates an unused budget of ``limit`` calls, of which only essential steps may use ``reserved``.
+
+        Raises:
+            ConfigError: a number is negative.
+        """
+        if limit < 0 or reserved < 0:
+            raise ConfigError(f"The budget is {limit} calls, {reserved} of them reserved; neither may be negative.")
+        self.limit = limit
+        self.used = 0
+        self._reserved = reserved
+        self._lock = threading.Lock()
+
+    def use(self, calls: int = 1, *, essential: bool = False) -> bool:
+        """Takes calls from the budget; returns False, and takes none, if not enough are left."""
+        with self._lock:
+            kept = 0 if essential else self._reserved
+            if self.used + calls + kept > self.limit:
+                return False
+            self.used += calls
+            if essential:
+                self._reserved = max(0, self._reserved - calls)
+            return True
+
+    def settle(self, granted: int, made: int) -> None:
+        """Replaces calls taken in advance by the number of calls actually made."""
+        with self._lock:
+            self.used += made - granted
+
+
 @dataclass(slots=True)
 class RetrievalState:
     """The state of one query.
@@ -161,9 +192,9 @@ class RetrievalState:
     fused: tuple[str, ...] = ()
     boost: Callable[[Chunk], float] = lambda _: 1.0
     sub_questions: list[SubQuestion] = field(default_factory=list)
-    hops: list[Hop] = field(default_factory=list)
+    hops: list[Round] = field(default_factory=list)
     path: list[RetrievalStep] = field(default_factory=list)
-    iterations: list[Iteration] = field(default_factory=list)
+    iterations: list[Round] = field(default_factory=list)
     passages: str = ""
     answer: str = ""
     confidence: Confidence | None = None
@@ -234,7 +265,7 @@ class RetrievalState:
         self.trace.add(step, f"failed: {public or reason}")
 
 
-class Engine(Protocol):
+class PipelineStep(Protocol):
     """One step of question answering."""
 
     def run(self, state: RetrievalState) -> None:

@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
-from acqo_rl.language_models.structured import INTEGER, example, fields, or_none, several, text
+from acqo_rl.language_models.structured import INTEGER, fields, or_none, several, text
+from acqo_rl.pipeline.calls import BudgetedModel, Task
 from acqo_rl.pipeline.context import CONTEXT_CHARACTERS, asked, cut, numbered, question
-from acqo_rl.pipeline.roles import BudgetedModel
 from acqo_rl.pipeline.state import Chunk, Claim, Confidence, RetrievalState
 
-AnswerStyle = Literal["comprehensive", "brief"]
+PASSAGES = 8
+"""Number of passages from which the answer is written and checked."""
 
-_SYNTHESIS: dict[AnswerStyle, str] = {
-    "comprehensive": """\
+ANSWER = Task(
+    """\
 Answer the question comprehensively, from the passages alone. Say so where they do not tell.
-Weave partial answers in naturally, do not list them.""",
-    "brief": "Answer the question in a few words, from the passages alone. Write none if they do not tell.",
-}
-
-_CLAIMS = fields(claims=several(fields(claim=text(500), source=or_none(INTEGER)), 20))
-_GROUNDING = """\
+Weave partial answers in naturally, do not list them."""
+)
+CLAIMS = Task(
+    """\
 Split the answer into its claims. For each, give the number of the passage that says so, or null where none does.
-Reply with JSON."""
-_GROUNDING_EXAMPLES = (
+Reply with JSON.""",
+    fields(claims=several(fields(claim=text(500), source=or_none(INTEGER)), 20)),
     (
-        "Passages:\n(1) Jaws: Jaws is a film of 1975 by Steven Spielberg.\n\n"
-        "Answer: Steven Spielberg directed Jaws. He was born in Cincinnati.",
-        example(
-            claims=[
-                {"claim": "Steven Spielberg directed Jaws.", "source": 1},
-                {"claim": "He was born in Cincinnati.", "source": None},
-            ]
+        (
+            "Passages:\n(1) Jaws: Jaws is a film of 1975 by Steven Spielberg.\n\n"
+            "Answer: Steven Spielberg directed Jaws. He was born in Cincinnati.",
+            {
+                "claims": [
+                    {"claim": "Steven Spielberg directed Jaws.", "source": 1},
+                    {"claim": "He was born in Cincinnati.", "source": None},
+                ]
+            },
         ),
     ),
 )
@@ -44,17 +44,8 @@ class Synthesizer:
 
     name = "synthesis"
 
-    def __init__(self, model: BudgetedModel, k: int = 8, style: AnswerStyle = "comprehensive") -> None:
-        """Creates the step.
-
-        Args:
-            model: calls the model.
-            k: number of passages in the prompt.
-            style: ``brief`` requests an answer of a few words, as benchmarks expect.
-        """
+    def __init__(self, model: BudgetedModel) -> None:
         self._model = model
-        self._k = k
-        self._style: AnswerStyle = style
 
     def run(self, state: RetrievalState, passages: str = "") -> None:
         """Sets the answer of the state; skips the step if there are no passages.
@@ -66,17 +57,12 @@ class Synthesizer:
         if not state.chunks:
             state.skip(self.name, "there are no passages")
             return
-        passages = passages or numbered(state.ranked()[: self._k], asked(state), CONTEXT_CHARACTERS)
+        passages = passages or numbered(state.ranked()[:PASSAGES], asked(state), CONTEXT_CHARACTERS)
         state.passages = cut(passages, CONTEXT_CHARACTERS)
         answers = [f"{part.text} {part.answer}" for part in state.sub_questions if part.answer]
         partial = "\n".join(["", "Partial answers:", *answers, ""]) if answers else ""
         content = f"Passages:\n{state.passages}\n{partial}\n{question(state.query)}"
-        answer = self._model.write(state, self.name, _SYNTHESIS[self._style], content)
-        if answer is not None and not answer.strip():
-            state.misread(self.name, "the reply is empty")
-        state.answer = (answer or "").strip()
-        if self._style == "brief" and state.answer.casefold().rstrip(".") == "none":
-            state.answer = ""
+        state.answer = self._model.write(state, self.name, ANSWER, content)
 
 
 class ConfidenceCalibrator:
@@ -87,35 +73,22 @@ class ConfidenceCalibrator:
 
     name = "confidence"
 
-    def __init__(self, model: BudgetedModel, k: int = 8, cosine: bool = True) -> None:
-        """Creates the step.
-
-        Args:
-            model: checks the claims of the answer.
-            k: number of passages in the prompt; the same as for the answer.
-            cosine: whether the similarities of passages are cosines.
-        """
+    def __init__(self, model: BudgetedModel, *, cosine: bool = True) -> None:
+        """Creates the step; ``cosine`` says whether the similarities of passages are cosines."""
         self._model = model
-        self._k = k
         self._cosine = cosine
 
     def run(self, state: RetrievalState) -> None:
         """Sets the confidence of the state; without passages it is ``Very Low``, and no model is called."""
-        if not state.chunks:
-            state.confidence = Confidence(0.0, "Very Low", 0.0, 0.0, None)
-            return
-        grounding, claims = self._ground(state) if state.answer else (None, ())
+        grounding, claims = self._ground(state) if state.chunks and state.answer else (None, ())
         similarities = [chunk.similarity for chunk in state.chunks.values()]
         state.confidence = calibrate(similarities, grounding, claims, cosine=self._cosine)
         state.trace.add(self.name, f"{state.confidence.label} ({state.confidence.score:.2f})")
 
     def _ground(self, state: RetrievalState) -> tuple[float | None, tuple[Claim, ...]]:
-        chunks = state.ranked()[: self._k]
-        passages = numbered(chunks, asked(state), CONTEXT_CHARACTERS)
-        content = f"Passages:\n{passages}\n\nAnswer: {state.answer}"
-        [reply] = self._model.ask_for(
-            _CLAIMS, state, "grounding", _GROUNDING, [content], _GROUNDING_EXAMPLES, essential=True
-        )
+        chunks = state.ranked()[:PASSAGES]
+        content = f"Passages:\n{numbered(chunks, asked(state), CONTEXT_CHARACTERS)}\n\nAnswer: {state.answer}"
+        [reply] = self._model.ask(state, "grounding", CLAIMS, [content], essential=True)
         if reply is None:
             return None, ()
         claims = tuple(Claim(row["claim"], _doc_id(row["source"], chunks)) for row in reply["claims"])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import date
+from datetime import UTC, date, datetime
+from typing import Any
 
-from acqo_rl.pipeline.dates import stated_years
 from acqo_rl.pipeline.state import Chunk, RetrievalState
 from acqo_rl.reformulation.signals import has, years_in
 from acqo_rl.text import one_line
@@ -17,64 +17,71 @@ _TREND = re.compile(r"\b(?:trends?|over time|over the (?:years|decades)|evol(?:v
 _AGES = ((2, 1.4), (5, 1.2), (10, 1.0))
 """(Maximum age in years, factor); the factor of older passages is 0.8."""
 
+_DATE_KEY = re.compile(r"(?:date|year|timestamp|(?:publish|creat|updat|modifi)ed)(?:at|on|date)?", re.I)
+_YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?=\D|$|(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d))")
+"""A year, alone or at the beginning of YYYYMMDD."""
+_UNITS = {9: 1, 10: 1, 12: 1000, 13: 1000}
+"""Number of digits of a Unix time -> units per second."""
+
 
 class TemporalReranker:
     """Boosts the rank of passages whose dates match the question; the similarity itself does not change.
 
-    The years of a passage are those of its dates and those in its title and text, without future years. If the question
-    asks for the newest, passages without years keep factor 1.
+    The years of a passage are those of its metadata (:func:`stated_years`) and those in its title and text, without
+    future years. If the question asks for the newest, passages without years keep factor 1.
     """
 
     name = "temporal"
 
-    def __init__(self, dates: Mapping[str, date] | None = None, today: Callable[[], date] = date.today) -> None:
-        """Creates the step.
-
-        Args:
-            dates: document id -> date, for documents without a date in their metadata; see
-                :func:`acqo_rl.pipeline.dates.stated_years`.
-            today: returns the current date; called for every question.
-        """
-        self._dates = dates or {}
+    def __init__(self, today: Callable[[], date] = date.today) -> None:
+        """Creates the step; ``today`` returns the current date and is called for every question."""
         self._today = today
 
     def run(self, state: RetrievalState) -> None:
         """Sets the boost of the state, which applies to present and later passages."""
         today = self._today()
         text = one_line(state.query.text)
-        asked = [year for year in years_in(text) if year <= today.year]
+        asked = {year for year in years_in(text) if year <= today.year}
         since, trend = _SINCE.search(text), _TREND.search(text) or has("development", text)
 
         def boost(chunk: Chunk) -> float:
-            years = self._years(chunk, today)
+            years = {year for year in _years_of(chunk) if year <= today.year}
             if since:
-                return _since(years, int(since.group(1)))
+                return 1.0 if not years else 1.2 if max(years) >= int(since[1]) else 0.8
             if trend:
                 return 1.3 if len(years) >= 3 else 1.2 if len(years) == 2 else 0.9
             if asked:
-                return 1.0 + 0.3 * len(years & set(asked)) / len(set(asked))
-            return _latest(years, today.year)
+                return 1.0 + 0.3 * len(years & asked) / len(asked)
+            age = today.year - max(years, default=today.year)
+            return next((factor for limit, factor in _AGES if age <= limit), 0.8) if years else 1.0
 
         state.boost = boost
         intent = "since" if since else "trend" if trend else "years" if asked else "latest"
         state.trace.add(self.name, f"intent {intent}, as of {today.isoformat()}")
 
-    def _years(self, chunk: Chunk, today: date) -> set[int]:
-        document = chunk.document
-        years = stated_years(document.metadata).union(years_in(f"{document.title} {document.text}"))
-        if document.id in self._dates:
-            years.add(self._dates[document.id].year)
-        return {year for year in years if year <= today.year}
+
+def _years_of(chunk: Chunk) -> set[int]:
+    document = chunk.document
+    return stated_years(document.metadata).union(years_in(f"{document.title} {document.text}"))
 
 
-def _latest(years: set[int], now: int) -> float:
-    if not years:
-        return 1.0
-    age = now - max(years)
-    return next((factor for limit, factor in _AGES if age <= limit), 0.8)
+def stated_years(metadata: Mapping[str, Any]) -> set[int]:
+    """The years of a document's dates in its metadata.
+
+    A date has the key ``date``, ``year``, ``timestamp``, ``published``, ``created``, ``updated`` or ``modified``, also
+    with ``_at``, ``_on`` or ``_date``, in any case. Its value is a text with four-digit years, a ``date``, or a Unix
+    time in seconds or milliseconds.
+    """
+    stated = [value for key, value in metadata.items() if _DATE_KEY.fullmatch(re.sub(r"[\W_]", "", key))]
+    return {year for value in stated for year in _years_in(value)}
 
 
-def _since(years: set[int], start: int) -> float:
-    if not years:
-        return 1.0
-    return 1.2 if max(years) >= start else 0.8
+def _years_in(value: Any) -> set[int]:
+    if isinstance(value, date):
+        return {value.year}
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return set()
+    text = value if isinstance(value, str) else f"{value:.0f}"
+    if text.isascii() and text.isdigit() and (units := _UNITS.get(len(text))):
+        return {datetime.fromtimestamp(int(text) / units, UTC).year}
+    return {int(year) for year in _YEAR.findall(text)}

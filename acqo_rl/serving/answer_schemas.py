@@ -6,9 +6,9 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from acqo_rl.pipeline.modes import AnyMode
 from acqo_rl.pipeline.pipeline import PipelineResult
-from acqo_rl.pipeline.state import Chunk, Hop, Iteration, RetrievalStep, SubQuestion
+from acqo_rl.pipeline.questions import AnyMode
+from acqo_rl.pipeline.state import Chunk, RetrievalStep, Round, SubQuestion
 from acqo_rl.retrieval.federated import split_id
 from acqo_rl.serving.requests import StrategyRequest, request_config
 from acqo_rl.serving.responses import Metadata, Notes, QueryRewriteInfo
@@ -71,8 +71,8 @@ class Retrieval(BaseModel):
     """
 
     mode: str = Field(description="pipeline, or the mode that was used.")
-    hops: tuple[Hop, ...]
-    iterations: tuple[Iteration, ...]
+    hops: tuple[Round, ...]
+    iterations: tuple[Round, ...]
     sub_questions: tuple[SubQuestion, ...]
     path: tuple[RetrievalStep, ...]
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from cachetools import LRUCache
 
 from acqo_rl.pipeline.pipeline import Pipeline
-from acqo_rl.pipeline.rewrite_retrieve_read import rewrite_retrieve_read
+from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
 from acqo_rl.reformulation.logged import Logged
 from acqo_rl.retrieval.engines.documents import EngineDocuments
 from acqo_rl.retrieval.federated import FederatedFusion
@@ -221,7 +221,7 @@ class Service:
             reformulator = offered.reformulator
             if offered.threshold is not None:
                 reformulator = Logged(
-                    rewrite_retrieve_read(reformulator, retriever, fusion, documents, offered.threshold)
+                    RewriteRetrieveRead(reformulator, retriever, fusion, documents, offered.threshold)
                 )
             return AdaptiveSearcher(
                 reformulator,

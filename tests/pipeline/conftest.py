@@ -6,7 +6,10 @@ import pytest
 from pipeline_stand_ins import ModelByRole
 from stand_ins import ScriptedRetriever
 
-from acqo_rl.pipeline.roles import BudgetedModel, PassageSearch
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.pipeline.calls import BudgetedModel, PassageSearch
+from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.types import Document
 
 DOCUMENTS = (
@@ -24,9 +27,24 @@ def corpus():
 
 
 @pytest.fixture
-def search_over(corpus):
-    """A passage search over the corpus with given results."""
-    return lambda found: PassageSearch(ScriptedRetriever(found), corpus)
+def searching(corpus):
+    """A passage search with a retriever, by default over the corpus."""
+
+    def make(retriever, documents=corpus):
+        return PassageSearch(AdaptiveSearcher(PassThrough(), retriever, RankScoreFusion(), cache_size=0), documents)
+
+    return make
+
+
+@pytest.fixture
+def search_over(searching):
+    """A passage search over the corpus with given results, and its retriever."""
+
+    def make(found):
+        retriever = ScriptedRetriever(found)
+        return searching(retriever), retriever
+
+    return make
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pipeline_stand_ins import split
 
+from acqo_rl.pipeline.calls import BudgetedModel
 from acqo_rl.pipeline.decomposition import Decomposer, levels_of, sub_questions_of
-from acqo_rl.pipeline.roles import BudgetedModel
 from acqo_rl.pipeline.state import RetrievalState, SubQuestion
 from acqo_rl.types import Query
 
@@ -59,41 +59,41 @@ def test_a_circle_is_refused():
 def test_answers_go_where_they_are_waited_for(search_over, budgeted):
     """Independent parts in one search and one batch, the dependent one after them with their answers."""
     found = {"part 1": ("bert",), "part 2": ("alphabet",), "part 3 (Context: Google; Alphabet)": ("alphabet", "bert")}
-    search = search_over(found)
+    search, retriever = search_over(found)
     parts = split("part 1", "part 2", "part 3", depends_on=([], [], [1, 2]))
     model = budgeted(decompose=parts, sub_answer=["Google", "Alphabet", "Alphabet owns it"])
     state = RetrievalState(QUERY)
     Decomposer(search, model).run(state)
-    assert search.retriever.calls == [["part 1", "part 2"], ["part 3 (Context: Google; Alphabet)"]]
+    assert retriever.calls == [["part 1", "part 2"], ["part 3 (Context: Google; Alphabet)"]]
     assert [part.answer for part in state.sub_questions] == ["Google", "Alphabet", "Alphabet owns it"]
     assert state.sub_questions[2].doc_ids == ("alphabet", "bert")
     assert state.budget.used == 4
 
 
 def test_no_answer_is_none_and_no_passage_is_not_asked_about(search_over, budgeted):
-    search = search_over({"part 1": ("bert",)})
+    search, retriever = search_over({"part 1": ("bert",)})
     model = budgeted(decompose=split("part 1", "part 2", "part 3", depends_on=([], [], [1])), sub_answer="None.")
     state = RetrievalState(QUERY)
     Decomposer(search, model).run(state)
     assert [part.answer for part in state.sub_questions] == ["", "", ""]
     assert model.model.count("sub_answer") == 1
-    assert search.retriever.calls[1] == ["part 3"]
+    assert retriever.calls[1] == ["part 3"]
 
 
 def test_a_circle_is_asked_as_one_question(search_over, budgeted):
-    search = search_over({})
+    search, retriever = search_over({})
     state = RetrievalState(QUERY)
     Decomposer(search, budgeted(decompose=split("a", "b", depends_on=([2], [1])))).run(state)
-    assert search.retriever.calls == [[QUERY.text]]
+    assert retriever.calls == [[QUERY.text]]
     assert "circular" in state.failures[0]
 
 
 def test_without_a_model_the_question_is_searched_once(search_over):
-    search = search_over({})
+    search, retriever = search_over({})
     state = RetrievalState(QUERY)
     Decomposer(search, BudgetedModel(None)).run(state)
     Decomposer(search, BudgetedModel(None)).run(state)
-    assert search.retriever.calls == [[QUERY.text]]
+    assert retriever.calls == [[QUERY.text]]
     assert state.sub_questions[0].kind == "original"
 
 
@@ -103,6 +103,6 @@ def test_without_a_model_the_question_is_searched_once(search_over):
 )
 def test_a_reply_of_another_form_is_reported_and_a_simple_question_is_not(search_over, budgeted, reply, reported):
     state = RetrievalState(QUERY)
-    Decomposer(search_over({}), budgeted(decompose=reply)).run(state)
+    Decomposer(search_over({})[0], budgeted(decompose=reply)).run(state)
     assert [part.text for part in state.sub_questions] == [QUERY.text]
     assert [failure.partition(":")[0] for failure in state.failures] == ["decomposition"] * reported

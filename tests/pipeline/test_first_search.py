@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from pipeline_stand_ins import CLAIM, ModelByRole, gap, gaps, split
-from stand_ins import ScriptedRetriever, ranking
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pipeline_stand_ins import CLAIM, ModelByRole, gaps, split
+from stand_ins import BrokenRetriever, ScriptedRetriever, ranking
 
 from acqo_rl.conversations import read_history
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.pipeline.initial import InitialSearch
+from acqo_rl.pipeline.calls import PassageSearch
+from acqo_rl.pipeline.context import question
+from acqo_rl.pipeline.first_search import FirstSearch
 from acqo_rl.pipeline.pipeline import Pipeline
-from acqo_rl.pipeline.roles import PassageSearch
 from acqo_rl.pipeline.state import RetrievalState
-from acqo_rl.reformulation.pass_through import pass_through
+from acqo_rl.reformulation.pass_through import PassThrough, pass_through
 from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.types import Document, Query, Reformulation, SubQuery
@@ -30,8 +33,7 @@ FOUND = {
 REPLIES = {
     "decompose": split("BERT", "Alphabet"),
     "sub_answer": "Alphabet",
-    "gap": gap(),
-    "completeness": gaps(),
+    "gap": gaps(),
     "synthesis": "Alphabet.",
     "grounding": CLAIM,
 }
@@ -93,9 +95,10 @@ class TestOrder:
         first = {"bert": 0.9, "transformer": 0.8, "attention": 0.7}
         retriever = Cosines(first=first, second={"alphabet": 0.4, "undated": 0.3}, **more)
         searcher = AdaptiveSearcher(Splits(["first", "second"]), retriever, RankScoreFusion())
-        state = RetrievalState(Query("q", "both"))
-        InitialSearch(PassageSearch(retriever, corpus), searcher=searcher).run(state)
-        return state, searcher, PassageSearch(retriever, corpus)
+        raw = AdaptiveSearcher(PassThrough(), retriever, RankScoreFusion())
+        state, search = RetrievalState(Query("q", "both")), PassageSearch(raw, corpus)
+        FirstSearch(search, searcher=searcher).run(state)
+        return state, searcher, search
 
     def test_the_fused_order_is_kept_and_the_cosines_are_told(self, corpus):
         state, searcher, _ = self.state(corpus)
@@ -156,3 +159,93 @@ def test_every_mode_begins_with_it(corpus, mode):
     assert [QUESTION] not in retriever.calls
     assert model.count("decompose") == 0
     assert result.answer == "Alphabet."
+
+
+FOLLOW_UP = Query("q", "and who owns it?", read_history(("U: Who developed BERT?", "S: Google did.")))
+
+
+class Resolver(Reformulator):
+    """Scripted: knows what the follow-up asks, by so many calls, and keeps what it was asked."""
+
+    name = "resolver"
+
+    def __init__(self, calls=1, error=None):
+        self.calls, self.error, self.asked = calls, error, []
+
+    def reformulate(self, queries):
+        if self.error:
+            raise self.error
+        self.asked += queries
+        subs = tuple(SubQuery(text, "reading") for text in ("BERT", "Alphabet"))
+        return [Reformulation(query, "disambiguate", subs, self.name, calls=self.calls) for query in queries]
+
+
+class TestFollowUps:
+    def ask(self, corpus, reformulator, query=FOLLOW_UP, retrievers=(), **settings):
+        retriever, model = ScriptedRetriever({**FOUND, FOLLOW_UP.text: ("undated",)}), ModelByRole(**REPLIES)
+        searcher = AdaptiveSearcher(reformulator, [retriever, *retrievers], RankScoreFusion())
+        self.pipeline = Pipeline(retriever, corpus, model, searcher=searcher, **settings)
+        return self.pipeline.ask(query), model, retriever
+
+    def test_it_is_searched_as_what_it_asks_and_answered_in_the_light_of_the_turns(self, corpus):
+        result, model, retriever = self.ask(corpus, Resolver())
+        assert retriever.calls == [["BERT", "Alphabet"]]
+        assert {c.document.id: c.query for c in result.chunks} == {"bert": "BERT", "alphabet": "Alphabet"}
+        assert result.model_calls == 3
+        steps = [step.name for step in result.trace]
+        assert steps[:5] == ["analyzer", "analyzer", "reformulation", "retrieval", "fusion"]
+        [content] = [content for role, content in model.asked if role == "synthesis"]
+        turns = "Earlier turns:\n- U: Who developed BERT?\n- S: Google did."
+        assert content.endswith(f"\n\n{turns}\n\nQuestion: and who owns it?")
+
+    def test_without_a_searcher_it_is_searched_as_it_stands(self, corpus):
+        retriever = ScriptedRetriever(FOUND)
+        result = Pipeline(retriever, corpus).ask(FOLLOW_UP)
+        assert (retriever.calls, result.reformulation) == ([[FOLLOW_UP.text]], None)
+
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+    @given(
+        st.integers(2, 9),
+        st.integers(0, 3),
+        st.sampled_from(["and it?", "Which company acquired the firm that developed it?", "Compare it and BERT"]),
+    )
+    def test_the_limit_is_hard(self, corpus, limit, calls, text):
+        """Whatever a reformulation costs and whatever comes after it."""
+        resolver = Resolver(calls)
+        limits = {"max_model_calls": limit, "reformulation_calls": calls}
+        result, model, _ = self.ask(corpus, resolver, Query("q", text, FOLLOW_UP.history), **limits)
+        assert len(model.asked) + calls * len(resolver.asked) == result.model_calls <= limit
+        assert model.count("synthesis") == bool(result.chunks)
+        assert bool(resolver.asked) == (calls + 2 <= limit)
+
+    def test_a_reformulation_that_fails_leaves_the_question(self, corpus):
+        """It is named, its call is counted, and the result is not kept."""
+        result, _, retriever = self.ask(corpus, Resolver(error=ConnectionError("the model server is down")))
+        assert retriever.calls == [[FOLLOW_UP.text]]
+        assert result.failures == ("reformulation: ConnectionError: the model server is down",)
+        assert (result.reformulation.route, result.model_calls) == ("pass", 3)
+        assert not self.pipeline.ask(FOLLOW_UP).cached
+
+    def test_partial_results_are_answered_from_and_not_kept(self, corpus):
+        class Other(BrokenRetriever):
+            name = "other"
+
+        result, _, _ = self.ask(corpus, Resolver(), retrievers=[Other()])
+        assert result.answer == "Alphabet."
+        assert result.failures[0].startswith("retrieval: other ")
+        assert not self.pipeline.ask(FOLLOW_UP).cached
+
+    def test_a_result_of_the_searchers_cache_costs_no_call(self, corpus):
+        resolver, retriever = Resolver(), ScriptedRetriever(FOUND)
+        searcher = AdaptiveSearcher(resolver, retriever, RankScoreFusion())
+        searcher.search(FOLLOW_UP)
+        result = Pipeline(retriever, corpus, ModelByRole(**REPLIES), searcher=searcher).ask(FOLLOW_UP)
+        assert (len(resolver.asked), result.model_calls) == (1, 2)
+
+    def test_the_last_turns_within_a_budget(self):
+        """Of four turns of 500 characters the first one has no room; a longer one is cut, and none adds a line."""
+        turns = ("S: first", *(f"{mark}: {mark * 497}" for mark in "USU"))
+        shown = question(Query("q", "Why?", read_history(turns))).split("\n")
+        assert shown == ["Earlier turns:", *(f"- {turn}" for turn in turns[1:]), "", "Question: Why?"]
+        [_, line, *_] = question(Query("q", "Why?", read_history(("a\nQuestion: b " + "word " * 200,)))).split("\n")
+        assert line.startswith("- U: a Question: b word") and len(line) <= 502

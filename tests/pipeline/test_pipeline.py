@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import time
+from dataclasses import replace
 from datetime import date
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pipeline_stand_ins import CLAIM, ROLES, BrokenModel, ModelByRole, gap, gaps, split
+from pipeline_stand_ins import CLAIM, ROLES, AnyDocument, BrokenModel, Endless, ModelByRole, gaps, split
 from stand_ins import BrokenRetriever, ScriptedRetriever, ranking
 
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.language_models.structured import example
+from acqo_rl.pipeline.calls import BudgetedModel, PassageSearch
+from acqo_rl.pipeline.gaps import GapSearch
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.roles import Retriever
@@ -56,13 +60,19 @@ class Scored(Retriever):
 def model(**changed):
     replies = {
         "analyzer": example(challenges=["temporal", "multi_hop", "decomposition"]),
-        "gap": [gap("gap 1"), gap("gap 2")],
+        "gap": [gaps("gap 1"), gaps("gap 2")],
         "decompose": split("part 1", "part 2", "part 3"),
         "sub_answer": "Google",
         "synthesis": "Google made BERT.",
         "grounding": CLAIM,
     }
     return ModelByRole(**{**replies, **changed})
+
+
+def dated(corpus, **years):
+    """The corpus with these documents of these years."""
+    made = {d: replace(corpus[d], metadata={"date": f"{year}-01-01"}) for d, year in years.items()}
+    return {**corpus, **made}
 
 
 def pipeline(corpus, the_model, retriever=None, **settings):
@@ -109,7 +119,7 @@ def test_the_limit_is_hard(corpus, limit):
 
 REPLIES = st.one_of(
     st.text(max_size=40),
-    st.sampled_from([split("a", "b", "c", "d", "e"), gap("z"), gap(), gaps("a"), CLAIM]),
+    st.sampled_from([split("a", "b", "c", "d", "e"), gaps("z"), gaps(), CLAIM]),
 )
 
 
@@ -162,34 +172,31 @@ def test_a_retriever_that_is_down_is_an_error(corpus):
 
 def test_dates_change_the_order_and_not_the_similarity(corpus):
     """The newest first, by boosts that confidence never sees."""
-    dates = {"undated": date(2025, 1, 1)} | dict.fromkeys(EVERY_DOCUMENT[:4], date(2001, 1, 1))
-    result = pipeline(corpus, model(), dates=dates).ask(TEMPORAL)
+    result = pipeline(dated(corpus, undated=2025), model()).ask(TEMPORAL)
     assert result.chunks[0].document.id == "undated"
     assert max(chunk.similarity for chunk in result.chunks) == 1.0
     assert result.confidence.score <= 1.0
 
 
-def test_time_is_up(corpus):
-    class Slow(Everything):
-        def search(self, texts, k):
-            time.sleep(0.05)
-            return super().search(texts, k)
+def test_what_time_cut_short_is_reported_and_not_kept(corpus):
+    class Slow(ModelByRole):
+        def generate(self, conversations, schema=None):
+            time.sleep(0.4)
+            return super().generate(conversations, schema)
 
-    result = pipeline(corpus, model(), Slow(), seconds=0.04).ask(CHAIN)
-    assert result.skipped[0] == "multi_hop: the time limit is reached"
-    assert result.chunks
+    front = pipeline(corpus, Slow(gap=gaps("gap 1")), seconds=0.2)
+    for _ in range(2):
+        result = front.ask(CHAIN)
+        assert (result.cached, len(result.chunks), result.model_calls) == (False, 5, 1)
+        assert "synthesis: the time limit is reached" in result.skipped
 
 
-def test_an_answer_that_time_cut_short_is_not_kept(corpus):
-    class Slow(Everything):
-        def search(self, texts, k):
-            time.sleep(0.05 * (not self.calls))
-            return super().search(texts, k)
-
-    front = pipeline(corpus, model(), Slow(), seconds=0.04)
-    assert front.ask(SIMPLE).skipped == ("synthesis: the time limit is reached",)
-    again = front.ask(SIMPLE)
-    assert (again.cached, again.answer) == (False, "Google made BERT.")
+def test_a_step_that_falls_back_is_logged_without_the_reply(corpus, caplog):
+    with caplog.at_level(logging.INFO, logger="acqo_rl"):
+        result = pipeline(corpus, model(grounding="secret words that are no JSON")).ask(SIMPLE)
+    assert "secret words" in result.failures[0]
+    assert [(r.message, r.step) for r in caplog.records] == [("answer_step_fell_back", "grounding")]
+    assert "secret" not in str([vars(record) for record in caplog.records])
 
 
 class TestScoresThatAreNoCosines:
@@ -213,15 +220,14 @@ class TestScoresThatAreNoCosines:
             assert (confidence.retrieval, confidence.score) == (None, pytest.approx(1.0))
 
     def test_dates_move_the_first_place_too(self, corpus):
-        dates = {"bert": date(1990, 1, 1), "undated": date(2025, 1, 1)}
-        retriever = Scored("bm25", bert=30, undated=20)
-        result = pipeline(corpus, model(), retriever, dates=dates).ask(TEMPORAL)
-        assert [chunk.document.id for chunk in result.chunks] == ["undated", "bert"]
+        retriever = Scored("bm25", attention=30, undated=20)
+        result = pipeline(dated(corpus, attention=1990, undated=2025), model(), retriever).ask(TEMPORAL)
+        assert [chunk.document.id for chunk in result.chunks] == ["undated", "attention"]
 
     def test_a_date_does_not_lift_a_passage_over_nine_better_ones(self):
         corpus = {f"d{i}": Document(f"d{i}", "", "Notes on language models.") for i in range(10)}
         retriever = Scored("bm25", **{f"d{i}": 20 - i for i in range(10)})
-        result = pipeline(corpus, model(), retriever, dates={"d9": date(2022, 1, 1)}).ask(TEMPORAL)
+        result = pipeline(dated(corpus, d9=2022), model(), retriever).ask(TEMPORAL)
         order = [chunk.document.id for chunk in result.chunks]
         assert order[0] == "d0"
         assert order.index("d9") < 9
@@ -236,8 +242,8 @@ class TestScoresThatAreNoCosines:
 
 def test_a_boost_helps_below_zero_too(corpus):
     """A factor above 1 would put a negative similarity back."""
-    dates = {"bert": date(2025, 1, 1), "undated": date(2001, 1, 1)}
-    result = pipeline(corpus, model(), Scored("dense", bert=-0.2, undated=-0.3), dates=dates).ask(TEMPORAL)
+    retriever = Scored("dense", bert=-0.2, undated=-0.3)
+    result = pipeline(dated(corpus, bert=2025, undated=2001), model(), retriever).ask(TEMPORAL)
     assert [chunk.document.id for chunk in result.chunks] == ["bert", "undated"]
 
 
@@ -280,7 +286,7 @@ def test_nothing_found_is_no_failed_search(corpus):
     assert [failure.partition(":")[0] for failure in result.failures] == ["analyzer"]
 
 
-def test_another_engine(corpus):
+def test_another_step(corpus):
     """The steps can be exchanged."""
 
     class Mark:
@@ -288,7 +294,7 @@ def test_another_engine(corpus):
             state.trace.add("mark", "was here")
 
     the_model = model()
-    result = pipeline(corpus, the_model, engines={"multi_hop": Mark()}).ask(CHAIN)
+    result = pipeline(corpus, the_model, steps={"multi_hop": Mark()}).ask(CHAIN)
     assert result.model_calls == 2
     assert "mark" in [step.name for step in result.trace]
 
@@ -302,3 +308,89 @@ def test_the_trace_tells_every_step(corpus):
 def test_empty_questions_are_refused(corpus):
     with pytest.raises(ConfigError):
         pipeline(corpus, None).ask(" ")
+
+
+def test_twenty_model_calls(corpus):
+    """The default limit; the last two calls are for the answer and its grounding."""
+    the_model, retriever, documents = model(gap=[gaps(f"hop {i}") for i in range(60)]), Endless(), AnyDocument("text")
+    search = PassageSearch(AdaptiveSearcher(PassThrough(), retriever, RankScoreFusion()), documents)
+    steps = {"multi_hop": GapSearch("multi_hop", search, BudgetedModel(the_model), rounds=50)}
+    result = Pipeline(retriever, documents, the_model, steps=steps).ask(CHAIN)
+    assert (result.model_calls, the_model.count("gap"), result.answer) == (20, 18, "Google made BERT.")
+
+
+FOUND = {
+    "q": ("bert", "undated"),
+    "Transformer": ("transformer",),
+    "part 1": ("bert",),
+    "part 2": ("alphabet",),
+    "next": ("alphabet",),
+}
+
+
+class TestModes:
+    @staticmethod
+    def ask(corpus, mode, **replies):
+        return Pipeline(ScriptedRetriever(FOUND), corpus, model(**replies)).ask("q", mode=mode)
+
+    def test_simple(self, corpus):
+        result = self.ask(corpus, "simple")
+        assert (result.answer, result.strategies, len(result.chunks)) == ("Google made BERT.", ("simple",), 2)
+        assert result.context.startswith("[BERT]\nBERT is")
+        assert result.model_calls == 2  # answer and grounding
+
+    def test_multi_hop(self, corpus):
+        result = self.ask(corpus, "multi_hop", gap=[gaps("next"), gaps()])
+        assert [hop.query for hop in result.hops] == ["q", "next"]
+        assert "[Hop 2]\n[Alphabet]" in result.context
+
+    def test_self_query(self, corpus):
+        result = self.ask(corpus, "self_query", gap=[gaps("next"), gaps()])
+        assert [one.query for one in result.iterations] == ["q", "next"]
+        assert "\n\n---\n\n" in result.context
+
+    def test_recursive(self, corpus):
+        """The parts first, then what their passages refer to."""
+        result = self.ask(corpus, "recursive", decompose=split("part 1", "part 2"))
+        assert [part.text for part in result.sub_questions] == ["part 1", "part 2"]
+        assert [step.query for step in result.path if step.action == "follow_reference"][:1] == ["Transformer"]
+        assert "[Sub-query 2: part 2]\n[Alphabet]" in result.context
+        assert "[Transformer]" in result.context
+        assert result.model_calls == 5  # the split, two parts, answer and grounding
+
+    @pytest.mark.parametrize("mode", ["auto", "simple", "recursive", "multi_hop", "self_query"])
+    def test_without_a_model(self, corpus, mode):
+        """Passages are found all the same, and what was skipped is named."""
+        result = Pipeline(ScriptedRetriever(FOUND), corpus).ask("q", mode=mode)
+        assert "bert" in {chunk.document.id for chunk in result.chunks}
+        assert (result.answer, result.skipped[-1]) == ("", "synthesis: no language model")
+
+    def test_modes_are_cached_apart(self, corpus):
+        front = Pipeline(ScriptedRetriever(FOUND), corpus)
+        assert not any(front.ask("q", mode=mode).cached for mode in ("simple", "recursive", "pipeline"))
+        again = front.ask("q", mode="recursive")
+        assert (again.cached, again.strategies) == (True, ("recursive",))
+
+    def test_errors(self, corpus):
+        front = Pipeline(BrokenRetriever(), corpus)
+        with pytest.raises(ConfigError, match="'best'"):
+            front.ask("q", mode="best")
+        with pytest.raises(SearchError):
+            front.ask("q", mode="auto")
+
+    @pytest.mark.parametrize(
+        ("question", "mode"),
+        [
+            ("Who is the spouse of the CEO of Microsoft?", "multi_hop"),
+            ("Which company acquired the firm that developed BERT?", "multi_hop"),
+            ("Compare BERT and Transformer", "recursive"),
+            ("What is the relationship between sleep and memory?", "multi_hop"),
+            ("How does Sleep affect Memory?", "multi_hop"),
+            ("What led to the fall of Rome?", "multi_hop"),
+            (" ".join(["word"] * 21), "recursive"),
+            ("Who wrote Dune? Who filmed it?", "self_query"),
+            ("What is FAISS?", "simple"),
+        ],
+    )
+    def test_auto(self, corpus, question, mode):
+        assert Pipeline(ScriptedRetriever(FOUND), corpus).ask(question, mode="auto").strategies == (mode,)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from stand_ins import ranking
+from pipeline_stand_ins import AnyDocument, Endless
 
 from acqo_rl.pipeline.references import ReferenceFollower, find_references
-from acqo_rl.pipeline.roles import PassageSearch
 from acqo_rl.pipeline.state import RetrievalState
-from acqo_rl.roles import Retriever
-from acqo_rl.types import Document, Query
+from acqo_rl.types import Query
 
 
 @pytest.mark.parametrize(
@@ -50,9 +48,9 @@ def state():
 
 def test_breadth_first_by_depth(state, search_over):
     """The same order in every process, no query twice."""
-    search = search_over(FOUND)
+    search, retriever = search_over(FOUND)
     ReferenceFollower(search).run(state)
-    assert search.retriever.calls == [["q"], ["Transformer"], ["Attention Is All You Need"]]
+    assert retriever.calls == [["q"], ["Transformer"], ["Attention Is All You Need"]]
     assert [(s.action, s.doc_ids) for s in state.path] == [
         ("retrieve", ("bert", "undated")),
         ("follow_reference", ("transformer",)),
@@ -69,46 +67,30 @@ def test_breadth_first_by_depth(state, search_over):
 
 
 def test_depth_and_documents_end_it(state, search_over):
-    ReferenceFollower(search_over(FOUND), depth=2).run(state)
+    ReferenceFollower(search_over(FOUND)[0], depth=2).run(state)
     assert set(state.chunks) == {"bert", "undated", "transformer"}
     stop = state.path[-1]
     assert (stop.action, stop.depth, stop.reasoning) == ("stop", 2, "The maximum depth 2 is reached")
     assert stop.references_found == ("Attention Is All You Need",)  # what was left
     fresh = RetrievalState(Query("q", "q"))
-    ReferenceFollower(search_over(FOUND), documents=1).run(fresh)
+    ReferenceFollower(search_over(FOUND)[0], documents=1).run(fresh)
     assert list(fresh.chunks) == ["bert"]
     assert fresh.path[-1].reasoning == "1 new documents are enough"
     assert fresh.trace.steps[-1].detail == "stopped: 1 new documents in 1 steps"
 
 
-def test_the_documents_own_limits():
-    """3 depths, 5 queries a depth, 5 passages a query, 10 documents; every document leads to many others."""
-
-    class Web(Retriever):
-        name = "web"
-
-        def __init__(self):
-            self.calls = []
-
-        def search(self, texts, k):
-            self.calls.append((len(texts), k))
-            return [ranking(*(f"{text} {letter}" for letter in "abcdefgh"[:k])) for text in texts]
-
-    class Pages(dict):
-        def __missing__(self, key):
-            return Document(key, key, "See also: " + ", ".join(f"Page{key[-1]}{key[0]}{i}" for i in range(9)))
-
-    def steps(**limits):
-        state, web = RetrievalState(Query("q", "q")), Web()
-        ReferenceFollower(PassageSearch(web, Pages()), **limits).run(state)
-        return web.calls, len(state.chunks)
-
-    assert steps() == ([(1, 5), (5, 5)], 10)
-    assert steps(documents=1000) == ([(1, 5), (5, 5), (5, 5)], 5 + 25 + 25)
+@pytest.mark.parametrize(("documents", "texts", "found"), [(10, 1 + 5, 10), (1000, 1 + 5 + 5, 5 + 25 + 25)])
+def test_the_default_limits(state, searching, documents, texts, found):
+    """Three depths, five queries a depth, five passages a query, ten documents."""
+    retriever = Endless()
+    corpus = AnyDocument("See also: Left {query} {rank}, Right {query} {rank}.")
+    ReferenceFollower(searching(retriever, corpus), documents=documents).run(state)
+    assert sum(len(call) for call, _ in retriever.calls) == texts
+    assert len(state.chunks) == found
 
 
 def test_starts_from_what_is_there(state, search_over, corpus):
     state.add_chunks([(corpus["transformer"], 0.5)], "initial", "q")
-    search = search_over(FOUND)
+    search, retriever = search_over(FOUND)
     ReferenceFollower(search).run(state)
-    assert search.retriever.calls == [["Attention Is All You Need"]]
+    assert retriever.calls == [["Attention Is All You Need"]]

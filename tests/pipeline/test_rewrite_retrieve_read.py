@@ -7,8 +7,7 @@ from stand_ins import ScriptedLanguageModel, ranking
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import ReciprocalRankFusion
-from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead, best_similarity, rewrite_retrieve_read
-from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.reformulation.strategies import StepBack
 from acqo_rl.retrieval.hybrid import HybridRetriever
@@ -36,48 +35,49 @@ class Scored(Retriever):
         ]
 
 
-def searcher(*replies, **settings):
+def made(*replies, threshold=0.7):
+    """The reformulator, the model of its rewriter, and its retriever."""
     model, retriever = ScriptedLanguageModel(*replies), Scored()
-    second = Prompted(model, [StepBack(original_weight=0)])
-    made = RewriteRetrieveRead(PassThrough(), second, retriever, ReciprocalRankFusion(), CORPUS, **settings)
-    return made, model, retriever
+    rewriter = Prompted(model, [StepBack(original_weight=0)])
+    return RewriteRetrieveRead(rewriter, retriever, ReciprocalRankFusion(), CORPUS, threshold), model, retriever
 
 
 def test_only_a_weak_search_is_rewritten_and_the_better_one_is_kept():
-    made, model, retriever = searcher("better", "worse", results=1, words=3)
-    found = made.search([Query("1", "good"), Query("2", "weak"), Query("3", "weak")])
-    assert [f.fused.doc_ids for f in found] == [("a",), ("c",), ("b",)]
+    reformulator, model, retriever = made("better", "worse")
+    good, improved, kept = reformulator.reformulate([Query("1", "good"), Query("2", "weak"), Query("3", "weak")])
     assert retriever.calls == [["good", "weak"], ["better", "worse"]]
     assert [len(call) for call in model.calls] == [2]
-    assert "- title b: text of b\nQuestion: weak" in model.calls[0][0][-1]["content"]
-    assert [f.reformulation.calls for f in found] == [0, 1, 1]
-    assert found[1].reformulation.reasoning == (
-        "Best similarity 0.500 is below 0.7, 0.600 after a rewrite: kept the second search"
-    )
-    assert found[2].reformulation.reasoning.endswith("0.400 after a rewrite: kept the first search")
-    assert found[0].reformulation.reasoning == ""
-    assert [len(f.reformulation.query.feedback) for f in found] == [0, 1, 1]
+    assert "- title b: text of b goes on\nQuestion: weak" in model.calls[0][0][-1]["content"]
+    assert [[s.text for s in r.sub_queries] for r in (good, improved, kept)] == [["good"], ["better"], ["weak"]]
+    assert [r.calls for r in (good, improved, kept)] == [0, 1, 1]
+    assert {r.made_by for r in (good, improved, kept)} == {"rewrite_retrieve_read"}
+    assert "0.500 is below 0.7, 0.600 after" in improved.reasoning and "second" in improved.reasoning
+    assert "0.400 after" in kept.reasoning and "first" in kept.reasoning
+    assert good.reasoning == ""
 
 
-def test_nothing_found_is_weak_and_nothing_found_again_keeps_the_first():
-    made, _, _ = searcher("unknown")
-    [found] = made.search([Query("1", "nothing")])
-    assert best_similarity(found) == float("-inf")
-    assert found.reformulation.sub_queries[0].text == "nothing"
+def test_nothing_found_twice_keeps_the_raw_query():
+    [answer] = made("unknown")[0].reformulate([Query("1", "nothing")])
+    assert [s.text for s in answer.sub_queries] == ["nothing"]
 
 
-def test_a_failing_model_keeps_the_first_search_and_says_so():
-    made, _, _ = searcher("")
-    [found] = made.search([Query("1", "weak")])
-    assert found.fused.doc_ids == ("b",)
-    assert found.reformulation.problem.startswith("step_back: ")
+def test_a_failing_model_keeps_the_raw_query_and_says_so():
+    [answer] = made("")[0].reformulate([Query("1", "weak")])
+    assert [s.text for s in answer.sub_queries] == ["weak"]
+    assert answer.problem.startswith("step_back: ")
 
 
 @pytest.mark.parametrize(("threshold", "calls"), [(0.5, 0), (0.51, 1)])
 def test_a_similarity_at_the_threshold_is_good_enough(threshold, calls):
-    made, model, _ = searcher("better", threshold=threshold)
-    made.search([Query("1", "weak")])
+    reformulator, model, _ = made("better", threshold=threshold)
+    reformulator.reformulate([Query("1", "weak")])
     assert len(model.calls) == calls
+
+
+def test_the_adaptive_searcher_searches_what_was_kept():
+    reformulator, _, retriever = made("better")
+    found = AdaptiveSearcher(reformulator, retriever, ReciprocalRankFusion()).search("weak")
+    assert (found.fused.doc_ids, found.reformulation.calls) == (("c",), 1)
 
 
 class Words(Scored):
@@ -86,41 +86,12 @@ class Words(Scored):
     name, cosine = "bm25", False
 
 
-class TestAsAReformulator:
-    def test_it_gives_what_was_kept(self):
-        made, model, _ = searcher("better", "worse")
-        good, improved, kept = made.reformulate([Query("1", "good"), Query("2", "weak"), Query("3", "weak")])
-        assert (good.route, good.calls, good.reasoning) == ("pass", 0, "")
-        assert [s.text for s in improved.sub_queries] == ["better"]
-        assert [s.text for s in kept.sub_queries] == ["weak"]
-        assert {r.made_by for r in (good, improved, kept)} == {"rewrite_retrieve_read"}
-        assert "kept the first search" in kept.reasoning
-        assert sum(map(len, model.calls)) == 2
-
-    def test_the_adaptive_searcher_searches_it(self):
-        made, _, retriever = searcher("better")
-        found = AdaptiveSearcher(made, retriever, ReciprocalRankFusion()).search("weak")
-        assert found.fused.doc_ids == ("c",)
-        assert found.reformulation.query.feedback == ()
-        assert found.reformulation.calls == 1
-
-
-class TestLookFirst:
-    def rewriter(self, *replies):
-        return Prompted(ScriptedLanguageModel(*replies), [StepBack(original_weight=0)])
-
-    def test_of_a_hybrid_the_dense_part_is_looked_at(self):
-        dense, words = Scored(), Words()
-        hybrid = HybridRetriever([words, dense], ReciprocalRankFusion())
-        made = rewrite_retrieve_read(self.rewriter("better"), hybrid, ReciprocalRankFusion(), CORPUS, 0.7)
-        assert [s.text for s in made.reformulate([Query("1", "weak")])[0].sub_queries] == ["better"]
-        assert (dense.calls, words.calls) == ([["weak"], ["better"]], [])
-
-    def test_the_threshold_decides(self):
-        for threshold, calls in ((0.4, 0), (0.5, 0), (0.51, 1)):
-            made = rewrite_retrieve_read(self.rewriter("better"), Scored(), ReciprocalRankFusion(), CORPUS, threshold)
-            assert made.reformulate([Query("1", "weak")])[0].calls == calls
-
-    def test_without_cosines_it_is_refused(self):
-        with pytest.raises(ConfigError, match="cosines"):
-            rewrite_retrieve_read(self.rewriter("better"), Words(), ReciprocalRankFusion(), CORPUS, 0.7)
+def test_of_a_hybrid_the_dense_part_is_searched_and_without_cosines_it_is_refused():
+    dense, words = Scored(), Words()
+    rewriter = Prompted(ScriptedLanguageModel("better"), [StepBack(original_weight=0)])
+    hybrid = HybridRetriever([words, dense], ReciprocalRankFusion())
+    [answer] = RewriteRetrieveRead(rewriter, hybrid, ReciprocalRankFusion(), CORPUS).reformulate([Query("1", "weak")])
+    assert [s.text for s in answer.sub_queries] == ["better"]
+    assert (dense.calls, words.calls) == ([["weak"], ["better"]], [])
+    with pytest.raises(ConfigError, match="cosines"):
+        RewriteRetrieveRead(rewriter, words, ReciprocalRankFusion(), CORPUS)

@@ -5,17 +5,19 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from acqo_rl.pipeline.state import RetrievalState
-from acqo_rl.pipeline.temporal import TemporalReranker
+from acqo_rl.pipeline.temporal import TemporalReranker, stated_years
 from acqo_rl.types import Document, Query
 
 TODAY = date(2025, 6, 1)
 
 
-def boosts(question, *texts, dates=None, today=TODAY, metadata=None):
+def boosts(question, *texts, today=TODAY, metadata=None):
     state = RetrievalState(Query("q", question))
-    TemporalReranker(dates, lambda: today).run(state)
+    TemporalReranker(lambda: today).run(state)
     documents = [Document(str(i), "", text, metadata or {}) for i, text in enumerate(texts)]
     chunks = state.add_chunks([(document, 0.5) for document in documents], "initial", "q")
     assert all(chunk.similarity == 0.5 for chunk in state.chunks.values())
@@ -46,7 +48,6 @@ def test_the_newest():
 def test_dates_and_years_of_the_text_both_count(question, text, dated, undated):
     assert boosts(question, text) == [undated]
     assert boosts(question, text, metadata={"date": "2024-03-01"}) == [dated]
-    assert boosts(question, text, dates={"0": date(2024, 3, 1)}) == [dated]
 
 
 def test_the_year_that_a_question_begins_with_is_in_time():
@@ -55,7 +56,7 @@ def test_the_year_that_a_question_begins_with_is_in_time():
 
 def test_years_of_the_title_count():
     state = RetrievalState(Query("q", "what happened since 2023"))
-    TemporalReranker(today=lambda: TODAY).run(state)
+    TemporalReranker(lambda: TODAY).run(state)
     [chunk] = state.add_chunks([(Document("d", "Budget of 2024", "no year"), 0.5)], "initial", "q")
     assert state.boost(chunk) == 1.2
 
@@ -68,6 +69,30 @@ def test_a_date_only_adds_years():
 
 def test_a_date_to_come_is_none():
     assert boosts("latest model", "no year", metadata={"date": "2099-01-01"}) == [1.0]
+
+
+@pytest.mark.parametrize(
+    "key", ["date", "Published", "publishedAt", "updated_at", "created-on", "modified_date", "year"]
+)
+@pytest.mark.parametrize(
+    "value",
+    ["2019-11-27T08:45:00Z", "27 Nov 2019", "20191127", 2019, 20191127, 1574844300, 1574844300000, date(2019, 11, 27)],
+)
+def test_dates_of_documents(key, value):
+    assert stated_years({key: value, "size": 2024}) == {2019}
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [{"birth_date": "2019"}, {"url": "2019"}, {"date": "unknown"}, {"date": None}, {"date": True}, {"date": 7}],
+)
+def test_no_dates(metadata):
+    assert stated_years(metadata) == set()
+
+
+@given(st.text() | st.integers() | st.floats() | st.lists(st.text()))
+def test_any_value_is_read(value):
+    assert all(1500 <= year <= 2286 for year in stated_years({"date": value}))
 
 
 def test_trends_want_several_years():
@@ -83,7 +108,7 @@ def test_the_worked_figures():
     """0.78 x 1.4 = 1.09 stands before 0.92 x 0.8 = 0.74; what is calibrated is 0.78."""
     state = RetrievalState(Query("q", "the newest one"))
     state.add_chunks([(Document("old", "", "2009"), 0.92), (Document("new", "", "2024"), 0.78)], "initial", "q")
-    TemporalReranker(today=lambda: TODAY).run(state)
+    TemporalReranker(lambda: TODAY).run(state)
     best, second = state.ranked()
     assert (best.document.id, best.similarity) == ("new", 0.78)
     assert best.similarity * state.boost(best) == pytest.approx(1.092)

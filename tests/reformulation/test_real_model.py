@@ -12,7 +12,6 @@ from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
 from acqo_rl.reformulation.adaptive import Adaptive
 from acqo_rl.reformulation.model_classifier import ModelClassifier
-from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.reformulation.strategies import (
@@ -78,15 +77,14 @@ def test_adaptive_with_the_model_as_classifier(model):
 
 
 def test_rewrite_retrieve_read(model):
-    """Nothing is similar enough, so the model rewrites; which search is kept is for the retriever to say."""
+    """Nothing is similar enough, so the model rewrites; the raw query is kept, because the rewrite finds no more."""
     corpus = {"d": Document("d", "Chad", "a country in Africa")}
     retriever = ScriptedRetriever({query.text: ("d",) for query in QUERIES})
-    second = Prompted(model, [Rewrite()])
-    searcher = RewriteRetrieveRead(PassThrough(), second, retriever, ReciprocalRankFusion(), corpus, threshold=2)
-    found = searcher.search(QUERIES)
+    rewriter = Prompted(model, [Rewrite()])
+    answers = RewriteRetrieveRead(rewriter, retriever, ReciprocalRankFusion(), corpus, threshold=2).reformulate(QUERIES)
     assert [len(call) for call in retriever.calls] == [3, 3]
-    assert [(f.reformulation.calls, f.reformulation.query.feedback[0].title) for f in found] == [(1, "Chad")] * 3
-    assert all(f.reformulation.reasoning.endswith("kept the first search") for f in found)
+    assert [(a.calls, a.query.feedback[0].title) for a in answers] == [(1, "Chad")] * 3
+    assert all(a.reasoning.endswith("kept the first search") for a in answers)
 
 
 def test_samples_follow_the_seed_and_leave_the_generator_as_it_was(model):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.integrations.hits import hits
-from acqo_rl.pipeline.roles import PassageSearch
+from acqo_rl.pipeline.calls import PassageSearch
 from acqo_rl.pipeline.state import Budget, RetrievalState
-from acqo_rl.reformulation.pass_through import pass_through
+from acqo_rl.reformulation.pass_through import PassThrough, pass_through
 from acqo_rl.roles import RemoteCorpus, Retriever
 from acqo_rl.searching.feedback import with_feedback
 from acqo_rl.searching.result import SearchResult
+from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.types import Document, FeedbackSpec, Query, Ranking, Snippet
 
 QUERY = Query("q", "text")
@@ -44,8 +46,9 @@ def test_feedback_is_of_documents_that_exist():
 
 
 def test_passages_are_those_that_exist_with_their_own_scores():
-    state = RetrievalState(QUERY, Budget(2, 2), None)
+    state = RetrievalState(QUERY, Budget(2, 2))
 
-    [passages] = PassageSearch(Fixed(), CORPUS).search(state, "test", ["text"], 3)
+    searcher = AdaptiveSearcher(PassThrough(), Fixed(), RankScoreFusion())
+    [passages] = PassageSearch(searcher, CORPUS).search(state, "test", ["text"], 3)
 
-    assert [(chunk.document.id, chunk.similarity) for chunk in passages] == [("a", 0.3), ("b", 0.1)]
+    assert [(chunk.document.id, chunk.similarity) for chunk in passages] == [("a", 3.0), ("b", 1.0)]

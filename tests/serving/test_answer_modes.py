@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from pipeline_stand_ins import ModelByRole, gap, gaps, split
+from pipeline_stand_ins import ModelByRole, gaps, split
 from serving_stand_ins import DOCUMENTS, Parts, Scripted, events
 
 from acqo_rl.types import Document
 
 REPLIES = {
-    "gap": (gap("capital of Chad", "chad"), gap()),
-    "completeness": (gaps("capital of Chad"), gaps()),
+    "gap": (gaps("capital of Chad"), gaps()),
     "decompose": split("capital of Peru", "capital of Chad"),
     "sub_answer": "Lima",
     "synthesis": "Lima and Ndjamena.",
@@ -51,8 +50,8 @@ def test_simple(asked):
 def test_multi_hop(asked):
     result, model = asked("multi_hop")
     first, second = result["retrieval"]["hops"]
-    assert (first["query"], first["answerable"], first["missing"]) == ("capital of Peru", False, "chad")
-    assert (second["query"], second["answerable"]) == ("capital of Chad", True)
+    assert (first["query"], first["complete"], first["missing"]) == ("capital of Peru", False, ["capital of Chad"])
+    assert (second["query"], second["complete"]) == ("capital of Chad", True)
     assert "world/ndjamena" in second["doc_ids"]
     assert result["model_calls"] == len(model.asked) == 4
 
@@ -60,8 +59,8 @@ def test_multi_hop(asked):
 def test_self_query(asked):
     result, _ = asked("self_query")
     first, second = result["retrieval"]["iterations"]
-    assert (first["sufficient"], first["gaps"]) == (False, ["capital of Chad"])
-    assert (second["query"], second["sufficient"]) == ("capital of Chad", True)
+    assert (first["complete"], first["missing"]) == (False, ["capital of Chad"])
+    assert (second["query"], second["complete"]) == ("capital of Chad", True)
 
 
 def test_recursive(asked, in_collection):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acqo_rl.errors import SearchError
-from acqo_rl.pipeline.roles import PassageSearch, note_failures
+from acqo_rl.pipeline.calls import PassageSearch, note_failures
 from acqo_rl.pipeline.state import RetrievalState, SubQuestion
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.searcher import AdaptiveSearcher, cluster_by_sub_query
@@ -13,7 +13,7 @@ PART_PASSAGES = 3
 """Number of passages from which each sub-question is answered."""
 
 
-class InitialSearch:
+class FirstSearch:
     """Reformulates and searches the question, within the budget of model calls.
 
     If the reformulator splits the question, the parts become sub-questions of the state and are not split again.
@@ -40,18 +40,13 @@ class InitialSearch:
 
     def run(self, state: RetrievalState) -> None:
         """Adds the passages of the first search to the state."""
-        if self._searcher and self._may_reformulate(state):
-            self._reformulate(state, self._searcher)
-        else:
+        if self._searcher is None or state.is_late("reformulation"):
             self._search.search(state, self.name, [state.query.text], self._k)
-
-    def _may_reformulate(self, state: RetrievalState) -> bool:
-        if state.is_late("reformulation"):
-            return False
-        if self._calls and not state.budget.use(self._calls):
+        elif self._calls and not state.budget.use(self._calls):
             state.skip("reformulation", f"the budget of {state.budget.limit} model calls is too small")
-            return False
-        return True
+            self._search.search(state, self.name, [state.query.text], self._k)
+        else:
+            self._reformulate(state, self._searcher)
 
     def _reformulate(self, state: RetrievalState, searcher: AdaptiveSearcher) -> None:
         try:
@@ -59,23 +54,20 @@ class InitialSearch:
         except SearchError as error:
             state.fail(self.name, str(error), "search", error.public)
             return
-        if not found.reformulation.failed_calls:  # after a failure the number is unknown, so all granted calls count
-            state.budget.settle(self._calls, 0 if found.cached else found.reformulation.calls)
-        state.reformulation = found.reformulation
-        texts = [sub_query.text for sub_query in found.reformulation.sub_queries]
+        made = state.reformulation = found.reformulation
+        if not made.failed_calls:  # after a failure the number is unknown, so all granted calls count
+            state.budget.settle(self._calls, 0 if found.cached else made.calls)
+        texts = [sub_query.text for sub_query in made.sub_queries]
         state.searched.update(map(normalised, [state.query.text, *texts]))
         for step in () if found.cached else found.trace:
             state.trace.add(step.name, step.detail, step.ms)
         state.trace.add(self.name, f"searched {texts}")
         note_failures(state, found.failures)
-        self._add(state, found)
-
-    def _add(self, state: RetrievalState, found: SearchResult) -> None:
         found_by = {doc_id: text for text, doc_ids in cluster_by_sub_query(found).items() for doc_id in doc_ids}
         for document, similarity in self._search.passages(found.fused, self._k):
             state.add_chunks([(document, similarity)], self.name, found_by[document.id])
-        state.fused = found.fused.doc_ids[: self._k]
-        if found.reformulation.route == "decompose":
+        state.fused = tuple(d for d in found.fused.doc_ids[: self._k] if d in state.chunks)
+        if made.route == "decompose":
             state.sub_questions = _sub_questions(found, state)
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import logging
 
 import pytest
-from pipeline_stand_ins import ModelByRole
 from stand_ins import ScriptedRetriever
 
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.roles import Reformulator
 from acqo_rl.searching.searcher import FELL_BACK, REPAIRED, AdaptiveSearcher
 from acqo_rl.types import Reformulation, SubQuery
@@ -86,13 +84,3 @@ def _passing(reformulator):
     route = "pass" if reformulator.kind == "original" else "decompose"
     subs = tuple(SubQuery(text, reformulator.kind) for text in reformulator.texts)
     return lambda queries: [Reformulation(query, route, subs, "scripted") for query in queries]
-
-
-def test_a_step_of_an_answer_that_falls_back(corpus, caplog):
-    """The reply that could not be read is in the result, and not in the log."""
-    model = ModelByRole(synthesis="It is so.", grounding="secret words that are no JSON")
-    with caplog.at_level(logging.INFO, logger="acqo_rl"):
-        result = Pipeline(ScriptedRetriever({"BERT": ("bert",)}), corpus, model).ask("BERT")
-    assert "secret words" in result.failures[0]
-    assert [(r.message, r.step) for r in caplog.records] == [("answer_step_fell_back", "grounding")]
-    assert "secret" not in str([vars(record) for record in caplog.records])

@@ -1,0 +1,92 @@
+"""Searching for what is missing: search, ask whether the passages suffice, search for what they lack."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from acqo_rl.language_models.structured import BOOLEAN, fields, several, text
+from acqo_rl.pipeline.calls import BudgetedModel, PassageSearch, Task
+from acqo_rl.pipeline.context import asked, numbered, question
+from acqo_rl.pipeline.state import RetrievalState, Round
+
+_READ_CHUNKS, _READ_CHARACTERS = 8, 300
+_MOST: dict[Literal["multi_hop", "self_query"], int] = {"multi_hop": 1, "self_query": 5}
+"""Maximum number of searches that the model writes in one call."""
+
+GAPS = Task(
+    """\
+Do the passages hold all that is needed to answer the question? If something is missing, write one complete search for
+each gap, the most important first. Name in it what the passages already tell. Do not answer the question. Reply with
+JSON: whether they are complete, and the searches for what is missing.""",
+    fields(complete=BOOLEAN, missing=several(text(), max(_MOST.values()), least=0)),
+    (
+        (
+            "Passages:\n(1) Eiffel Tower: The tower stands in Paris and is 330 metres tall.\n\n"
+            "Question: How tall is the Eiffel Tower?",
+            {"complete": True, "missing": []},
+        ),
+        (
+            "Passages:\n(1) Jaws: Jaws is a film of 1975 by Steven Spielberg.\n\n"
+            "Question: Where was the director of Jaws born?",
+            {"complete": False, "missing": ["Steven Spielberg place of birth"]},
+        ),
+    ),
+)
+
+
+class GapSearch:
+    """Follows a chain of facts: each round makes one search, and one model call that finds the next one.
+
+    ``multi_hop`` reads one gap per round. ``self_query`` reads several, and searches the first that is new.
+    """
+
+    def __init__(
+        self,
+        name: Literal["multi_hop", "self_query"],
+        search: PassageSearch,
+        model: BudgetedModel,
+        rounds: int = 3,
+        k: int = 3,
+    ) -> None:
+        """Creates the step.
+
+        Args:
+            name: which kind; also where the rounds are recorded in the state.
+            search: searches passages.
+            model: finds the gaps.
+            rounds: maximum number of searches, including the first one.
+            k: passages per search.
+        """
+        self.name = name
+        self._search = search
+        self._model = model
+        self._rounds = rounds
+        self._k = k
+
+    def run(self, state: RetrievalState) -> None:
+        """Adds rounds and passages until nothing is missing, there is no new gap, or the limit is reached."""
+        rounds = state.hops if self.name == "multi_hop" else state.iterations
+        text = state.query.text
+        for number in range(1, self._rounds + 1):
+            if number > 1 or not state.has_searched(text):
+                [found] = self._search.search(state, f"{self.name} {number}", [text], self._k)
+            chunks = found if number > 1 else state.ranked()
+            doc_ids = tuple(chunk.document.id for chunk in chunks)
+            rounds.append(Round(number, text, doc_ids))
+            if number == self._rounds:
+                state.trace.add(self.name, f"stopped: the limit of {number} searches is reached")
+                return
+            [reply] = self._model.ask(state, self.name, GAPS, [_seen(state)])
+            if reply is None:
+                return
+            complete, missing = reply["complete"], tuple(reply["missing"][: _MOST[self.name]])
+            rounds[-1] = Round(number, text, doc_ids, complete, missing)
+            text = next((gap for gap in missing if not state.has_searched(gap)), "")
+            if complete or not text:
+                state.trace.add(self.name, "stopped: complete" if complete else f"stopped: no new gap in {missing}")
+                return
+
+
+def _seen(state: RetrievalState) -> str:
+    chunks = state.ranked()[:_READ_CHUNKS]
+    return f"Passages:\n{numbered(chunks, asked(state), _READ_CHARACTERS * len(chunks))}\n\n{question(state.query)}"

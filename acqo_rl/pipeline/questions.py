@@ -1,0 +1,91 @@
+"""What a question needs: its challenges, by rules or a model, and the mode that rules choose for it."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, get_args
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.language_models.structured import fields, one_of, several
+from acqo_rl.pipeline.calls import BudgetedModel, Task
+from acqo_rl.pipeline.context import question
+from acqo_rl.pipeline.state import RetrievalState
+from acqo_rl.reformulation.signals import challenges_of, is_unsure
+from acqo_rl.text import one_line
+from acqo_rl.types import Challenge
+
+Mode = Literal["simple", "recursive", "multi_hop", "self_query"]
+AnyMode = Literal["pipeline", "auto"] | Mode
+
+CHALLENGES = Task(
+    """\
+What makes the question hard to answer by one search? Reply with all that apply, as JSON:
+simple - nothing
+temporal - it asks for the newest, or for a time
+multi_hop - something has to be found first, before the rest can be searched
+decomposition - it asks several things that can be searched side by side""",
+    fields(challenges=several(one_of(*get_args(Challenge)), len(get_args(Challenge)))),
+    (
+        ("Question: How tall is the Eiffel Tower?", {"challenges": ["simple"]}),
+        (
+            "Question: Who is the newest member of the band that recorded the bass line of Thriller?",
+            {"challenges": ["temporal", "multi_hop"]},
+        ),
+    ),
+)
+
+_MANY_WORDS = 20
+_LEADS_ON = re.compile(
+    r"\brelationship between\b|\bhow (?:does|do|did|has|have) .+ (?:affect|influence|impact)|\bwhat led to\b", re.I
+)
+
+
+class Analyzer:
+    """Determines the challenges of a question by rules, and by a model if the rules are unsure."""
+
+    name = "analyzer"
+
+    def __init__(self, model: BudgetedModel) -> None:
+        self._model = model
+
+    def run(self, state: RetrievalState) -> None:
+        """Sets the challenges of the state; makes one model call if the rules are unsure (long questions)."""
+        text = one_line(state.query.text)
+        with state.trace.step(self.name):
+            found: set[Challenge] = set(challenges_of(text))
+        if is_unsure(text, tuple(found)):
+            [reply] = self._model.ask(state, self.name, CHALLENGES, [question(state.query)])
+            found.update(reply["challenges"] if reply else ())
+        state.challenges = tuple(c for c in get_args(Challenge) if c in found - {"simple"}) or ("simple",)
+        state.trace.add(self.name, ", ".join(state.challenges))
+
+
+def read_mode(mode: AnyMode, question: str) -> Mode | None:
+    """The mode that fixes the steps for a question: ``None`` for ``pipeline``, and :func:`choose_mode` for ``auto``.
+
+    Raises:
+        ConfigError: the mode is unknown.
+    """
+    if mode == "pipeline":
+        return None
+    if mode == "auto":
+        return choose_mode(question)
+    if mode not in get_args(Mode):
+        raise ConfigError(f"Unknown mode {mode!r}; choose pipeline, auto, {', '.join(get_args(Mode))}.")
+    return mode
+
+
+def choose_mode(question: str) -> Mode:
+    """Chooses the mode for a question.
+
+    ``multi_hop`` if one fact must be found before the next, or for causal relations; ``self_query`` for several
+    question marks; ``recursive`` for comparisons, other questions with several needs, and long questions; otherwise
+    ``simple``.
+    """
+    text = one_line(question)
+    found = challenges_of(text)
+    if "multi_hop" in found or _LEADS_ON.search(text):
+        return "multi_hop"
+    if text.count("?") > 1:
+        return "self_query"
+    return "recursive" if "decomposition" in found or len(text.split()) > _MANY_WORDS else "simple"

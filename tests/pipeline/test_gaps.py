@@ -1,0 +1,104 @@
+"""Chains and gaps: what is searched next, and when it ends."""
+
+from __future__ import annotations
+
+import jsonschema
+import pytest
+from pipeline_stand_ins import AnyDocument, Endless, gaps
+
+from acqo_rl.pipeline.calls import BudgetedModel
+from acqo_rl.pipeline.gaps import GapSearch
+from acqo_rl.pipeline.state import RetrievalState
+from acqo_rl.types import Query
+
+QUESTION = "Which company acquired the firm that developed BERT?"
+FOUND = {QUESTION: ("bert",), "Google parent company": ("alphabet",), "transformer": ("transformer", "bert")}
+KINDS = pytest.mark.parametrize("name", ["multi_hop", "self_query"])
+
+
+@pytest.fixture
+def state():
+    return RetrievalState(Query("q", QUESTION))
+
+
+def rounds_of(state):
+    return state.hops or state.iterations
+
+
+@KINDS
+def test_the_worked_example(state, search_over, budgeted, name):
+    """Two searches; what a search finds is found once."""
+    search, _ = search_over(FOUND)
+    model = budgeted(gap=[gaps("Google parent company"), gaps()])
+    GapSearch(name, search, model).run(state)
+    first, second = rounds_of(state)
+    assert (first.number, first.query, first.doc_ids, first.complete) == (1, QUESTION, ("bert",), False)
+    assert first.missing == ("Google parent company",)
+    assert (second.query, second.doc_ids, second.complete) == ("Google parent company", ("alphabet",), True)
+    assert list(state.chunks) == ["bert", "alphabet"]
+    assert "(1) BERT: BERT is a language model" in model.model.asked[0][1]
+
+
+@KINDS
+def test_the_defaults(state, searching, name):
+    """Three searches of three passages and two calls, which read eight passages of 300 characters."""
+    from pipeline_stand_ins import ModelByRole
+
+    retriever, model = Endless(), ModelByRole(gap=[gaps("a"), gaps("b"), "unused"])
+    search = searching(retriever, AnyDocument("word " * 1000))
+    search.search(state, "initial", [QUESTION], 10)
+    GapSearch(name, search, BudgetedModel(model)).run(state)
+    assert [texts for texts, _ in retriever.calls] == [[QUESTION], ["a"], ["b"]]
+    assert model.count("gap") == state.budget.used == 2
+    content = model.asked[0][1]
+    assert "(8) " in content and "(9)" not in content
+    assert 8 * 280 < len(content) < 8 * 370
+
+
+def test_self_query_returns_to_a_gap_that_was_named_before(state, search_over, budgeted):
+    for name, last in (("self_query", ["transformer"]), ("multi_hop", None)):
+        search, retriever = search_over(FOUND)
+        model = budgeted(gap=gaps("Google parent company", "transformer"))
+        fresh = RetrievalState(state.query)
+        GapSearch(name, search, model).run(fresh)
+        assert retriever.calls == [[QUESTION], ["Google parent company"], *([last] if last else [])]
+
+
+@pytest.mark.parametrize(
+    ("reply", "failures"),
+    [
+        (gaps(), 0),
+        ('{"complete": false, "missing": []}', 0),
+        (gaps(f"{QUESTION.upper()} "), 0),
+        ("I cannot tell.", 1),
+        ("", 1),
+    ],
+)
+@KINDS
+def test_without_a_new_gap_it_ends_and_a_reply_of_another_form_is_told(
+    state, search_over, budgeted, name, reply, failures
+):
+    search, retriever = search_over(FOUND)
+    GapSearch(name, search, budgeted(gap=reply)).run(state)
+    assert retriever.calls == [[QUESTION]]
+    assert len(state.failures) == failures
+    assert failures or state.trace.steps[-1].detail.startswith("stopped: ")
+
+
+@KINDS
+def test_without_a_model_it_stops_with_a_reason(state, search_over, name):
+    GapSearch(name, search_over(FOUND)[0], BudgetedModel(None)).run(state)
+    assert (len(rounds_of(state)), state.skipped) == (1, [f"{name}: no language model"])
+
+
+def test_tasks_have_examples_that_match_their_schemas():
+    from acqo_rl.language_models.structured import example, read_reply
+    from acqo_rl.pipeline import decomposition, gaps, questions, synthesis
+    from acqo_rl.types import Completion
+
+    tasks = gaps.GAPS, decomposition.SPLIT, decomposition.BRIEF_ANSWER, questions.CHALLENGES, synthesis.CLAIMS
+    for task in tasks:
+        assert task.examples
+        for _, reply in task.examples:
+            jsonschema.validate(reply, task.schema)
+            assert read_reply(Completion(example(**reply), 9), task.schema) == reply
