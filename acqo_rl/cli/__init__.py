@@ -27,7 +27,6 @@ COMMANDS = {
     "train-hop": "train the network that chooses further searches after reading the results",
     "distill": "make a copy of a policy with fewer layers, which is faster",
     "difficulty": "score how difficult the training queries are for a policy",
-    "plot": "plot the curves of training runs",
     "push": "export a trained policy, write its model card, push it to the Hub",
     "serve": "serve search, reformulation and answers, or an index, over HTTP",
     "mcp": "serve search as tools for a language model (Model Context Protocol)",

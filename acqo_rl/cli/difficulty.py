@@ -14,11 +14,12 @@ from typing import Any
 
 from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
-from acqo_rl.training.settings import PathSettings, RewardSettings
+from acqo_rl.cli.groups import WithReward
+from acqo_rl.training.settings import PathSettings
 
 
 @dataclass
-class DifficultyConfig(RewardSettings, PathSettings):
+class DifficultyConfig(WithReward, PathSettings):
     """Settings of the command."""
 
     rollouts: int = setting("Completions per query (K in the paper).", 8)
@@ -60,7 +61,7 @@ def main(config: DifficultyConfig) -> None:
     settings = policy.settings
     materials = open_materials(config, settings.feedback)
     if not file.exists():
-        reward = materials.reward("explore", config, settings)
+        reward = materials.reward("explore", config.reward, settings)
         scored_file = folder / "scored.jsonl"
         scored = load_difficulties(scored_file) if scored_file.exists() else []
         set_seed(config.seed + len(scored))

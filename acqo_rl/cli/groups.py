@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from acqo_rl.cli.fields import group
 from acqo_rl.reformulation.load import StrategySettings
+from acqo_rl.training.settings import PromptSettings, RewardSettings
 
 
 @dataclass(kw_only=True)
@@ -15,4 +16,21 @@ class WithStrategy:
     strategy: StrategySettings = group(
         "Settings of the reformulators, such as --strategy.num_variants 5; most apply to prompted strategies.",
         StrategySettings,
+    )
+
+
+@dataclass(kw_only=True)
+class WithReward:
+    """The settings of the reward."""
+
+    reward: RewardSettings = group("Settings of the reward, such as --reward.cost 0.02.", RewardSettings)
+
+
+@dataclass(kw_only=True)
+class WithPrompt:
+    """The settings of the policy."""
+
+    prompt: PromptSettings = group(
+        "What the policy reads and writes, such as --prompt.feedback_results 2; by default as the policy in --model.",
+        PromptSettings,
     )

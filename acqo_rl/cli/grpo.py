@@ -5,7 +5,8 @@ r"""Run one stage of GRPO: Stage I (explore) rewards the best subset of sub-quer
     acqo grpo --config configs/grpo/small.yaml --data outputs/demo/data --index outputs/demo/index \
         --model outputs/demo/warm_start/model --output_dir outputs/stage2 --trainer.max_steps 4
 
-The output folder contains log.json (all metrics of all steps) and model/ (the model with the best dev measure).
+The output folder contains log.json (all metrics of all steps), figures/ (their curves) and model/ (the model with the
+best dev measure).
 The same command resumes an interrupted run from its last checkpoint.
 """
 
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
+from acqo_rl.cli.groups import WithPrompt, WithReward
 from acqo_rl.errors import ConfigError
 from acqo_rl.measures import check_measures
 from acqo_rl.searching.sub_queries import DEPTH
@@ -25,8 +27,6 @@ from acqo_rl.training.settings import (
     LORA_RATE,
     GrpoSettings,
     PathSettings,
-    PromptSettings,
-    RewardSettings,
     policy_settings,
     trainer_settings,
     warn_of_low_rate,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class GrpoRunConfig(GrpoSettings, RewardSettings, PromptSettings, PathSettings):
+class GrpoRunConfig(GrpoSettings, WithReward, WithPrompt, PathSettings):
     """Settings of a GRPO run."""
 
     dev_split: str = setting("Dev queries, which choose the checkpoint: qrels/SPLIT.tsv.", "dev")
@@ -80,6 +80,7 @@ def main(config: GrpoRunConfig) -> None:
     from acqo_rl.language_models.local import TransformersModel, default_device
     from acqo_rl.reformulation.policy import prompt_of
     from acqo_rl.training.callbacks import Alarms
+    from acqo_rl.training.curves import write_curves
     from acqo_rl.training.data import grpo_dataset
     from acqo_rl.training.grpo import build_trainer, finish, grpo_config, precision
     from acqo_rl.training.materials import open_materials
@@ -99,14 +100,14 @@ def main(config: GrpoRunConfig) -> None:
     if status == "finished":
         state.print(f"{folder} is finished: {folder / 'model'}")
         return
-    settings = policy_settings(config, config.model)
+    settings = policy_settings(config.prompt, config.model)
     materials = open_materials(config, settings.feedback)
     queries = within_band(config, materials.train, groups_per_process(trainer_args))
     model, tokenizer = load_trainable(config.model, config.lora_rank, config.seed)
     if differences := describe_changed_settings(config.model, settings):
         state.print(differences)
     prompt = prompt_of(settings, TransformersModel(model, tokenizer).count_tokens)
-    reward = materials.reward(config.stage, config, settings)
+    reward = materials.reward(config.stage, config.reward, settings)
     trainer = build_trainer(
         config,
         model=model,
@@ -123,6 +124,8 @@ def main(config: GrpoRunConfig) -> None:
     )
     trainer.resume(last_checkpoint(folder))
     state.print(finish(trainer, settings, config.model, config.eval_measure, folder))
+    if state.is_main_process:
+        write_curves(folder / "figures", [folder])
 
 
 def groups_per_process(trainer: Mapping[str, Any]) -> int:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from acqo_rl.addresses import Address
 from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
+from acqo_rl.cli.groups import WithReward
 from acqo_rl.evaluation.cache import hash_queries
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import check_measures
@@ -33,7 +34,6 @@ from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.roles import Fusion, Retriever
 from acqo_rl.searching.names import name_reformulators
 from acqo_rl.searching.sub_queries import DEPTH
-from acqo_rl.training.settings import RewardSettings
 from acqo_rl.types import FeedbackSpec, FusionName, Query
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(kw_only=True)
-class HeadroomConfig(RewardSettings, IndexSettings):
+class HeadroomConfig(WithReward, IndexSettings):
     """Settings of the command."""
 
     data: str = setting("BEIR folder with corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv.")
@@ -87,9 +87,8 @@ def main(config: HeadroomConfig) -> None:
     open_run(folder, {**asdict(config), "queries": hash_queries(queries, qrels, data.metadata)}, {"reformulator"})
     kinds = kinds_of(queries, data.metadata)
     reward = Reward(
-        "converge", retriever, fusion, cost=config.cost, invalid_reward=config.invalid_reward,
-        gold_decay=config.gold_decay, bonus_ranks=config.bonus_ranks, top_rank_bonus=config.top_rank_bonus,
-    )  # fmt: skip
+        "converge", retriever, fusion, **{k: v for k, v in asdict(config.reward).items() if k != "word_cost"}
+    )
     baselines = measure_baselines(config, models, data, queries, kinds, retriever, fusion)
     look = FeedbackSpec(config.feedback_results)
     read = add_feedback(queries, retriever, fusion, data.corpus, look)

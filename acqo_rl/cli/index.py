@@ -1,8 +1,8 @@
 r"""Build a search index from a BEIR folder or from precomputed embeddings.
 
     acqo index --data data/my_corpus --output indexes/my_corpus
-    acqo index --data data/my_corpus --output indexes/hnsw --factory HNSW64 --build_parameters efConstruction=2000 \
-        --search_parameters efSearch=256
+    acqo index --data data/my_corpus --output indexes/hnsw --faiss.factory HNSW64 \
+        --faiss.build_parameters efConstruction=2000 --faiss.search_parameters efSearch=256
     acqo index --data data/my_corpus --output indexes/bm25 --kind bm25
     acqo index --data data/my_corpus --output indexes/both --kind hybrid
     acqo index --embeddings vectors.npy --ids ids.txt --encoder my/model --output indexes/vectors
@@ -18,7 +18,7 @@ search engine, --update True adds and deletes documents until the collection con
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl.addresses import Address
 from acqo_rl.cli import command
-from acqo_rl.cli.fields import setting
+from acqo_rl.cli.fields import group, setting
 from acqo_rl.errors import ConfigError
 from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.retrieval.embedding_files import read_embeddings, read_ids
@@ -48,6 +48,41 @@ WHOLE_DOCUMENTS = (
 
 
 @dataclass
+class EncodingOptions:
+    """Settings of the encoder."""
+
+    revision: str | None = setting("Hub revision of the encoder.", None)
+    query_prompt: str | None = setting("Prefix of queries; by default that of the encoder.", None)
+    passage_prompt: str | None = setting("Prefix of passages; by default that of the encoder.", None)
+    dimensions: int | None = setting(
+        "Number of dimensions to request from a server; by default that of the model.", None
+    )
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = setting("Precision of the encoder.", "auto")
+    batch_size: int = setting("Number of passages encoded at once.", 32)
+    shard_size: int = setting("Number of passages per written shard.", 8192)
+    max_length: int | None = setting("Maximum number of tokens per passage; by default that of the encoder.", None)
+
+
+@dataclass
+class FaissOptions:
+    """Settings of a FAISS index."""
+
+    factory: str = setting("FAISS index: Flat, HNSW64, IVF256,Flat, IVF256,PQ32 ...", "Flat")
+    build_parameters: str = setting("FAISS build parameters, such as efConstruction=200.", "")
+    search_parameters: str = setting("FAISS search parameters, such as efSearch=128 or nprobe=32.", "")
+    threads: int | None = setting("FAISS threads; with 1 thread, an HNSW graph is reproducible.", None)
+
+
+@dataclass
+class Bm25Options:
+    """Settings of a BM25 index."""
+
+    language: str = setting("Language of stemming and stop words; none disables both.", "english")
+    k1: float = setting("Saturation of term frequency; higher saturates later.", 1.5)
+    b: float = setting("Strength of length normalisation, 0 to 1.", 0.75)
+
+
+@dataclass
 class BuildIndexConfig:
     """Settings of the build."""
 
@@ -65,27 +100,13 @@ class BuildIndexConfig:
     encoder: str = setting(
         "sentence-transformers model (Hub id or folder), or openai:NAME@URL (a server).", "embedded:minilm"
     )
-    revision: str | None = setting("Hub revision of the encoder.", None)
-    query_prompt: str | None = setting("Prefix of queries; by default that of the encoder.", None)
-    passage_prompt: str | None = setting("Prefix of passages; by default that of the encoder.", None)
-    dimensions: int | None = setting(
-        "Number of dimensions to request from a server; by default that of the model.", None
-    )
-    dtype: Literal["auto", "float32", "bfloat16", "float16"] = setting("Precision of the encoder.", "auto")
-    batch_size: int = setting("Number of passages encoded at once.", 32)
-    max_length: int | None = setting("Maximum number of tokens per passage; by default that of the encoder.", None)
+    encoding: EncodingOptions = group("Settings of the encoder, such as --encoding.max_length 128.", EncodingOptions)
     split_passages: bool = setting(
         "Split documents that exceed the encoder's maximum length; the score is that of the best passage.", False
     )
-    factory: str = setting("FAISS index: Flat, HNSW64, IVF256,Flat, IVF256,PQ32 ...", "Flat")
-    build_parameters: str = setting("FAISS build parameters, such as efConstruction=200.", "")
-    search_parameters: str = setting("FAISS search parameters, such as efSearch=128 or nprobe=32.", "")
-    language: str = setting("bm25: language of stemming and stop words; none disables both.", "english")
-    k1: float = setting("bm25: saturation of term frequency; higher saturates later.", 1.5)
-    b: float = setting("bm25: strength of length normalisation, 0 to 1.", 0.75)
-    shard_size: int = setting("Number of passages per written shard.", 8192)
+    faiss: FaissOptions = group("Settings of a FAISS index, such as --faiss.factory HNSW64.", FaissOptions)
+    bm25: Bm25Options = group("Settings of a BM25 index, such as --bm25.language none.", Bm25Options)
     update: bool = setting("Search engine: change an existing collection to this corpus.", False)
-    threads: int | None = setting("FAISS threads; with 1 thread, an HNSW graph is reproducible.", None)
 
 
 def make_parser() -> Any:
@@ -125,7 +146,7 @@ def main(config: BuildIndexConfig) -> None:
         warn_of_empty(documents or [])
         print(estimate(config, documents, passages, encoder), flush=True)
     if not finished and not (dense / FILE_NAME).exists() and passages and encoder and not config.embeddings:
-        shards = plan_shards(dense, passages, encoder, config.shard_size)
+        shards = plan_shards(dense, passages, encoder, config.encoding.shard_size)
         if state.is_main_process:
             print(f"{len(shards.missing()):,} of {shards.total:,} shards must be encoded.", flush=True)
             if cost := cost_of(passages, encoder):
@@ -162,7 +183,7 @@ def check(config: BuildIndexConfig) -> None:
     if is_engine(config.output):
         check_engine(config)
         return
-    check_ranges(config, {"k1": (0, FINITE), "b": (0, 1)})
+    check_ranges(config.bm25, {"k1": (0, FINITE), "b": (0, 1)})
     if config.data and Path(config.output).resolve() == Path(config.data).resolve():
         raise ConfigError(f"output is the data folder {config.data}; give a folder of its own for the index.")
 
@@ -170,11 +191,16 @@ def check(config: BuildIndexConfig) -> None:
 def check_encoder(config: BuildIndexConfig) -> None:
     """Rejects settings that do not apply to the encoder."""
     on_server = is_on_server(config.encoder)
-    other = ("revision", "dtype", "max_length", "split_passages") if on_server else ("dimensions",)
-    defaults = BuildIndexConfig(output=Address(""))
-    if given := [name for name in other if getattr(config, name) != getattr(defaults, name)]:
+    given = changed(config.encoding, ("revision", "dtype", "max_length") if on_server else ("dimensions",))
+    given += ["split_passages"] * (on_server and config.split_passages)
+    if given:
         where = "on a server" if on_server else "in this process"
         raise ConfigError(f"An encoder {where} has no setting {given[0]}; omit it.")
+
+
+def changed(settings: Any, names: Sequence[str]) -> list[str]:
+    """The settings that differ from their defaults."""
+    return [f.name for f in fields(settings) if f.name in names and getattr(settings, f.name) != f.default]
 
 
 def check_engine(config: BuildIndexConfig) -> None:
@@ -184,9 +210,8 @@ def check_engine(config: BuildIndexConfig) -> None:
         raise ConfigError("A search engine stores the documents; give data, and omit ids.")
     if config.split_passages:
         raise ConfigError(WHOLE_DOCUMENTS)
-    of_folders = ("kind", "factory", "build_parameters", "search_parameters", "language", "k1", "b")
-    defaults = BuildIndexConfig(output=Address(""))
-    if given := [name for name in of_folders if getattr(config, name) != getattr(defaults, name)]:
+    groups = {"faiss": config.faiss == FaissOptions(), "bm25": config.bm25 == Bm25Options()}
+    if given := [*changed(config, ("kind",)), *(name for name, is_default in groups.items() if not is_default)]:
         raise ConfigError(
             f"A search engine has its own dense and text indexes; omit {', '.join(given)}, and choose"
             " ?mode=dense, text or hybrid when you search."
@@ -235,7 +260,7 @@ def encoder_settings(config: BuildIndexConfig) -> dict[str, Any]:
     """The arguments of the encoder."""
     of_this_process = ("revision", "query_prompt", "passage_prompt", "dtype", "batch_size", "max_length")
     names = SERVER_SETTINGS if is_on_server(config.encoder) else of_this_process
-    return {"model": config.encoder, **{name: getattr(config, name) for name in names}}
+    return {"model": config.encoder, **{name: getattr(config.encoding, name) for name in names}}
 
 
 def cost_of(passages: Sequence[Document], encoder: Encoder) -> str:
@@ -282,11 +307,11 @@ def estimate(
     count = len(documents) if documents else len(read_embeddings(config.embeddings or "")[0])
     size, kinds = 0, []
     if encoder:
-        size += faiss_index.estimate_bytes(encoder.dim, config.factory, len(passages) if passages else count)
-        kinds.append(f"{config.factory}, {encoder.dim} dimensions")
+        size += faiss_index.estimate_bytes(encoder.dim, config.faiss.factory, len(passages) if passages else count)
+        kinds.append(f"{config.faiss.factory}, {encoder.dim} dimensions")
     if config.kind != "dense":
-        size += bm25.estimate_bytes(documents or [], config.language)
-        kinds.append(f"BM25, {config.language}")
+        size += bm25.estimate_bytes(documents or [], config.bm25.language)
+        kinds.append(f"BM25, {config.bm25.language}")
     return f"{count:,} documents; index of about {size / 1e6:,.1f} MB ({' and '.join(kinds)})."
 
 
@@ -311,7 +336,7 @@ def build_bm25(config: BuildIndexConfig, documents: list[Document], folder: Path
     """Builds a BM25 index."""
     from acqo_rl.retrieval.build import build_bm25_index
 
-    return build_bm25_index(folder, documents, language=config.language, k1=config.k1, b=config.b)
+    return build_bm25_index(folder, documents, **asdict(config.bm25))
 
 
 def build_dense(
@@ -324,12 +349,7 @@ def build_dense(
     """Builds a dense index from precomputed embeddings or with the encoder."""
     from acqo_rl.retrieval.build import build_dense_index, build_embeddings_index
 
-    faiss_settings: dict[str, Any] = {
-        "factory": config.factory,
-        "build_parameters": config.build_parameters,
-        "search_parameters": config.search_parameters,
-        "threads": config.threads,
-    }
+    faiss_settings = asdict(config.faiss)
     if config.embeddings:
         embeddings, own_ids = read_embeddings(config.embeddings)
         ids = read_ids(config.ids) if config.ids else own_ids or [document.id for document in documents or []]
@@ -337,5 +357,5 @@ def build_dense(
             raise ConfigError(NO_IDS.format(config.embeddings))
         return build_embeddings_index(folder, embeddings, ids, encoder, corpus=documents, **faiss_settings)
     return build_dense_index(
-        folder, documents or [], encoder, passages=passages, shard_size=config.shard_size, **faiss_settings
+        folder, documents or [], encoder, passages=passages, shard_size=config.encoding.shard_size, **faiss_settings
     )

@@ -6,22 +6,87 @@ r"""Run the whole recipe: data, index, warm start, Stage I, difficulty, Stage II
 
 Every stage is one command, printed before it runs, with its own folder in --output_dir. The same command resumes an
 interrupted recipe: finished stages are skipped, and an interrupted stage is resumed. The settings of the stages are in
-``warm_start``, ``stage1``, ``difficulty`` and ``stage2`` in the YAML file. They are checked before the first stage
-begins, and may be changed until their stage has written results. To repeat a stage with other settings, delete its
-folder and the folders of later stages.
+``index_settings``, ``warm_start``, ``stage1``, ``difficulty`` and ``stage2`` in the YAML file. They are checked before
+the first stage begins, and may be changed until their stage has written results. To repeat a stage with other settings,
+delete its folder and the folders of later stages. At the end, figures/ has the learning curves of all stages.
 """
 
 from __future__ import annotations
 
+import json
+import shlex
 import subprocess
+import sys
 import time
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from acqo_rl.cli import command
-from acqo_rl.cli.recipe import RecipeConfig, check, mapping_of, plan, unfinished
-from acqo_rl.errors import AcqoError
+from acqo_rl.addresses import Address, whole_of
+from acqo_rl.cli import command, parser_of
+from acqo_rl.cli.fields import setting
+from acqo_rl.cli.groups import WithPrompt, WithReward
+from acqo_rl.errors import AcqoError, ConfigError
+from acqo_rl.retrieval.settings import IndexSettings
+from acqo_rl.training.settings import trainer_settings
+
+Settings = dict[str, Any]
+_FINISHED = {"warm_start": "model", "stage1": "model", "difficulty": "report.md", "stage2": "model"}
+"""Stage -> file or folder that exists when the stage is finished."""
+
+
+@dataclass
+class RecipeConfig(WithReward, WithPrompt, IndexSettings):
+    """Settings of the recipe."""
+
+    data: str = setting("BEIR folder, or 'embedded' for the generated data set.", "embedded")
+    output_dir: str = setting("Output folder of all stages.", "outputs/acqo")
+    model: str = setting("Base model: Hub id, folder or embedded:smollm2.", "embedded:smollm2")
+    index: Address | None = setting("Index of the data to search; by default the recipe builds one.", None)
+    index_settings: dict = setting("Settings of acqo index, such as kind, encoder and faiss.", {})
+    flat_evaluation: bool = setting(
+        "Evaluate with an exact (Flat) index instead of the one for training, which may be approximate. The corpus is "
+        "encoded a second time.",
+        False,
+    )
+    stage1_hardest_fraction: float = setting(
+        "Train Stage I only on this share of the training queries, the hardest ones for the warm-started policy.", 1.0
+    )
+    dev_split: str = setting("Dev queries, which choose the checkpoints: qrels/SPLIT.tsv.", "dev")
+    test_split: str = setting("Split of the final evaluation.", "test")
+    seed: int = setting("Seed of all stages.", 0)
+    launcher: str = setting("Launcher of the training stages, such as 'accelerate launch'.", "")
+    prompted_baseline: bool = setting("Also evaluate the prompted base model.", True)
+    warm_start: dict = setting("Settings of acqo warm-start.", {})
+    stage1: dict = setting("Settings of acqo grpo in Stage I.", {})
+    difficulty: dict = setting("Settings of acqo difficulty.", {})
+    stage2: dict = setting("Settings of acqo grpo in Stage II.", {})
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One command of the recipe."""
+
+    name: str
+    command: str
+    settings: Settings
+    launcher: Sequence[str] = ()
+
+    def argv(self) -> list[str]:
+        """The command as arguments of a subprocess."""
+        start = [*(self.launcher or [sys.executable]), "-m", "acqo_rl.cli", self.command]
+        return [*start, *map(whole_of, self.arguments())]
+
+    def shown(self) -> str:
+        """The command as a user would type it."""
+        typed = [*self.launcher, "-m", "acqo_rl.cli"] if self.launcher else ["acqo"]
+        return shlex.join([*typed, self.command, *self.arguments()])
+
+    def arguments(self) -> list[str]:
+        """The settings as command-line arguments; an empty list is the default of every list of the stages."""
+        given = {key: value for key, value in self.settings.items() if value not in (None, [], {})}
+        return [text for key, value in given.items() for text in (f"--{key}", *_words(value))]
 
 
 def make_parser() -> Any:
@@ -31,18 +96,19 @@ def make_parser() -> Any:
 
 def main(config: RecipeConfig) -> None:
     """Runs the stages in order."""
+    from acqo_rl.training.curves import write_curves
     from acqo_rl.training.run_folder import check_tracking, open_run
 
     stages = plan(config)
     for stage in stages:
         check(stage)
         check_tracking(stage.settings.get("trainer", stage.settings).get("report_to", "none"))
-    open_run(config.output_dir, asdict(config), unfinished(Path(config.output_dir)))
-    begin, measured = time.monotonic(), mapping_of(config, "minutes")
-    expected = [float(measured.get(stage.name, 0.0)) for stage in stages]
-    for number, stage in enumerate(stages):
+    out = Path(config.output_dir)
+    open_run(out, asdict(config), unfinished(out))
+    begin = time.monotonic()
+    for number, stage in enumerate(stages, start=1):
         minutes = (time.monotonic() - begin) / 60
-        print(f"\n== {number + 1}/{len(stages)} {stage.name}  {_clock(minutes, expected, number)}", flush=True)
+        print(f"\n== {number}/{len(stages)} {stage.name}  ({minutes:.0f} min so far)", flush=True)
         print(f"   {stage.shown()}", flush=True)
         ended = subprocess.run(stage.argv()).returncode
         if ended == 130:
@@ -52,13 +118,122 @@ def main(config: RecipeConfig) -> None:
                 f"The stage '{stage.name}' failed with status {ended}; see its message above. "
                 f"Earlier stages are kept; fix the cause and run the same command again."
             )
+    write_curves(out / "figures", [out / name for name in ("warm_start", "stage1", "stage2")])
     print(f"\nAll stages finished after {(time.monotonic() - begin) / 60:.1f} minutes: {config.output_dir}")
 
 
-def _clock(minutes: float, expected: list[float], number: int) -> str:
-    left = sum(expected[number:])
-    if not left:
-        return f"({minutes:.0f} min so far)"
-    done = sum(expected[:number])
-    pace = minutes / done if minutes > 1 and done > 1 else 1.0
-    return f"({minutes:.0f} min so far, about {left * pace:.0f} min left)"
+def plan(config: RecipeConfig) -> list[Stage]:
+    """Returns the stages with their settings.
+
+    Raises:
+        ConfigError: the settings of a stage are not a mapping.
+    """
+    out = Path(config.output_dir).resolve()
+    embedded = config.data == "embedded"
+    data = out / "data" if embedded else Path(config.data).resolve()
+    index = config.index or out / "index"
+    device = {f.name: getattr(config, f.name) for f in fields(IndexSettings)}
+    paths = {"data": data, "index": index, "dev_split": config.dev_split, "seed": config.seed, **device}
+    reward: Settings = {"reward": asdict(config.reward)}
+    prompt: Settings = {"prompt": {key: value for key, value in asdict(config.prompt).items() if value is not None}}
+    shared = {**paths, **reward}
+    warm, one, two = (out / name / "model" for name in ("warm_start", "stage1", "stage2"))
+    launch = launcher_of(config)
+    difficulty = _merged({**shared, "model": one}, mapping_of(config, "difficulty"))
+    build = {"data": data, **mapping_of(config, "index_settings")}
+    exact = out / "flat_index" if config.flat_evaluation else index
+    hardest: Settings = {}
+    if config.stage1_hardest_fraction < 1:
+        hardest = {
+            "difficulty": out / "warm_start_difficulty" / "difficulty.jsonl",
+            "hardest_fraction": config.stage1_hardest_fraction,
+            "min_mean_reward": -1.0,
+            "max_mean_reward": 10.0,
+        }  # all rewards
+    export = {"model": two, "repo_id": f"me/{out.name}", "run": out, "output": out / "policy", "dry_run": True}
+    warm_start = {**shared, **prompt, "model": config.model, "output_dir": warm.parent}
+    explore = {**shared, "stage": "explore", "model": warm, "output_dir": one.parent, **hardest}
+    converge = {**shared, "stage": "converge", "model": one, "output_dir": two.parent}
+    converge["difficulty"] = out / "difficulty" / "difficulty.jsonl"
+    prompted = [f"prompted={config.model}"] if config.prompted_baseline else []
+    systems = ["raw", "rules", *prompted, f"warm_start={warm}", f"stage1={one}", f"policy={out / 'policy'}"]
+    evaluation = {"data": data, "split": config.test_split, "index": exact, **device, "reformulator": systems}
+    stages = [
+        Stage("index", "index", {**build, "output": index}),
+        Stage("warm start", "warm-start", _merged(warm_start, mapping_of(config, "warm_start")), launch),
+        Stage("Stage I: explore", "grpo", _merged(explore, mapping_of(config, "stage1")), launch),
+        Stage("difficulty", "difficulty", {**difficulty, "output_dir": out / "difficulty"}),
+        Stage("Stage II: converge", "grpo", _merged(converge, mapping_of(config, "stage2")), launch),
+        Stage("export", "push", export),
+        Stage("evaluation", "evaluate", {**evaluation, "output": out / "evaluation"}),
+        Stage("model card", "push", {**export, "evaluation": out / "evaluation"}),
+    ]
+    if config.index:
+        del stages[0]
+    names = [stage.name for stage in stages]
+    if config.flat_evaluation:
+        stages.insert(names.index("evaluation"), Stage("flat index", "index", {**build, "output": exact, "faiss": {}}))
+    if hardest:
+        settings = {**difficulty, "model": warm, "output_dir": out / "warm_start_difficulty"}
+        scoring = Stage("difficulty for the warm start", "difficulty", settings)
+        stages.insert(names.index("Stage I: explore"), scoring)
+    if embedded:
+        made = {"dataset": "embedded", "output": data, "seed": config.seed}
+        stages.insert(0, Stage("data", "data", made))
+    return stages
+
+
+def launcher_of(config: RecipeConfig) -> list[str]:
+    """The words of the launcher; paths in ``configs/`` that do not exist here are replaced by the shipped files."""
+    words = shlex.split(config.launcher)
+    shipped = command.configs_folder().parent
+    return [str(shipped / word) if word.startswith("configs/") and not Path(word).exists() else word for word in words]
+
+
+def check(stage: Stage) -> Any:
+    """Parses the settings of a stage with the parser of its command.
+
+    Raises:
+        ConfigError: a setting is unknown or out of range; the message names the stage.
+    """
+    try:
+        given = command.parse(parser_of(stage.command), stage.arguments())[0]
+        if stage.command == "grpo":
+            from acqo_rl.training.grpo import check_trainer
+
+            check_trainer(trainer_settings(given))
+        return given
+    except ConfigError as error:
+        raise ConfigError(f"The stage '{stage.name}' cannot run: {error}") from error
+
+
+def unfinished(out: Path) -> list[str]:
+    """The configurable stages after the last finished one."""
+    done = {name for name, mark in _FINISHED.items() if (out / name / mark).exists()}
+    names = list(_FINISHED)
+    return names[max((names.index(name) + 1 for name in done), default=0) :]
+
+
+def mapping_of(config: RecipeConfig, name: str) -> Settings:
+    """A setting that is a mapping.
+
+    Raises:
+        ConfigError: it is not a mapping.
+    """
+    value = getattr(config, name)
+    if not isinstance(value, dict):
+        raise ConfigError(f"{name} is {value!r}; it must be a mapping of settings, in YAML or JSON.")
+    return value
+
+
+def _merged(shared: Settings, own: Settings) -> Settings:
+    """The shared settings, overridden by those of a stage; mappings are merged by their keys."""
+    both = {key: {**shared[key], **value} for key, value in own.items() if isinstance(shared.get(key), dict)}
+    return {**shared, **own, **both}
+
+
+def _words(value: Any) -> list[str]:
+    """A value as command-line arguments."""
+    if isinstance(value, list):
+        return list(map(str, value))
+    return [json.dumps(value) if isinstance(value, dict) else value if isinstance(value, Address) else str(value)]

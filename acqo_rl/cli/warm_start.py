@@ -25,11 +25,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
+from acqo_rl.cli.groups import WithPrompt, WithReward
 from acqo_rl.errors import ConfigError
 from acqo_rl.training.settings import (
     PathSettings,
-    PromptSettings,
-    RewardSettings,
     check_batch_sizes,
     policy_settings,
     warn_of_low_rate,
@@ -49,7 +48,7 @@ _RATE = 5e-4
 
 
 @dataclass
-class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
+class WarmStartConfig(WithReward, WithPrompt, PathSettings):
     """Settings of a warm start."""
 
     examples: int = setting("Maximum number of training examples, balanced over the routes.", 1000)
@@ -116,6 +115,7 @@ def main(config: WarmStartConfig) -> None:
     from accelerate import PartialState
 
     from acqo_rl.language_models.local import TransformersModel, default_device
+    from acqo_rl.training.curves import write_curves
     from acqo_rl.training.materials import open_materials
     from acqo_rl.training.model import check_served_settings, describe_changed_settings
     from acqo_rl.training.run_folder import check_tracking, open_run
@@ -123,7 +123,7 @@ def main(config: WarmStartConfig) -> None:
     from acqo_rl.training.warm_start import train
 
     check_tracking(config.report_to)
-    settings = policy_settings(config, config.model)
+    settings = policy_settings(config.prompt, config.model)
     name_teachers(config.teacher, config.model)
     TransformersModel.load_tokenizer(config.model)  # refuses a model that cannot be prompted before any work is done
     if config.preserve_kinds:
@@ -157,6 +157,8 @@ def main(config: WarmStartConfig) -> None:
         seed=config.seed,
         report_to=config.report_to,
     )
+    if state.is_main_process:
+        write_curves(folder / "figures", [folder])
     state.print(f"The warm-started policy is in {folder / 'model'}.")
 
 
@@ -190,8 +192,8 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
     kept = [query for query in materials.train if kinds[query.id] in config.preserve_kinds]
     learned = [query for query in materials.train if kinds[query.id] not in config.preserve_kinds]
     asked = learned if config.preserve_min_gain is None else materials.train
-    settings = policy_settings(config, config.model)
-    reward = materials.reward("converge", config, settings)
+    settings = policy_settings(config.prompt, config.model)
+    reward = materials.reward("converge", config.reward, settings)
     scored_file = file.with_name("scored.jsonl")
     options = read_scored(scored_file) if scored_file.exists() else []
     left = asked[len(options) :]

@@ -19,7 +19,7 @@ import numpy as np
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.plots import COLOURS, render
-from acqo_rl.training.curriculum import Difficulty
+from acqo_rl.files import write_atomic
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LOG = "log.json"
-_BINS = 24
 _DEV, _ERROR = "eval_", "_error"
 WINDOW = 5
 """Number of logged steps over which a curve is smoothed."""
@@ -100,17 +99,6 @@ class Drawing:
         writer.writerow(self.header)
         writer.writerows([f"{v:.4g}" if isinstance(v, float) else v for v in row] for row in self.rows)
         return text.getvalue().splitlines()
-
-
-def name_folders(folders: Sequence[str | Path]) -> dict[str, Path]:
-    """Names folders by the shortest distinct ends of their paths; duplicate folders are dropped."""
-    paths = list(dict.fromkeys(Path(folder).resolve() for folder in folders))
-    names: list[str] = []
-    for parts in range(1, max((len(path.parts) for path in paths), default=0) + 1):
-        names = ["/".join(path.parts[-parts:]) for path in paths]
-        if len(set(names)) == len(names):
-            break
-    return dict(zip(names, paths, strict=True))
 
 
 def read_log(folder: str | Path, name: str) -> Log:
@@ -230,36 +218,12 @@ def _rows(logs: Sequence[Log], keys: Sequence[str]) -> Iterator[tuple[str | int 
                 yield log.name, step, *(values.get(key, "") for key in keys)
 
 
-def draw_difficulty(scored: Mapping[str, Sequence[Difficulty]]) -> Drawing:
-    """Draws histograms of the mean rewards of queries side by side, for example before and after Stage I.
+def write_curves(folder: Path, runs: Sequence[Path]) -> None:
+    """Writes the figures of finished runs as PNG, each with a CSV table of its values.
 
-    Args:
-        scored: name -> difficulties, in drawing order.
+    Raises:
+        ConfigError: a run has no log.
     """
-    means = {name: np.array([d.mean for d in difficulties]) for name, difficulties in scored.items()}
-    low, high = min(m.min() for m in means.values()), max(m.max() for m in means.values())
-    edges = np.linspace(low, high if high > low else low + 1, _BINS + 1)
-    counts = {name: np.histogram(values, edges)[0] for name, values in means.items()}
-
-    def draw(figure: Figure) -> None:
-        grid = figure.subplots(1, len(scored), sharey=True, squeeze=False).flat
-        for axes, (name, difficulties) in zip(grid, scored.items(), strict=True):
-            axes.stairs(counts[name], edges, fill=True, color=COLOURS[0])
-            axes.axvline(means[name].mean(), color=COLOURS[5], linewidth=1.5)
-            equal = np.mean([d.spread == 0 for d in difficulties])
-            axes.set_title(
-                f"{name}: {len(difficulties)} queries, mean {means[name].mean():.2f}\n"
-                f"{equal:.0%} with equal rewards in all rollouts",
-                fontsize=10,
-                loc="left",
-            )
-        grid[0].set_ylabel("queries")
-        figure.supxlabel("mean reward over the rollouts of a query (line: mean over all queries)", fontsize=10)
-
-    rows = tuple(
-        (name, float(left), float(right), int(count))
-        for name in scored
-        for left, right, count in zip(edges, edges[1:], counts[name], strict=False)
-    )
-    picture = render(draw, size=(max(6, 4.2 * len(scored)), 3.4))
-    return Drawing(picture, ("scoring", "from", "to", "queries"), rows)
+    for name, drawing in draw_training([read_log(run, run.name) for run in runs]).items():
+        write_atomic(folder / f"{name}.csv", drawing.csv_lines())
+        (folder / f"{name}.png").write_bytes(drawing.picture)

@@ -29,7 +29,7 @@ _PACKAGES = ("acqo-rl", "torch", "transformers", "trl", "peft", "accelerate", "d
              "faiss-cpu", "faiss-gpu", "bm25s", "vllm", "numpy")  # fmt: skip
 _LOCK = ".lock-{}"
 _held: list[FileLock] = []
-_FREE_TO_CHANGE = {"minutes", "report_to", "run_name", "save_total_limit"}
+_FREE_TO_CHANGE = {"report_to", "run_name", "save_total_limit"}
 
 
 def open_run(

@@ -155,6 +155,14 @@ class PromptSettings:
         },
     )
 
+    def __post_init__(self) -> None:
+        """Checks the ranges of the settings.
+
+        Raises:
+            ConfigError: a setting is out of range.
+        """
+        check_ranges(self, _RANGES)
+
 
 @dataclass
 class RewardSettings:
@@ -191,6 +199,14 @@ class RewardSettings:
     top_rank_bonus: float = field(
         default=0.5, metadata={"help": "Lambda in the paper: size of the bonus at rank 1; it falls with the rank."}
     )
+
+    def __post_init__(self) -> None:
+        """Checks the ranges of the settings.
+
+        Raises:
+            ConfigError: a setting is out of range.
+        """
+        check_ranges(self, _RANGES)
 
 
 @dataclass

@@ -78,7 +78,7 @@ def test_documents_without_text_are_counted_and_named(tmp_path, build, capsys):
 def test_two_processes_build_the_same_index_as_one(data, tmp_path):
     """On a CPU, ``--multi_gpu`` only makes accelerate start several processes."""
     one, two = tmp_path / "one", tmp_path / "two"
-    settings = ["--data", data, "--shard_size", "8", "--threads", "1"]
+    settings = ["--data", data, "--encoding.shard_size", "8", "--faiss.threads", "1"]
     first = subprocess.run(
         [*ACQO, SCRIPT, *settings, "--output", one],
         capture_output=True,
@@ -106,7 +106,7 @@ def test_two_processes_build_the_same_index_as_one(data, tmp_path):
 @pytest.mark.slow
 def test_a_killed_build_resumes_with_the_same_result(data, tmp_path, build):
     killed, whole = tmp_path / "killed", tmp_path / "whole"
-    settings = ["--data", data, "--shard_size", "1", "--threads", "1"]
+    settings = ["--data", data, "--encoding.shard_size", "1", "--faiss.threads", "1"]
     process = subprocess.Popen(
         [*ACQO, SCRIPT, *settings, "--output", killed], env=ENVIRONMENT, stderr=subprocess.DEVNULL
     )
@@ -133,7 +133,7 @@ def test_a_finished_index_is_kept_and_other_settings_are_rejected(data, tmp_path
     assert "already exists" in printed
     assert "about" not in printed
     with pytest.raises(IndexMismatchError, match=r"k1 is 1.5, .* 2.0"):
-        build("--data", data, "--output", tmp_path, "--kind", "bm25", "--k1", "2")
+        build("--data", data, "--output", tmp_path, "--kind", "bm25", "--bm25.k1", "2")
     assert load_retriever(tmp_path).search(["heron"], 1)[0].doc_ids
 
 
@@ -156,7 +156,9 @@ def test_what_a_server_has_to_embed_is_said_first(data, tmp_path, build, server,
     monkeypatch.setenv("ACQO_ENCODER_SERVERS", server.url)
     encoder = f"openai:letters@{server.url}"
     for kind, output in (("dense", tmp_path / "dense"), ("hybrid", tmp_path / "hybrid")):
-        build("--data", data, "--output", output, "--encoder", encoder, "--kind", kind, "--query_prompt", "a: ")
+        build(
+            "--data", data, "--output", output, "--encoder", encoder, "--kind", kind, "--encoding.query_prompt", "a: "
+        )
     printed = capsys.readouterr().out
     assert printed.index(f"To be embedded by {encoder}: 40 of 40 passages, about 1 thousand tokens") < printed.index(
         "ready to search"
@@ -173,11 +175,11 @@ def test_what_a_server_has_to_embed_is_said_first(data, tmp_path, build, server,
 @pytest.mark.parametrize(
     "given",
     [
-        ["--encoder", "openai:letters@http://127.0.0.1:9/v1", "--dtype", "float32"],
+        ["--encoder", "openai:letters@http://127.0.0.1:9/v1", "--encoding.dtype", "float32"],
         ["--encoder", "openai:letters@http://127.0.0.1:9/v1", "--split_passages", "True"],
         ["--encoder", "openai:@http://127.0.0.1:9/v1"],
         ["--encoder", "openai:letters@ftp://127.0.0.1"],
-        ["--dimensions", "64"],
+        ["--encoding.dimensions", "64"],
     ],
 )
 def test_settings_of_another_kind_of_encoder_are_refused(data, tmp_path, build, given):
@@ -323,8 +325,8 @@ def test_unreadable_embeddings_are_rejected(tmp_path, build, vectors, content):
         (["--embeddings", "E.npy"], "has no ids"),
         ([], "embeddings and ids"),
         (["--colour", "red"], "colour"),
-        (["--data", "D", "--kind", "bm25", "--k1", "-1"], "k1"),
-        (["--data", "D", "--kind", "bm25", "--b", "5"], "b is 5"),
+        (["--data", "D", "--kind", "bm25", "--bm25.k1", "-1"], "k1"),
+        (["--data", "D", "--kind", "bm25", "--bm25.b", "5"], "b is 5"),
     ],
 )
 def test_contradictory_settings_are_rejected_before_anything_is_loaded(tmp_path, build, arguments, message):

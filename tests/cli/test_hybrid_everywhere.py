@@ -137,7 +137,7 @@ def test_retriever_server_and_langchain_return_the_results_of_the_library(world,
 
 def test_the_recipe_builds_a_hybrid_index():
     recipe = module_of("train")
-    [config] = command.parse(recipe.make_parser(), ["--index_kind", "hybrid"])
+    [config] = command.parse(recipe.make_parser(), ["--index_settings.kind", "hybrid"])
     [stage] = [stage for stage in recipe.plan(config) if stage.name == "index"]
     assert stage.settings["kind"] == "hybrid"
     recipe.check(stage)

@@ -87,7 +87,7 @@ def test_a_policy_is_trained_and_searches_in_front_of_a_collection(collection, w
         "model": str(full_model(tmp_path / "base")),
         "test_split": "dev",
         "prompted_baseline": False,
-        "max_new_tokens": 4,
+        "prompt": {"max_new_tokens": 4},
         "warm_start": {"limit": 12, "examples": 8, "teacher": ["turns"], "epochs": 1},
         "stage1": {"eval_limit": 4, "alarm_patience": 0, "trainer": TRAINER},
         "difficulty": {

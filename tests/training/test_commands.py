@@ -38,7 +38,7 @@ GRPO = {
     "trainer.eval_steps": 2,
     "trainer.temperature": 1.0,
     "trainer.top_p": 1.0,
-    "max_new_tokens": 4,
+    "prompt.max_new_tokens": 4,
     "alarm_patience": 0,
 }
 
@@ -237,7 +237,7 @@ def test_grpo_uses_only_queries_inside_the_band(difficulty, shared, tmp_path, mo
 def test_warm_start(data, index, tiny, tmp_path):
     settings = {
         "data": data, "index": index, "model": tiny, "output_dir": tmp_path / "run", "examples": 8, "batch_size": 4,
-        "micro_batch_size": 2, "lora_rank": 0, "max_new_tokens": 8,
+        "micro_batch_size": 2, "lora_rank": 0, "prompt.max_new_tokens": 8,
     }  # fmt: skip
     done = run("warm-start", settings)
     assert "Selected training examples: " in done.stdout
@@ -358,9 +358,9 @@ def test_keep_requires_a_policy_and_its_settings(data, index, passing, tmp_path)
         "index": index,
         "output_dir": tmp_path / "run",
         "preserve_kinds": "pass",
-        "max_new_tokens": 4,
+        "prompt.max_new_tokens": 4,
     }
-    done = run("warm-start", {**settings, "model": passing, "feedback_results": 2}, status=2)
+    done = run("warm-start", {**settings, "model": passing, "prompt.feedback_results": 2}, status=2)
     assert "feedback_results 0 -> 2" in done.stderr
     plain = shutil.copytree(passing, tmp_path / "plain")
     (plain / "acqo.json").unlink()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,13 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.training.curriculum import Difficulty
 from acqo_rl.training.curves import (
-    draw_difficulty,
     draw_training,
     moving_mean,
-    name_folders,
     read_log,
+    write_curves,
 )
 
 RL = [
@@ -99,12 +96,6 @@ class TestReadLog:
             read_log(tmp_path, "x")
 
 
-def test_folders_get_the_shortest_distinct_names():
-    assert list(name_folders(["/a/stage1", "/a/stage2", "/a/stage1"])) == ["stage1", "stage2"]
-    assert name_folders(["/a/run", "/b/run"]) == {"a/run": Path("/a/run"), "b/run": Path("/b/run")}
-    assert name_folders([]) == {}
-
-
 class TestFigures:
     def test_only_logged_quantities_are_drawn(self, rl, warm_start):
         assert set(draw_training([warm_start])) == {"loss"}
@@ -131,18 +122,9 @@ class TestFigures:
     def test_the_same_logs_give_the_same_picture(self, warm_start):
         assert draw_training([warm_start]) == draw_training([warm_start])
 
-
-class TestDifficulty:
-    def test_histograms_share_their_edges(self):
-        before = [Difficulty("1", 0.0, 0.0, 0.0), Difficulty("2", 2.0, 0.5, 2.0), Difficulty("3", 2.0, 0.0, 2.0)]
-        after = [Difficulty("1", 1.0, 0.5, 2.0)]
-        drawing = draw_difficulty({"before": before, "after": after})
-        assert drawing.picture.startswith(b"\x89PNG")
-        counts = {name: [row[1:] for row in drawing.rows if row[0] == name] for name in ("before", "after")}
-        assert [row[:2] for row in counts["before"]] == [row[:2] for row in counts["after"]]
-        assert [row[2] for row in counts["before"]] == [1, *[0] * 22, 2]
-        assert [(low, count) for low, _, count in counts["after"] if count] == [(1.0, 1)]
-
-    def test_equal_means_can_be_drawn(self):
-        drawing = draw_difficulty({"x": [Difficulty("1", 2.0, 0.0, 2.0)] * 3})
-        assert sum(row[3] for row in drawing.rows) == 3
+    def test_runs_are_written_side_by_side(self, tmp_path):
+        runs = [write(tmp_path / "stage1", RL), write(tmp_path / "stage2", RL)]
+        write_curves(tmp_path / "figures", runs)
+        names = {path.stem for path in (tmp_path / "figures").glob("*.png")}
+        assert names == {path.stem for path in (tmp_path / "figures").glob("*.csv")} >= {"reward", "learning_curve"}
+        assert (tmp_path / "figures" / "reward.csv").read_text().splitlines()[1:] == ["stage1,1,1.5", "stage2,1,1.5"]

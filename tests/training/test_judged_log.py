@@ -42,7 +42,7 @@ def test_a_policy_is_trained_on_a_log_without_labels(tmp_path, passing, monkeypa
     places = ["--data", log, "--index", index, "--output", judged]
     main(["label", "--task", "judgements", "--model", "openai:judge@http://x/v1", "--depth", "3", *places])
 
-    given = {"data": judged, "index": index, "model": passing, "max_new_tokens": 4}
+    given = {"data": judged, "index": index, "model": passing, "prompt.max_new_tokens": 4}
     run("warm-start", **given, limit=8, examples=4, epochs=1, output_dir=tmp_path / "warm")
     trainer = {f"trainer.{name}": value for name, value in TRAINER.items()}
     run("grpo", **given, **trainer, lora_rank=0, alarm_patience=0, eval_limit=2, output_dir=tmp_path / "grpo")

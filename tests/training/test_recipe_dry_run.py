@@ -34,9 +34,9 @@ def recipe(data, passing, tmp_path):
         "data": str(data),
         "output_dir": str(tmp_path / "run"),
         "model": passing,
-        "encoder": "embedded:minilm",
+        "index_settings": {**settings["index_settings"], "encoder": "embedded:minilm"},
         "launcher": f"{settings['launcher'].replace('accelerate launch', python)} {LAUNCH}",
-        "max_new_tokens": 4,
+        "prompt": {**settings["prompt"], "max_new_tokens": 4},
         "test_split": "dev",
         "prompted_baseline": False,
     }

@@ -9,7 +9,7 @@ import pytest
 
 from acqo_rl.cli import module_of
 from acqo_rl.errors import ConfigError
-from acqo_rl.training.settings import _RANGES, warn_of_low_rate
+from acqo_rl.training.settings import _RANGES, RewardSettings, warn_of_low_rate
 
 CONFIGS = {"grpo": "GrpoRunConfig", "warm-start": "WarmStartConfig", "difficulty": "DifficultyConfig"}
 
@@ -52,7 +52,6 @@ def test_nan_is_rejected_for_every_number(name, tmp_path):
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
-        ("grpo", {"cost": -1.0}, r"cost is -1\.0"),
         ("grpo", {"trainer": {"temperature": 0.0}}, r"temperature is 0\.0"),
         ("grpo", {"trainer": {"top_p": 2.0}}, r"top_p is 2\.0"),
         ("grpo", {"trainer": {"learning_rate": math.inf}}, "learning_rate is inf"),
@@ -81,3 +80,11 @@ def test_a_setting_out_of_range_is_rejected(name, settings, message, tmp_path):
     with pytest.raises(ConfigError, match=message):
         module.main(config_of(module, name, tmp_path / "run", **settings))
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "settings", [{"cost": -1.0}, {"gold_decay": 0.0}, {"top_rank_bonus": math.inf}, {"cost": math.nan}]
+)
+def test_settings_of_the_reward_are_checked(settings):
+    with pytest.raises(ConfigError, match=next(iter(settings))):
+        RewardSettings(**settings)
