@@ -5,7 +5,7 @@ r"""Build a search index from a BEIR folder or from precomputed embeddings.
         --faiss.build_parameters efConstruction=2000 --faiss.search_parameters efSearch=256
     acqo index --data data/my_corpus --output indexes/bm25 --kind bm25
     acqo index --data data/my_corpus --output indexes/both --kind hybrid
-    acqo index --embeddings vectors.npy --ids ids.txt --encoder my/model --output indexes/vectors
+    acqo index --embeddings vectors.npz --encoder my/model --output indexes/vectors
     acqo index --data data/my_corpus --output indexes/split --split_passages True
     acqo index --data data/my_corpus --output qdrant://localhost:6333/my_corpus
     acqo index --data data/my_corpus --output indexes/served --encoder openai:BAAI/bge-m3@http://localhost:8080/v1
@@ -27,20 +27,21 @@ from typing import TYPE_CHECKING, Any, Literal
 from acqo_rl.addresses import Address
 from acqo_rl.cli import command
 from acqo_rl.cli.fields import group, setting
-from acqo_rl.errors import ConfigError
+from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.ranges import FINITE, check_ranges
-from acqo_rl.retrieval.embedding_files import read_embeddings, read_ids
+from acqo_rl.retrieval.embedding_files import read_embeddings
 from acqo_rl.retrieval.encoders import SERVER_SETTINGS, is_on_server
 from acqo_rl.retrieval.engines.location import is_engine, read_location
 
 if TYPE_CHECKING:
+    import numpy as np
     from accelerate import PartialState
+    from numpy.typing import NDArray
 
     from acqo_rl.retrieval import Manifest, SentenceTransformerEncoder
     from acqo_rl.roles import Encoder
     from acqo_rl.types import Document
 
-NO_IDS = "{} has no ids; give ids, or the data of the embeddings."
 WHOLE_DOCUMENTS = (
     "A search engine stores whole documents; split long ones in the data, or build an index folder with"
     " --split_passages."
@@ -89,10 +90,7 @@ class BuildIndexConfig:
     output: Address = setting("Folder of the index, or collection of a search engine.")
     data: str | None = setting("BEIR folder with corpus.jsonl.", None)
     embeddings: str | None = setting(
-        "Precomputed embeddings, float[documents, dim], as .npy or .npz; a .npz may also hold their ids.", None
-    )
-    ids: str | None = setting(
-        "File with the ids of the embeddings, one per line; by default those in the .npz, else of --data.", None
+        "Precomputed embeddings of the documents: a .npz file with the arrays ids and embeddings.", None
     )
     kind: Literal["dense", "bm25", "hybrid"] = setting(
         "hybrid builds a dense and a BM25 index, which are searched together.", "dense"
@@ -165,18 +163,12 @@ def main(config: BuildIndexConfig) -> None:
 
 def check(config: BuildIndexConfig) -> None:
     """Checks the settings for contradictions before anything is loaded."""
-    if config.kind == "bm25" and config.embeddings:
-        raise ConfigError("A bm25 index is built from text; give data instead of embeddings.")
+    if config.kind == "bm25" and (config.embeddings or config.split_passages):
+        raise ConfigError("A bm25 index is built from whole texts; omit embeddings and split_passages.")
     if config.split_passages and config.embeddings:
         raise ConfigError("Precomputed embeddings cannot be split; omit split_passages, or give only data.")
-    if config.split_passages and config.kind == "bm25":
-        raise ConfigError("A bm25 index has no length limit; omit split_passages.")
-    if config.kind == "hybrid" and not config.data:
-        raise ConfigError("The bm25 part of a hybrid index is built from text; give data as well.")
-    if not config.data and not (config.embeddings and (config.ids or config.embeddings.endswith(".npz"))):
-        if config.embeddings:
-            raise ConfigError(NO_IDS.format(config.embeddings))
-        raise ConfigError("There is nothing to index; give data, or embeddings and ids.")
+    if not config.data and (config.kind == "hybrid" or not config.embeddings):
+        raise ConfigError(f"A {config.kind} index of these settings needs the texts; give data.")
     if config.update and not is_engine(config.output):
         raise ConfigError("Only a collection of a search engine can be updated; omit update, or build a new index.")
     check_encoder(config)
@@ -206,8 +198,8 @@ def changed(settings: Any, names: Sequence[str]) -> list[str]:
 def check_engine(config: BuildIndexConfig) -> None:
     """Rejects settings that do not apply to a search engine."""
     read_location(config.output)
-    if not config.data or config.ids:
-        raise ConfigError("A search engine stores the documents; give data, and omit ids.")
+    if not config.data:
+        raise ConfigError("A search engine stores the documents; give data.")
     if config.split_passages:
         raise ConfigError(WHOLE_DOCUMENTS)
     groups = {"faiss": config.faiss == FaissOptions(), "bm25": config.bm25 == Bm25Options()}
@@ -228,7 +220,7 @@ def build_in_engine(config: BuildIndexConfig) -> None:
 
     documents = list(read_corpus(config.data or "").values())
     encoder = load_encoder(encoder_settings(config))
-    embeddings = read_embeddings(config.embeddings)[0] if config.embeddings else None
+    embeddings = embeddings_of(config.embeddings, documents) if config.embeddings else None
 
     def announce() -> None:
         warn_of_empty(documents)
@@ -244,6 +236,19 @@ def build_in_engine(config: BuildIndexConfig) -> None:
     )
     shown = read_location(config.output).shown
     print(f"{shown}: {note.document_count:,} documents, fingerprint {note.fingerprint[:16]} (ready to search)")
+
+
+def embeddings_of(path: str, documents: Sequence[Document]) -> NDArray[np.floating]:
+    """The embeddings of a file in the order of the documents.
+
+    Raises:
+        DataError: the file and the corpus have other documents.
+    """
+    embeddings, ids = read_embeddings(path)
+    rows = {doc_id: row for row, doc_id in enumerate(ids)}
+    if rows.keys() != {document.id for document in documents}:
+        raise DataError(f"{path} has {len(ids)} documents, and the corpus has {len(documents)} others; give the same.")
+    return embeddings[[rows[document.id] for document in documents]]
 
 
 def load_encoder_of(config: BuildIndexConfig, state: PartialState) -> Encoder:
@@ -351,10 +356,10 @@ def build_dense(
 
     faiss_settings = asdict(config.faiss)
     if config.embeddings:
-        embeddings, own_ids = read_embeddings(config.embeddings)
-        ids = read_ids(config.ids) if config.ids else own_ids or [document.id for document in documents or []]
-        if not ids:
-            raise ConfigError(NO_IDS.format(config.embeddings))
+        if documents:
+            embeddings, ids = embeddings_of(config.embeddings, documents), [document.id for document in documents]
+        else:
+            embeddings, ids = read_embeddings(config.embeddings)
         return build_embeddings_index(folder, embeddings, ids, encoder, corpus=documents, **faiss_settings)
     return build_dense_index(
         folder, documents or [], encoder, passages=passages, shard_size=config.encoding.shard_size, **faiss_settings

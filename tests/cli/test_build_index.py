@@ -216,114 +216,60 @@ def test_long_documents_of_a_search_engine_are_counted_and_not_split(tmp_path, b
         build(*given, "--split_passages", "True")
 
 
-def test_embeddings_are_indexed_with_their_ids_or_those_of_the_data(data, tmp_path, build):
+def test_embeddings_are_indexed_with_their_ids(data, tmp_path, build):
     documents = list(read_corpus(data).values())
     embeddings = SentenceTransformerEncoder("embedded:minilm").encode_passages([passage_text(d) for d in documents])
-    np.save(tmp_path / "vectors.npy", embeddings)
-    (tmp_path / "ids.txt").write_text("".join(f"{d.id}\n" for d in documents))
-    given = ["--embeddings", tmp_path / "vectors.npy"]
-    build(*given, "--ids", tmp_path / "ids.txt", "--output", tmp_path / "ids")
-    build(*given, "--data", data, "--output", tmp_path / "data")
-    by_ids, by_data = (load_retriever(tmp_path / name).search(["a lynx"], 5)[0] for name in ("ids", "data"))
-    assert by_ids == by_data
-    assert read_corpus(data)[by_ids.doc_ids[0]].text.startswith("The lynx")
-    with pytest.raises(DataError, match=r"shape \(40, 384\).* 39 ids"):
-        (tmp_path / "ids.txt").write_text("".join(f"{d.id}\n" for d in documents[1:]))
-        build(*given, "--ids", tmp_path / "ids.txt", "--output", tmp_path / "short")
+    ids = [document.id for document in documents]
+    for name, order in (("same", slice(None)), ("turned", slice(None, None, -1))):
+        np.savez(tmp_path / f"{name}.npz", ids=np.array(ids)[order], embeddings=embeddings[order])
+    build("--embeddings", tmp_path / "same.npz", "--output", tmp_path / "alone")
+    build("--embeddings", tmp_path / "turned.npz", "--data", data, "--output", tmp_path / "of data")
+    alone, of_data = (load_retriever(tmp_path / name).search(["a lynx"], 5)[0] for name in ("alone", "of data"))
+    assert alone == of_data
+    assert read_corpus(data)[alone.doc_ids[0]].text.startswith("The lynx")
+    np.savez(tmp_path / "short.npz", ids=ids[1:], embeddings=embeddings[1:])
+    with pytest.raises(DataError, match=r"short\.npz"):
+        build("--embeddings", tmp_path / "short.npz", "--data", data, "--output", tmp_path / "short")
 
 
-@pytest.fixture
-def vectors():
-    return np.random.default_rng(0).normal(size=(3, 384)).astype(np.float32)
-
-
-def test_embeddings_of_an_npz_file_and_ids_with_a_byte_order_mark(tmp_path, build, vectors):
-    np.save(tmp_path / "plain.npy", vectors)
-    np.savez_compressed(tmp_path / "packed.npz", anything=vectors)
-    (tmp_path / "ids.txt").write_bytes("\ufeffd1\r\n d2\t\r\nd3\r\n \r\n\r\n".encode())
-    for file in ("plain.npy", "packed.npz"):
-        build("--embeddings", tmp_path / file, "--ids", tmp_path / "ids.txt", "--output", tmp_path / f"of {file}")
-    plain, packed = (load_retriever(tmp_path / f"of {file}") for file in ("plain.npy", "packed.npz"))
-    assert sorted(plain.search(["x"], 3)[0].doc_ids) == ["d1", "d2", "d3"]
-    assert plain.search(["x"], 3) == packed.search(["x"], 3)
-    assert plain.fingerprint == packed.fingerprint
-    (tmp_path / "ids16.txt").write_text("d1\nd2\nd3\n", encoding="utf-16")
-    build("--embeddings", tmp_path / "plain.npy", "--ids", tmp_path / "ids16.txt", "--output", tmp_path / "of utf-16")
-    assert load_retriever(tmp_path / "of utf-16").search(["x"], 3) == plain.search(["x"], 3)
-    (tmp_path / "ids.txt").write_text("d1\n\nd 3\n")
-    with pytest.raises(DataError, match=r"(?s)ids\.txt, line 2: .*ids\.txt, line 3: "):
-        build("--embeddings", tmp_path / "plain.npy", "--ids", tmp_path / "ids.txt", "--output", tmp_path / "gap")
-
-
-def test_a_list_of_ids_in_one_line_is_told_in_a_few_words(tmp_path, build, vectors):
-    np.save(tmp_path / "plain.npy", vectors)
-    (tmp_path / "ids.json").write_text(str([f"d{i}" for i in range(1000)]))
-    with pytest.raises(DataError, match=r"ids\.json, line 1: ") as raised:
-        build("--embeddings", tmp_path / "plain.npy", "--ids", tmp_path / "ids.json", "--output", tmp_path / "index")
-    assert len(str(raised.value)) < 400
-    with pytest.raises(ConfigError, match=r"plain\.npy has no ids"):
-        build("--embeddings", tmp_path / "plain.npy", "--output", tmp_path / "index")
+VECTORS = np.random.default_rng(0).normal(size=(3, 384)).astype(np.float32)
 
 
 @pytest.mark.parametrize("ids", [["d1", "d2", "d3"], [11, 12, 13], [b"d1", b"d2", b"d3"]])
-def test_a_npz_file_may_hold_embeddings_and_their_ids(tmp_path, build, vectors, ids):
-    np.savez(tmp_path / "both.npz", ids=np.array(ids), embeddings=vectors)
-    build("--embeddings", tmp_path / "both.npz", "--output", tmp_path / "index")
-    found = load_retriever(tmp_path / "index").search(["x"], 3)[0].doc_ids
-    assert sorted(found) == [one.decode() if isinstance(one, bytes) else str(one) for one in ids]
+def test_ids_of_embeddings_are_texts_bytes_or_numbers(tmp_path, ids):
+    np.savez(tmp_path / "both.npz", ids=np.array(ids), embeddings=VECTORS)
+    assert read_embeddings(str(tmp_path / "both.npz"))[1] == [
+        one.decode() if isinstance(one, bytes) else str(one) for one in ids
+    ]
 
 
 @pytest.mark.parametrize(
-    "others",
+    "arrays",
     [
-        {"ids": np.array(["a", "b", "c"]), "texts": np.array(["x", "y", "z"])},
-        {"doc_ids": np.array(["a", "b", "c"]), "texts": np.array(["x", "y", "z"], dtype=object)},
-        {"names": np.array(["a", "b", "c"]), "labels": np.array([0, 1, 0])},
-        {"docno": np.array(["a", "b", "c"]), "labels": np.array([0, 1, 2]), "token_ids": np.array([1, 2, 3])},
+        {"embeddings": VECTORS},
+        {"ids": np.array(["a", "b"]), "embeddings": VECTORS},
+        {"ids": np.array(["a", "b", "c"], dtype=object), "embeddings": VECTORS},
+        {"ids": np.array(["a", "b", "c"]), "embeddings": np.array([["a"], ["b"], ["c"]])},
+        b"PK\x03\x04 cut off",
+        b"",
     ],
 )
-def test_ids_of_a_npz_file_are_told_from_its_other_arrays(tmp_path, vectors, others):
-    np.savez(tmp_path / "v.npz", embeddings=vectors, **others)
-    assert read_embeddings(str(tmp_path / "v.npz"))[1] == ["a", "b", "c"]
-
-
-def test_labels_are_no_ids_and_objects_are_no_texts(tmp_path, build, vectors):
-    np.savez(tmp_path / "labels.npz", embeddings=vectors, labels=np.array([0, 1, 0]))
-    assert read_embeddings(str(tmp_path / "labels.npz"))[1] is None
-    with pytest.raises(ConfigError, match="has no ids"):
-        build("--embeddings", tmp_path / "labels.npz", "--output", tmp_path / "index")
-    np.savez(tmp_path / "objects.npz", embeddings=vectors, ids=np.array(["a", "b", "c"], dtype=object))
-    with pytest.raises(DataError, match=r"astype\(str\)"):
-        read_embeddings(str(tmp_path / "objects.npz"))
-
-
-@pytest.mark.parametrize("content", ["two arrays", "two lists of ids", "words", "empty", "no zip"])
-def test_unreadable_embeddings_are_rejected(tmp_path, build, vectors, content):
+def test_other_embeddings_are_refused(tmp_path, arrays):
     file = tmp_path / "vectors.npz"
-    if content == "two arrays":
-        np.savez(file, one=vectors, two=vectors)
-    elif content == "two lists of ids":
-        np.savez(file, vectors=vectors, one=np.array(["a", "b", "c"]), other=np.array([1, 2, 3]))
-    elif content == "words":
-        np.savez(file, np.array([["a"], ["b"], ["c"]]))
-    else:
-        file.write_bytes(b"" if content == "empty" else b"PK\x03\x04 cut off")
-    (tmp_path / "ids.txt").write_text("d1\nd2\nd3\n")
+    file.write_bytes(arrays) if isinstance(arrays, bytes) else np.savez(file, **arrays)
     with pytest.raises(DataError, match=r"vectors\.npz"):
-        build("--embeddings", file, "--ids", tmp_path / "ids.txt", "--output", tmp_path / "index")
+        read_embeddings(str(file))
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--data", "D", "--kind", "tree"], "'tree'"),
-        (["--embeddings", "E.npy", "--ids", "I", "--kind", "hybrid"], "bm25"),
-        (["--embeddings", "E.npy", "--ids", "I", "--kind", "bm25"], "bm25"),
-        (["--embeddings", "E.npy", "--ids", "I", "--split_passages"], "split_passages"),
-        (["--embeddings", "E.npy", "--data", "D", "--split_passages"], "split_passages"),
+        (["--embeddings", "E.npz", "--kind", "hybrid"], "give data"),
+        (["--embeddings", "E.npz", "--kind", "bm25"], "bm25"),
+        (["--embeddings", "E.npz", "--split_passages"], "split_passages"),
         (["--data", "D", "--kind", "bm25", "--split_passages"], "split_passages"),
-        (["--embeddings", "E.npy"], "has no ids"),
-        ([], "embeddings and ids"),
+        ([], "give data"),
         (["--colour", "red"], "colour"),
         (["--data", "D", "--kind", "bm25", "--bm25.k1", "-1"], "k1"),
         (["--data", "D", "--kind", "bm25", "--bm25.b", "5"], "b is 5"),

@@ -74,7 +74,7 @@ def test_the_documents_of_a_collection_become_a_corpus(folder, tmp_path):
     run_command("data", "--dataset", "collection", "--documents", "a.csv", "--output", tmp_path / "x", status=2)
 
 
-@pytest.mark.parametrize("setting", [("--faiss.factory", "HNSW64"), ("--kind", "bm25"), ("--ids", "ids.txt")])
+@pytest.mark.parametrize("setting", [("--faiss.factory", "HNSW64"), ("--kind", "bm25")])
 def test_settings_of_index_folders_are_refused(folder, setting):
     done = run_command("index", "--data", folder / "data", "--output", f"qdrant:{folder}/e/x", *setting, status=2)
 

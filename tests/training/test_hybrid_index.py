@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,8 @@ def test_grpo(shared, stage, tmp_path):
     run("grpo", {**shared, "stage": stage, "trainer.max_steps": 2, "trainer.per_device_train_batch_size": 8,
         "trainer.num_generations": 4, "lora_rank": 0, "trainer.learning_rate": 1e-3, "trainer.eval_steps": 2,
         "prompt.max_new_tokens": 4, "trainer.temperature": 1.0, "trainer.top_p": 1.0,
-        "prompt.feedback_results": 1, "prompt.raw_query_margin": 0.05, "alarm_patience": 0, "output_dir": tmp_path / "run"})  # fmt: skip
+        "prompt.feedback_results": 1, "prompt.raw_query_margin": 0.05, "alarm_patience": 0,
+        "output_dir": tmp_path / "run"})  # fmt: skip
     log = json.loads((tmp_path / "run" / "log.json").read_text())
     assert [entry["step"] for entry in log if "reward" in entry] == [1, 2]
     assert any(entry["reward_std"] > 0 for entry in log if "reward" in entry)
@@ -92,10 +94,9 @@ def test_raw_query_margin_does_not_change_rewards_on_a_hybrid_index(shared):
         "gold": [["Peru-capital"], ["Peru-capital", "Chad-money"]],
     }
     for stage in ("explore", "converge"):
+        settings = policy_settings(PromptSettings(), "none")
         without, with_margin = (
-            materials.reward(stage, RewardSettings(), policy_settings(PromptSettings(raw_query_margin=margin), "none"))(
-                **asked
-            )
+            materials.reward(stage, RewardSettings(), replace(settings, raw_query_margin=margin))(**asked)
             for margin in (None, -10.0)
         )
         assert without == with_margin
