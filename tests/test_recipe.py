@@ -51,7 +51,7 @@ def test_the_recipe_of_hotpotqa_trains_on_the_harder_half_and_evaluates_exactly(
     assert scored["model"] == stages["Stage I: explore"]["model"]
     assert stages["Stage I: explore"]["difficulty"] == scored["output_dir"] / "difficulty.jsonl"
     assert stages["Stage I: explore"]["hardest_fraction"] == 0.5
-    assert stages["flat index"]["factory"] == "Flat"
+    assert (stages["index"]["faiss"]["factory"], stages["flat index"]["faiss"]) == ("HNSW64", {})
     assert stages["evaluation"]["index"] == stages["flat index"]["output"]
     assert stages["Stage II: converge"]["index"] == stages["index"]["output"]
 
@@ -116,12 +116,6 @@ def test_each_stage_uses_the_output_of_earlier_stages(recipe, tmp_path):
 def test_settings_of_a_stage_must_be_a_mapping(recipe, tmp_path):
     with pytest.raises(ConfigError, match="stage1 is"):
         recipe.plan(config_of(recipe, "embedded.yaml", "--stage1", '"fast"'))
-
-
-def test_the_remaining_time_depends_on_the_pace(recipe):
-    assert recipe._clock(0.0, [1, 4, 5], 0) == "(0 min so far, about 10 min left)"
-    assert recipe._clock(10.0, [1, 4, 5], 2) == "(10 min so far, about 10 min left)"
-    assert recipe._clock(3.0, [], 1) == "(3 min so far)"
 
 
 def test_an_empty_list_of_a_stage_is_no_argument(recipe, tmp_path):

@@ -118,7 +118,8 @@ def main(config: RecipeConfig) -> None:
                 f"The stage '{stage.name}' failed with status {ended}; see its message above. "
                 f"Earlier stages are kept; fix the cause and run the same command again."
             )
-    write_curves(out / "figures", [out / name for name in ("warm_start", "stage1", "stage2")])
+    runs = [Path(stage.settings["output_dir"]) for stage in stages if stage.command in ("warm-start", "grpo")]
+    write_curves(out / "figures", runs)
     print(f"\nAll stages finished after {(time.monotonic() - begin) / 60:.1f} minutes: {config.output_dir}")
 
 
