@@ -210,9 +210,11 @@ def test_what_of_a_combination_is_asked_again(open_cache, name, completions, ask
     def load():
         return load_reformulator(name, "scripted", language_model=model)
 
+    calls = []
     for _ in range(2):
         CachedReformulator(name, load, "model", open_cache()).reformulate([Query("1", "How do I open a window?")])
-    assert len(model.calls) == 1 + asked_twice
+        calls.append(len(model.calls))
+    assert calls[1] == (1 + asked_twice) * calls[0] > 0
 
 
 def test_answers_are_kept_for_the_same_reformulator_model_files_and_settings_that_it_reads(tmp_path):
