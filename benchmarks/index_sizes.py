@@ -12,6 +12,7 @@ of PostgreSQL, which works in a process of its own, are wall times.
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import os
 import sys
@@ -177,11 +178,10 @@ def clock_of(place: str) -> Callable[[], float]:
 def load_libraries(place: str) -> None:
     """Imports what the retriever needs, which is not memory of the index."""
     from acqo_rl.retrieval.engines.location import is_engine, read_location
-    from acqo_rl.retrieval.engines.opening import _engine_class
     from acqo_rl.retrieval.faiss_index import import_faiss
 
     if is_engine(place):
-        _engine_class(read_location(place).scheme)
+        importlib.import_module(f"acqo_rl.retrieval.engines.{read_location(place).scheme}")
     else:
         import_faiss().omp_set_num_threads(1)
 

@@ -1,7 +1,8 @@
-"""Search engines of the tests, and an encoder whose vectors are all different."""
+"""Search engines of the tests, an encoder whose vectors are all different, and collections of other programs."""
 
 from __future__ import annotations
 
+import datetime
 import zlib
 from collections.abc import Sequence
 from typing import Any
@@ -53,25 +54,29 @@ CORPUS = [
 ]
 """Documents with metadata of several types."""
 
+DEFAULTS = {"key": "", "body": "", "owner": "", "page": 0, "rate": 0.0, "draft": False, "day": "2024-01-01", "tags": []}
+"""Fields of a collection that :func:`put_rows` writes, beside ``number`` and ``vec``; ``rate`` has 32 bits."""
+
 
 def put_rows(engine: str, index: str, rows: Sequence[dict[str, Any]]) -> None:
-    """Writes rows as another program does, into a collection with the fields number, key, body, owner and vec.
+    """Writes rows as another program does.
 
     Args:
         engine: name of the engine.
         index: location of the collection; created if it is missing.
         rows: replace those of equal numbers; keys may appear several times.
     """
-    vectors = UnitEncoder().encode_queries([row["body"] for row in rows])
-    PUT[engine](index, [{**row, "vec": vector.tolist()} for row, vector in zip(rows, vectors, strict=True)])
+    vectors = UnitEncoder().encode_queries([row["body"] for row in rows]).tolist()
+    PUT[engine](index, [{**DEFAULTS, **row, "vec": vector} for row, vector in zip(rows, vectors, strict=True)])
 
 
-def drop_rows(engine: str, index: str, numbers: Sequence[int]) -> None:
+def drop_rows(engine: str, index: str, numbers: list[int]) -> None:
     """Deletes rows as another program does."""
-    DROP[engine](index, list(numbers))
+    DROP[engine](index, numbers)
 
 
-def _qdrant(index: str) -> tuple[Any, str]:
+def of_qdrant(index: str) -> tuple[Any, str]:
+    """Client and name of a collection."""
     from acqo_rl.retrieval.engines import qdrant
 
     folder, _, name = index.removeprefix("qdrant:").rpartition("/")
@@ -81,20 +86,21 @@ def _qdrant(index: str) -> tuple[Any, str]:
 def _put_qdrant(index: str, rows: list[dict[str, Any]]) -> None:
     from qdrant_client import models
 
-    client, name = _qdrant(index)
+    client, name = of_qdrant(index)
     if not client.collection_exists(name):
         client.create_collection(name, vectors_config=models.VectorParams(size=16, distance=models.Distance.COSINE))
-    client.upsert(
-        name, [models.PointStruct(id=row["number"], vector=row.pop("vec"), payload=row) for row in map(dict, rows)]
-    )
+        scored = models.TextIndexParams(type=models.TextIndexType.TEXT, scoring=True)
+        client.create_payload_index(name, "body", scored)
+    client.upsert(name, [models.PointStruct(id=row["number"], vector=row.pop("vec"), payload=row) for row in rows])
 
 
 def _drop_qdrant(index: str, numbers: list[int]) -> None:
-    client, name = _qdrant(index)
+    client, name = of_qdrant(index)
     client.delete(name, numbers)
 
 
-def _milvus(index: str) -> tuple[Any, str]:
+def of_milvus(index: str) -> tuple[Any, str]:
+    """Client and name of a collection."""
     from acqo_rl.retrieval.engines import milvus
 
     file, _, name = index.removeprefix("milvus:").rpartition("/")
@@ -102,23 +108,31 @@ def _milvus(index: str) -> tuple[Any, str]:
 
 
 def _put_milvus(index: str, rows: list[dict[str, Any]]) -> None:
-    from pymilvus import DataType, MilvusClient
+    from pymilvus import DataType, Function, FunctionType, MilvusClient
 
-    client, name = _milvus(index)
+    client, name = of_milvus(index)
     if not client.has_collection(name):
         schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
         schema.add_field("number", DataType.INT64, is_primary=True)
-        for field in ("key", "body", "owner"):
+        for field in ("key", "owner", "day"):
             schema.add_field(field, DataType.VARCHAR, max_length=100)
+        schema.add_field("body", DataType.VARCHAR, max_length=100, enable_analyzer=True)
+        for field, kind in {"page": DataType.INT32, "rate": DataType.FLOAT, "draft": DataType.BOOL}.items():
+            schema.add_field(field, kind)
+        schema.add_field("tags", DataType.ARRAY, element_type=DataType.VARCHAR, max_capacity=5, max_length=20)
         schema.add_field("vec", DataType.FLOAT_VECTOR, dim=16)
+        schema.add_field("words", DataType.SPARSE_FLOAT_VECTOR)
+        names: dict[str, Any] = {"input_field_names": ["body"], "output_field_names": ["words"]}
+        schema.add_function(Function(name="bm25", function_type=FunctionType.BM25, **names))
         indexes = client.prepare_index_params()
         indexes.add_index("vec", index_type="AUTOINDEX", metric_type="COSINE")
+        indexes.add_index("words", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
         client.create_collection(name, schema=schema, index_params=indexes, consistency_level="Strong")
     client.upsert(name, rows)
 
 
 def _drop_milvus(index: str, numbers: list[int]) -> None:
-    client, name = _milvus(index)
+    client, name = of_milvus(index)
     client.delete(name, filter=f"number in {numbers}")
 
 
@@ -128,12 +142,15 @@ def _put_postgresql(index: str, rows: list[dict[str, Any]]) -> None:
     address, _, name = index.rpartition("/")
     with psycopg.connect(address) as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        columns = "number int, key text, body text, owner text, vec vector(16)"
-        connection.execute(f"CREATE TABLE IF NOT EXISTS {name} ({columns})")
+        connection.execute(
+            f"CREATE TABLE IF NOT EXISTS {name} (number int, key text, body text, owner text, page int, rate real,"
+            " draft boolean, day date, tags text[], vec vector(16))"
+        )
         for row in rows:
             connection.execute(f"DELETE FROM {name} WHERE number = %s", [row["number"]])
-            values = [row["number"], row["key"], row["body"], row["owner"], str(row["vec"])]
-            connection.execute(f"INSERT INTO {name} VALUES (%s, %s, %s, %s, %s)", values)
+            values = [str(value) if field == "vec" else value for field, value in row.items()]
+            marks = ", ".join(["%s"] * len(row))
+            connection.execute(f"INSERT INTO {name} ({', '.join(row)}) VALUES ({marks})", values)
 
 
 def _drop_postgresql(index: str, numbers: list[int]) -> None:
@@ -147,12 +164,16 @@ def _drop_postgresql(index: str, numbers: list[int]) -> None:
 def _put_lancedb(index: str, rows: list[dict[str, Any]]) -> None:
     import lancedb
     import pyarrow as pa
+    from lancedb.index import FTS
 
     folder, _, name = index.removeprefix("lancedb:").rpartition("/")
-    texts = [pa.field(field, pa.string()) for field in ("key", "body", "owner")]
-    columns = [pa.field("number", pa.int64()), *texts, pa.field("vec", pa.list_(pa.float32(), 16))]
-    table = lancedb.connect(folder).create_table(name, schema=pa.schema(columns), exist_ok=True)
-    table.merge_insert("number").when_matched_update_all().when_not_matched_insert_all().execute(rows)
+    kinds = {"number": pa.int64(), "page": pa.int32(), "rate": pa.float32(), "draft": pa.bool_(), "day": pa.date32()}
+    kinds |= {"tags": pa.list_(pa.string()), "vec": pa.list_(pa.float32(), 16)}
+    schema = pa.schema([(field, kinds.get(field, pa.string())) for field in rows[0]])
+    table = lancedb.connect(folder).create_table(name, schema=schema, exist_ok=True)
+    dated = [{**row, "day": datetime.date.fromisoformat(row["day"])} for row in rows]
+    table.merge_insert("number").when_matched_update_all().when_not_matched_insert_all().execute(dated)
+    table.create_index("body", config=FTS(), replace=True)
 
 
 def _drop_lancedb(index: str, numbers: list[int]) -> None:

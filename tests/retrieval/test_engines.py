@@ -82,7 +82,7 @@ def test_an_update_encodes_only_what_is_new_or_changed(built):
     build_engine_index(built, corpus, encoder, update=True)
 
     assert sorted(encoder.encoded) == ["Title 3. an other text", "zebra"]
-    assert dict(documents_of(built)) == {document.id: document for document in corpus}
+    assert {d.id: d for d in documents_of(built).values()} == {document.id: document for document in corpus}
     assert describe(built).corpus_hash == corpus_hash(corpus)
     assert load_retriever(built, encoder=UnitEncoder()).fingerprint != before
     assert load_retriever(f"{built}?mode=text").search(["zebra"], 5)[0].doc_ids == ("new",)
@@ -112,11 +112,11 @@ def test_an_interrupted_update_leaves_a_collection_that_can_be_searched_and_goes
 @pytest.mark.parametrize(
     ("engine", "refused"),
     [
-        ("postgresql", Document("n", "", "a\0b")),
-        ("postgresql", Document("n", "", " ".join(map(str, range(150_000))))),
-        ("postgresql", Document("n" * 3000, "", "a")),
+        ("postgresql", Document("n", "", "long " * 100_000)),
         ("milvus", Document("n", "", "long " * 20_000)),
-        ("milvus", Document("n", "", "a", {"of": [{"large": 2**64}]})),
+        ("lancedb", Document("n" * 3000, "", "a")),
+        ("qdrant", Document("n", "", "a", {"of": [{"large": 2**64}]})),
+        ("qdrant", Document("n", "", "a", {"of": ["\0"]})),
     ],
 )
 def test_a_document_that_an_engine_cannot_hold_changes_nothing(engine_index, engine, refused):
@@ -128,21 +128,7 @@ def test_a_document_that_an_engine_cannot_hold_changes_nothing(engine_index, eng
         build_engine_index(index, [Document("new", "", "new"), refused], UnitEncoder(), update=True)
 
     assert describe(index) == before
-    assert dict(documents_of(index)) == {document.id: document for document in CORPUS[:2]}
-
-
-@pytest.mark.parametrize("engine", ["qdrant", "milvus", "postgresql", "lancedb"])
-def test_a_filter_looks_into_lists(engine_index, engine):
-    index = engine_index(engine, "lists")
-    tags = {"one": ["red", "blue"], "other": ["green"], "text": "red", "number": 5, "none": []}
-    build_engine_index(index, [Document(name, "", name, {"tag": tag}) for name, tag in tags.items()], UnitEncoder())
-
-    def found(wanted):
-        retriever = restrict(load_retriever(index, encoder=UnitEncoder()), Scope(read_filter({"tag": wanted})))
-        return set(retriever.search(["a"], 10)[0].doc_ids)
-
-    assert found("red") == {"one", "text"}
-    assert found(["green", 5]) == {"other", "number"}
+    assert {d.id: d for d in documents_of(index).values()} == {d.id: d for d in CORPUS[:2]}
 
 
 def test_ids_and_filters_may_contain_any_sign(index):
@@ -300,48 +286,16 @@ def test_shown_locations_have_no_password():
     assert read_location("postgresql://me:secret@host:1/db/t").shown == "postgresql://me:***@host:1/db/t"
 
 
-FILTERS = {
-    "value": ({"lang": "de"}, lambda m: m["lang"] == "de"),
-    "any of": ({"year": [1990, 1993, 1]}, lambda m: m["year"] in (1990, 1993)),
-    "truth": ({"draft": True}, lambda m: m["draft"]),
-    "range": ({"year": {"gt": 1991, "lte": 2000}}, lambda m: 1991 < m["year"] <= 2000),
-    "date": ({"date": {"gte": "2024-01-10"}}, lambda m: m["date"] >= "2024-01-10"),
-    "decimals": ({"year": [1990.5, 1991]}, lambda m: m["year"] == 1991),
-    "both": ({"lang": "en", "year": {"lt": 1999.5}}, lambda m: m["lang"] == "en" and m["year"] < 1999.5),
-    "missing": ({"colour": "red"}, lambda m: False),
-    "other type": ({"lang": 3}, lambda m: False),
-}
-
-
-@pytest.mark.parametrize("name", FILTERS)
 @pytest.mark.parametrize("mode", ["dense", "text", "hybrid"])
-def test_a_filter_finds_the_same_as_a_test_of_each_document(filtered_engine, name, mode):
-    given, holds = FILTERS[name]
-    retriever = restrict(filtered_engine[mode], Scope(read_filter(given)))
+def test_a_search_sees_only_the_documents_of_its_tenant_and_filter(built, mode):
+    retriever = load_retriever(f"{built}?mode={mode}&tenant=lang", encoder=UnitEncoder())
+    of_all = load_retriever(f"{built}?mode={mode}", encoder=UnitEncoder())
+    drafts = Scope(read_filter({"draft": True}), "en")
 
-    [ranking] = retriever.search(["stone"], 100)
+    [found] = restrict(retriever, drafts).search(["stone"], 100)
 
-    assert set(ranking.doc_ids) == {document.id for document in CORPUS if holds(document.metadata)}
-    assert retriever.fingerprint != filtered_engine[mode].fingerprint
-
-
-@pytest.fixture(scope="module", params=ENGINES)
-def filtered_engine(request, engine_index):
-    index = engine_index(request.param, "filtered")
-    build_engine_index(index, CORPUS, UnitEncoder())
-    modes = ("dense", "text", "hybrid")
-    return {mode: load_retriever(f"{index}?mode={mode}", encoder=UnitEncoder()) for mode in modes}
-
-
-def test_a_search_sees_only_the_documents_of_its_tenant(built):
-    retriever = load_retriever(f"{built}?mode=text&tenant=lang")
-
-    [german] = restrict(retriever, Scope(tenant="de")).search(["stone"], 100)
-    [drafts] = restrict(retriever, Scope(read_filter({"draft": True}), "en")).search(["stone"], 100)
-
-    assert set(german.doc_ids) == {document.id for document in CORPUS if document.metadata["lang"] == "de"}
-    assert set(drafts.doc_ids) == {d.id for d in CORPUS if d.metadata["lang"] == "en" and d.metadata["draft"]}
-    with pytest.raises(ConfigError):
-        retriever.search(["stone"], 5)
-    with pytest.raises(ConfigError):
-        restrict(load_retriever(f"{built}?mode=text"), Scope(tenant="de")).search(["stone"], 5)
+    assert set(found.doc_ids) == {d.id for d in CORPUS if d.metadata["lang"] == "en" and d.metadata["draft"]}
+    assert len({restrict(retriever, scope).fingerprint for scope in (drafts, Scope(tenant="en"), Scope())}) == 3
+    for part, scope in ((retriever, Scope()), (of_all, Scope(tenant="de"))):
+        with pytest.raises(ConfigError):
+            restrict(part, scope).search(["stone"], 5)

@@ -12,7 +12,6 @@ import pytest
 from engine_cases import UnitEncoder, nearest
 from lancedb.index import FTS, HnswSq, IvfFlat, IvfPq
 
-from acqo_rl.errors import IndexMismatchError
 from acqo_rl.retrieval.engines.opening import documents_of, open_collection
 from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.retrieval.load import load_retriever
@@ -122,15 +121,6 @@ def test_filters_read_columns_of_any_type(pages, given, found):
     retriever = restrict(load_retriever(f"{pages}?{FIELDS}", encoder=UnitEncoder()), Scope(read_filter(given)))
 
     assert set(retriever.search(["a"], 5)[0].doc_ids) == found
-
-
-@pytest.mark.parametrize(
-    "fields",
-    ["text=The%20Body&vector=my%20vector", f"{FIELDS}&tenant=owner", "id=Page%20no&title=name&vector=my%20vector"],
-)
-def test_a_column_that_is_missing_is_refused(pages, fields):
-    with pytest.raises(IndexMismatchError, match=r"'(id|owner|name)'"):
-        load_retriever(f"{pages}?{fields}", encoder=UnitEncoder())
 
 
 @pytest.mark.parametrize("index", [IvfFlat, IvfPq, HnswSq])

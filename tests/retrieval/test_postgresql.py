@@ -10,11 +10,11 @@ import pytest
 from engine_cases import UnitEncoder, nearest
 from pgvector import Vector
 
-from acqo_rl.errors import ConfigError, DataError, IndexMismatchError, SearchError
+from acqo_rl.errors import IndexMismatchError, SearchError
 from acqo_rl.retrieval.engines.build import build_engine_index
-from acqo_rl.retrieval.engines.calls import reported
+from acqo_rl.retrieval.engines.calls import Calls, reported
 from acqo_rl.retrieval.engines.location import read_location
-from acqo_rl.retrieval.engines.opening import documents_of, open_collection
+from acqo_rl.retrieval.engines.opening import documents_of, read_schema
 from acqo_rl.retrieval.engines.postgresql import PostgresqlEngine
 from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.retrieval.load import load_retriever
@@ -25,54 +25,6 @@ TEXTS = ["the river", "a stone", "rivers and a stone"]
 
 
 @pytest.fixture(scope="module")
-def table(postgres):
-    """A table with names, types and an integer key of its own."""
-    with psycopg.connect(postgres) as connection:
-        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        connection.execute("CREATE SCHEMA press")
-        connection.execute(
-            'CREATE TABLE press.pages (page int, "Head line" text, body text, emb vector(16), day date, tags text[])'
-        )
-        for row, vector in enumerate(UnitEncoder().encode_queries(TEXTS)):
-            values = [
-                row,
-                f"Page {row}",
-                TEXTS[row],
-                Vector(vector).to_text(),
-                f"2024-01-0{row + 1}",
-                ["all", f"t{row}"],
-            ]
-            connection.execute("INSERT INTO press.pages VALUES (%s, %s, %s, %s, %s, %s)", values)
-    return f"{postgres}/press.pages"
-
-
-FIELDS = "id=page&title=Head%20line&text=body"
-
-
-def test_columns_are_named_in_the_location(table):
-    retriever = load_retriever(f"{table}?{FIELDS}&encoder=mine", encoder=UnitEncoder())
-
-    [ranking] = retriever.search(["a stone"], 5)
-
-    assert ranking.doc_ids[0] == "1"
-    assert len(ranking.doc_ids) == 3
-    assert ranking.scores[0] == pytest.approx(1, abs=1e-5)
-    metadata = {"day": "2024-01-02", "tags": ["all", "t1"]}
-    assert documents_of(f"{table}?{FIELDS}")["1"] == Document("1", "Page 1", "a stone", metadata)
-    assert set(load_retriever(f"{table}?{FIELDS}&mode=text").search(["river"], 5)[0].doc_ids) == {"0", "2"}
-
-
-@pytest.mark.parametrize(
-    ("given", "found"),
-    [({"day": {"gte": "2024-01-02"}}, {"1", "2"}), ({"tags": "t2"}, {"2"}), ({"tags": ["t0", "t1"]}, {"0", "1"})],
-)
-def test_filters_read_columns_of_any_type(table, given, found):
-    retriever = restrict(load_retriever(f"{table}?{FIELDS}", encoder=UnitEncoder()), Scope(read_filter(given)))
-
-    assert set(retriever.search(["a"], 5)[0].doc_ids) == found
-
-
-@pytest.fixture(scope="module")
 def times(postgres):
     """Noon in UTC of three days, in columns of all types, read by a session in Tokyo."""
     vectors = UnitEncoder().encode_queries(TEXTS)
@@ -80,7 +32,7 @@ def times(postgres):
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
         connection.execute(
             "CREATE TABLE times (id int, text text, emb vector(16), zoned timestamptz, plain timestamp, day date,"
-            " note text)"
+            " note float8)"
         )
         for row in range(3):
             noon = f"2024-01-1{row} 12:00"
@@ -119,47 +71,20 @@ def test_numbers_that_json_cannot_hold_are_null(postgres):
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
         connection.execute("CREATE TABLE not_finite (id int, text text, emb vector(16), a float8, b real[], c numeric)")
         connection.execute("INSERT INTO not_finite VALUES (1, 'NaN', NULL, 'NaN', '{1.5,Infinity}', 'NaN')")
-    index = f"{postgres}/not_finite"
 
-    assert documents_of(index)["1"] == Document("1", "", "NaN", {"a": None, "b": [1.5, None], "c": None})
-    assert dict(documents_of(index))["1"] == documents_of(index)["1"]
-
-
-@pytest.mark.parametrize("partitions", ["", " PARTITION BY HASH (id)"])
-def test_the_fingerprint_changes_with_rows_that_are_replaced(postgres, partitions):
-    name = "parts" if partitions else "whole"
-    index = f"{postgres}/{name}"
-    [vector, other] = UnitEncoder().encode_queries(["a", "b"])
-
-    def written(query, *values):
-        with psycopg.connect(postgres) as connection:
-            connection.execute(query, values)
-            connection.commit()
-            connection.execute("SELECT pg_stat_force_next_flush()")
-        return open_collection(index).fingerprint
-
-    with psycopg.connect(postgres) as connection:
-        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        connection.execute(f"CREATE TABLE {name} (id int, text text, emb vector(16)){partitions}")
-        if partitions:
-            connection.execute("CREATE TABLE one_part PARTITION OF parts FOR VALUES WITH (MODULUS 1, REMAINDER 0)")
-    first = written(f"INSERT INTO {name} VALUES (1, 'a', %s)", Vector(vector).to_text())
-    assert open_collection(index).fingerprint == first
-    assert len({first, written(f"UPDATE {name} SET emb = %s", Vector(other).to_text())}) == 2
+    assert documents_of(f"{postgres}/not_finite")["1"] == Document(
+        "1", "", "NaN", {"a": None, "b": [1.5, None], "c": None}
+    )
 
 
-def test_a_table_that_does_not_fit_is_refused(table):
-    with pytest.raises(IndexMismatchError):
-        load_retriever(f"{table}?{FIELDS}&vector=body", encoder=UnitEncoder())
-    with pytest.raises(IndexMismatchError):
-        load_retriever(f"{table}?{FIELDS}", encoder=UnitEncoder(dim=8))
-    with pytest.raises(IndexMismatchError):
-        load_retriever(f"{table}?id=page&mode=text")  # no column named text
-    for field in ("text=words", "text=body&id=number"):
-        with pytest.raises(IndexMismatchError):
-            load_retriever(f"{table}?{field}", encoder=UnitEncoder())
-    with pytest.raises(IndexMismatchError):
-        build_engine_index(table, [Document("a", "", "a")], UnitEncoder(), update=True)
+def test_a_batch_of_texts_is_searched_within_its_time_limit(engine_index):
+    """Each vector is parsed once, and not again for each row: that took 0.3 s for a text and 3,000 rows."""
+    index, encoder = engine_index("postgresql", "speed"), UnitEncoder(dim=384)
+    build_engine_index(index, [Document(f"d{i}", "", f"text {i}") for i in range(1500)], encoder)
+
+    rankings = load_retriever(f"{index}?timeout=4", encoder=encoder).search([f"question {i}" for i in range(100)], 50)
+
+    assert {len(ranking.doc_ids) for ranking in rankings} == {50}
 
 
 def test_an_index_of_vectors_returns_as_many_rows_as_asked(engine_index):
@@ -199,13 +124,6 @@ def test_an_index_of_others_finds_the_nearest_rows_of_all_and_of_a_tenant(postgr
     assert set(rare.doc_ids) == {str(row) for row in range(7, 600, 20)}
 
 
-def test_what_postgresql_cannot_hold_is_refused(engine_index):
-    index = engine_index("postgresql", "broken")
-    for document in (Document("a", "", "a\0b"), Document("a", "", "a", {"b": "\0"})):
-        with pytest.raises(DataError):
-            build_engine_index(index, [document], UnitEncoder(), update=True)
-
-
 def test_names_and_values_may_contain_a_percent_sign(engine_index):
     index = engine_index("postgresql", "per%cent")
     corpus = [Document("50%s", "", "half", {"rate": "50%"}), Document("b", "", "%(whole)s", {"rate": "100%s"})]
@@ -218,7 +136,6 @@ def test_names_and_values_may_contain_a_percent_sign(engine_index):
     [filtered] = restrict(load_retriever(f"{index}?mode=text"), Scope(read_filter({"rate": "50%"}))).search(["half"], 5)
 
     assert (tenant.doc_ids, filtered.doc_ids) == (("b",), ("50%s",))
-    assert dict(documents_of(index)) == {document.id: document for document in corpus}
     assert documents_of(index)["50%s"] == corpus[0]
 
 
@@ -262,9 +179,7 @@ def test_vectors_of_any_column_are_searched(odd_vectors, column):
     assert ranking.doc_ids == ("2", "1")
     assert ranking.scores[0] == pytest.approx(1, abs=1e-3)
     assert len(retriever.search([TEXTS[2]], 1)[0].doc_ids) == 1
-    assert dict(documents_of(index)) == {str(row + 1): Document(str(row + 1), "", TEXTS[row]) for row in range(2)} or (
-        column == "own"
-    )
+    assert documents_of(index)["2"].text == TEXTS[1]
     with pytest.raises(IndexMismatchError, match="16 dimensions"):
         load_retriever(index, encoder=UnitEncoder(dim=8))
 
@@ -314,11 +229,6 @@ def test_every_table_gets_its_own_indexes(postgres):
             assert sorted(kind for (kind,) in kinds) == ["btree", "gin", "gin", "hnsw"]
 
 
-def test_a_name_that_is_too_long_is_refused(postgres):
-    with pytest.raises(ConfigError):
-        build_engine_index(f"{postgres}/{'é' * 32}", [Document("a", "", "a")], UnitEncoder())
-
-
 @pytest.mark.parametrize(
     ("query", "asks_whether_it_runs"),
     [
@@ -351,8 +261,9 @@ def test_a_query_unlike_the_documents_finds_the_nearest_of_them(postgres):
             for row, vector in enumerate(vectors):
                 copy.write_row((row, "a", Vector(vector).to_text()))
         connection.execute("CREATE INDEX ON clusters USING hnsw (emb vector_cosine_ops)")
-    engine = PostgresqlEngine(read_location(f"{postgres}/clusters?options={quote('-c enable_seqscan=off')}"))
-    engine.schema()
+    location = read_location(f"{postgres}/clusters?options={quote('-c enable_seqscan=off')}")
+    engine = PostgresqlEngine(location)
+    read_schema(Calls(engine, "clusters"), location)
 
     found = engine.search_vectors(queries.astype(np.float32), 10, ())
 

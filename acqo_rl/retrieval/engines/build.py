@@ -5,19 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from acqo_rl.data.beir import corpus_hash
 from acqo_rl.errors import DataError, IndexMismatchError
 from acqo_rl.retrieval.engines.calls import Calls
 from acqo_rl.retrieval.engines.documents import EngineDocuments
-from acqo_rl.retrieval.engines.engine import Schema
 from acqo_rl.retrieval.engines.location import read_location
-from acqo_rl.retrieval.engines.note import Note, read_note
-from acqo_rl.retrieval.engines.opening import connect
+from acqo_rl.retrieval.engines.opening import Note, connect, read_note, read_schema
 from acqo_rl.retrieval.engines.rows import as_row
 from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.roles import Encoder
@@ -29,6 +26,12 @@ if TYPE_CHECKING:
 
 _BATCH = 256
 """Documents that are encoded and written together; an interrupted build loses at most these."""
+
+_MOST_BYTES_OF_AN_ID = 2600
+"""An index of PostgreSQL holds keys of 2,704 bytes, with their headers."""
+
+_LEAST, _MOST = -(2**63), 2**64 - 1
+"""Bounds of the whole numbers that all engines hold."""
 
 
 def build_engine_index(
@@ -61,36 +64,39 @@ def build_engine_index(
         SearchError: the engine does not answer. The same call goes on where this one ended.
     """
     location = read_location(index)
-    _check(documents, encoder, embeddings)
     wanted = Note(corpus_hash(documents), len(documents), encoder.dim, encoder.settings, encoder.fingerprint)
     calls = connect(location)
-    calls.engine.check(documents)
-    schema = calls.opening(calls.engine.schema)
-    found = _writable(location.shown, schema, wanted, update=update) if schema else None
-    if found == wanted.done() and not update:  # the hash of a corpus does not cover metadata
-        return wanted.done()
+    _check(documents, encoder, embeddings, calls.engine.most_bytes)
+    schema = read_schema(calls, location)
+    found = _writable(location.shown, schema.note, wanted, update=update) if schema else None
+    done = replace(wanted, finished=True)
+    if found == done and not update:  # the hash of a corpus does not cover metadata
+        return done
     announce()
     if not schema:
         calls(calls.engine.create, encoder.dim)
-        calls(calls.engine.write_note, wanted.as_dict())
-    meanwhile = _between(found, wanted) if found and found.finished else wanted
+        calls(calls.engine.write_note, wanted.as_json())
+    meanwhile = wanted
+    if found and found.finished:  # neither the old nor the new corpus, but to be searched
+        mixed = hashlib.sha256(f"{found.corpus_hash} {wanted.corpus_hash}".encode()).hexdigest()
+        meanwhile = replace(found, corpus_hash=mixed)
     _bring_up_to_date(calls, documents, encoder, embeddings, meanwhile)
     calls(calls.engine.finish)
-    calls(calls.engine.write_note, wanted.done().as_dict())
-    return wanted.done()
+    calls(calls.engine.write_note, done.as_json())
+    return done
 
 
-def _writable(shown: str, schema: Schema, wanted: Note, *, update: bool) -> Note:
+def _writable(shown: str, note: str | None, wanted: Note, *, update: bool) -> Note:
     """The note of a collection that may be written to.
 
     Raises:
         IndexMismatchError: it may not be written to.
     """
-    if schema.note is None:
+    if note is None:
         raise IndexMismatchError(
             f"{shown} exists and was not built by acqo index, so it is not written to; build into another collection."
         )
-    found = read_note(shown, schema.note)
+    found = read_note(shown, note)
     if found.encoder_fingerprint != wanted.encoder_fingerprint or found.dimension != wanted.dimension:
         raise IndexMismatchError(
             f"{shown} was built with another encoder ({found.encoder or found.encoder_fingerprint}); build into another"
@@ -104,12 +110,6 @@ def _writable(shown: str, schema: Schema, wanted: Note, *, update: bool) -> Note
     return found
 
 
-def _between(found: Note, wanted: Note) -> Note:
-    """The note of a finished collection during an update: neither the old nor the new corpus, but to be searched."""
-    mixed = hashlib.sha256(f"{found.corpus_hash} {wanted.corpus_hash}".encode()).hexdigest()
-    return replace(found, corpus_hash=mixed)
-
-
 def _bring_up_to_date(
     calls: Calls,
     documents: Sequence[Document],
@@ -120,25 +120,25 @@ def _bring_up_to_date(
     from tqdm import tqdm
 
     there = {document.id: _digest(document) for document in EngineDocuments(calls).scan()}
-    rows = [row for row, document in enumerate(documents) if there.get(document.id) != _digest(document)]
+    new = [row for row, document in enumerate(documents) if there.get(document.id) != _digest(document)]
     gone = sorted(there.keys() - {document.id for document in documents})
-    batches = [rows[start : start + _BATCH] for start in range(0, len(rows), _BATCH)]
-    encoded = (_encoded([documents[row] for row in batch], encoder, embeddings, batch) for batch in batches)
-    first = list(islice(encoded, 1))  # an encoder that does not work fails here, before anything is changed
-    calls(calls.engine.write_note, meanwhile.as_dict())
-    shown = tqdm(chain(first, encoded), "writing", len(batches), unit=" batches", disable=len(batches) < 2)
-    for passages, vectors in shown:
-        calls(calls.engine.write, passages, vectors)
+    is_noted = False
+    for start in tqdm(range(0, len(new), _BATCH), "writing", unit=" batches", disable=len(new) <= _BATCH):
+        batch = new[start : start + _BATCH]
+        vectors = embeddings[batch] if embeddings is not None else _encoded([documents[row] for row in batch], encoder)
+        if not is_noted:  # an encoder that does not work fails before anything is changed
+            calls(calls.engine.write_note, meanwhile.as_json())
+            is_noted = True
+        rows = [{**as_row(documents[row]), "vector": v.tolist()} for row, v in zip(batch, vectors, strict=True)]
+        calls(calls.engine.write, rows)
+    if gone and not is_noted:
+        calls(calls.engine.write_note, meanwhile.as_json())
     for start in range(0, len(gone), _BATCH):
         calls(calls.engine.delete, gone[start : start + _BATCH])
 
 
-def _encoded(
-    passages: list[Document], encoder: Encoder, embeddings: NDArray[np.float32] | None, rows: list[int]
-) -> tuple[list[Document], NDArray[np.float32]]:
-    if embeddings is not None:
-        return passages, embeddings[rows]
-    return passages, encoder.encode_passages([passage_text(passage) for passage in passages])
+def _encoded(passages: Sequence[Document], encoder: Encoder) -> NDArray[np.float32]:
+    return encoder.encode_passages([passage_text(passage) for passage in passages])
 
 
 def _digest(document: Document) -> bytes:
@@ -146,7 +146,9 @@ def _digest(document: Document) -> bytes:
     return hashlib.sha256(json.dumps(as_row(document), sort_keys=True).encode()).digest()
 
 
-def _check(documents: Sequence[Document], encoder: Encoder, embeddings: NDArray[np.float32] | None) -> None:
+def _check(
+    documents: Sequence[Document], encoder: Encoder, embeddings: NDArray[np.float32] | None, most_bytes: int
+) -> None:
     if not documents:
         raise DataError("The corpus is empty; an index needs at least one document.")
     doc_id, times = Counter(document.id for document in documents).most_common(1)[0]
@@ -157,3 +159,34 @@ def _check(documents: Sequence[Document], encoder: Encoder, embeddings: NDArray[
             f"The embeddings have the shape {embeddings.shape}; for {len(documents)} documents and this encoder it must"
             f" be {(len(documents), encoder.dim)}."
         )
+    for document in documents:
+        if reason := _reason(document, most_bytes):
+            raise DataError(f"The document {document.id[:80]!r} has {reason}, which the engine cannot hold.")
+
+
+def _reason(document: Document, most_bytes: int) -> str:
+    """Why an engine cannot hold a document; empty if it can."""
+    row = as_row(document)
+    passage, metadata = row["passage"], row["metadata"]
+    size = len(passage.encode()) + len(json.dumps(metadata, ensure_ascii=False).encode())
+    if size > most_bytes:
+        return f"{size:,} bytes of title, text and metadata (the limit is {most_bytes:,}; split it)"
+    if (size := len(document.id.encode())) > _MOST_BYTES_OF_AN_ID:
+        return f"an id of {size:,} bytes (the limit is {_MOST_BYTES_OF_AN_ID:,})"
+    for value in _values([document.id, passage, metadata]):
+        if isinstance(value, str) and "\0" in value:
+            return "the character NUL"
+        if isinstance(value, int) and not _LEAST <= value <= _MOST:
+            return f"the number {value} of more than 64 bits (write it as a text)"
+    return ""
+
+
+def _values(value: Any) -> Iterator[Any]:
+    """All texts and numbers in a JSON value, with the names in objects."""
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    if isinstance(value, list):
+        for inner in value:
+            yield from _values(inner)
+    else:
+        yield value

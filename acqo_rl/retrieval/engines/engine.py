@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from acqo_rl.types import Document, Filter
+from acqo_rl.types import Filter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,23 +52,20 @@ class Schema:
     """What an engine tells of a collection.
 
     Attributes:
-        dimension: of the vectors; ``None`` if the vector field is missing.
-        metric: ``cosine``, ``dot``, or the engine's name of another one.
         count: number of entries.
-        has_words: whether the field that full text searches has a full text index.
+        vectors: name of a vector field -> dimension (``None`` if it is unknown) and metric: ``cosine``, ``dot``, or the
+            engine's name of another one.
         note: what our own build wrote into the metadata of the collection; ``None`` for a collection of others.
-        vector_fields: names of the vector fields, for messages.
+        key: field with the ids, if none is named; empty for the id of the engine itself.
         fields: names of the fields; of a collection without declared fields, those of some entries.
         version: changes with the entries; empty if the engine does not tell.
     """
 
-    dimension: int | None
-    metric: str
     count: int
-    has_words: bool
-    note: dict[str, Any] | None
-    vector_fields: tuple[str, ...] = field(default=())
-    fields: tuple[str, ...] = field(default=())
+    vectors: Mapping[str, tuple[int | None, str]]
+    note: str | None
+    key: str
+    fields: Sequence[str]
     version: str = ""
 
 
@@ -82,20 +79,26 @@ class Engine(Protocol):
     Attributes:
         errors: exceptions of the engine's client that mean that a call failed.
         largest_k: the most entries that one search returns.
-        fields: names of the fields, known after a call of ``schema``.
+        most_bytes: the most bytes of title, text and metadata of a document.
+        fields: names of the fields; set by the opener of the collection.
     """
 
     errors: tuple[type[Exception], ...]
-    largest_k: int
-    fields: Fields
+    largest_k: int = 10_000
+    most_bytes: int = 1_000_000
+    fields: Fields = Fields()
 
     @staticmethod
     def is_temporary(error: BaseException) -> bool:
         """Whether the same call may succeed later."""
-        ...
+        return False
 
     def schema(self) -> Schema | None:
         """What the collection is; ``None`` if there is no such collection."""
+        ...
+
+    def has_words(self) -> bool:
+        """Whether the field that full text searches has a full text index."""
         ...
 
     def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[list[Hit]]:
@@ -110,24 +113,16 @@ class Engine(Protocol):
         """Id and fields, without vectors, of the entries with the given ids, or of all, in any order."""
         ...
 
-    def check(self, documents: Sequence[Document]) -> None:
-        """Refuses documents that the engine cannot hold, before any is written.
-
-        Raises:
-            DataError: the engine cannot hold one of them.
-        """
-        ...
-
     def create(self, dimension: int) -> None:
-        """Creates the collection with vectors for the cosine and a full text index."""
+        """Creates the collection, with the fields of ``Fields()``, vectors for the cosine and a full text index."""
         ...
 
-    def write_note(self, note: dict[str, Any]) -> None:
+    def write_note(self, note: str) -> None:
         """Replaces the note of our build in the metadata of the collection."""
         ...
 
-    def write(self, documents: Sequence[Document], vectors: NDArray[np.float32]) -> None:
-        """Adds documents, and replaces those of equal ids; float32[documents, dim]."""
+    def write(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Adds entries with the fields of ``Fields()``, and replaces those of equal ids."""
         ...
 
     def delete(self, doc_ids: Sequence[str]) -> None:
@@ -136,4 +131,3 @@ class Engine(Protocol):
 
     def finish(self) -> None:
         """Makes everything that was written searchable."""
-        ...

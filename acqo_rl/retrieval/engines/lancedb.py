@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -15,10 +14,10 @@ from lancedb.index import FTS
 from lancedb.query import MatchQuery
 
 from acqo_rl.retrieval.engines.conditions import SIGNS, fitting
-from acqo_rl.retrieval.engines.engine import COSINE, Fields, Hit, Row, Schema
+from acqo_rl.retrieval.engines.engine import COSINE, Engine, Fields, Hit, Row, Schema
 from acqo_rl.retrieval.engines.location import Location
-from acqo_rl.retrieval.engines.rows import as_row, of_single_precision
-from acqo_rl.types import Condition, Document, Filter
+from acqo_rl.retrieval.engines.rows import of_single_precision
+from acqo_rl.types import Condition, Filter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,14 +47,12 @@ _KINDS: tuple[tuple[Any, str, str], ...] = (
 """Test of a type, its kind, and the SQL type of a comparison: LanceDB refuses literals that do not fit the column."""
 
 
-class LancedbEngine:
+class LancedbEngine(Engine):
     """A LanceDB table; the metadata of its column of ids hold the note of our build."""
 
     errors = (ValueError, RuntimeError, OSError)
-    largest_k = 10_000
 
     def __init__(self, location: Location) -> None:
-        self.fields = Fields()
         every_time = timedelta(0)  # each search sees what other processes wrote
         self._database = lancedb.connect(location.absolute().place, read_consistency_interval=every_time)
         self._location = location
@@ -63,11 +60,6 @@ class LancedbEngine:
         self._table: Any = None
         self._objects: set[str] = set()
         self._singles: set[str] = set()
-
-    @staticmethod
-    def is_temporary(error: BaseException) -> bool:
-        """Whether the same call may succeed later: never, because the engine runs in this process."""
-        return False
 
     def schema(self) -> Schema | None:
         """What the table is; ``None`` if there is no such table."""
@@ -82,21 +74,19 @@ class LancedbEngine:
         self._singles = {name for name, field in columns.items() if pa.types.is_float32(field.type)}
         own = columns.get(Fields().id)
         note = (own.metadata or {}).get(_NOTE.encode()) if own else None
-        vectors = {name: field.type.list_size for name, field in columns.items() if _is_vector(field.type)}
-        fields = self._location.fields(built_here=note is not None)
-        self.fields = replace(
-            fields, id=fields.id or "id", vector=fields.vector or (next(iter(vectors)) if len(vectors) == 1 else "")
-        )
         return Schema(
-            dimension=vectors.get(self.fields.vector),
-            metric=COSINE,  # of the search
             count=self._table.count_rows(),
-            has_words=self._has_words(),
-            note=json.loads(note) if note is not None else None,
-            vector_fields=tuple(vectors),
-            fields=tuple(columns),
+            vectors={n: (field.type.list_size, COSINE) for n, field in columns.items() if _is_vector(field.type)},
+            note=note.decode() if note is not None else None,
+            key="id",
+            fields=list(columns),
             version=str(self._table.list_versions()[-1]),  # with its time: a table that is made again begins at 1
         )
+
+    def has_words(self) -> bool:
+        """Whether the column that full text searches has a full text index."""
+        names = {self.fields.words, _column(self.fields.words)}  # LanceDB quotes some names
+        return any(i.index_type == "FTS" and names.intersection(i.columns) for i in self._table.list_indices())
 
     def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[list[Hit]]:
         """The nearest rows of each vector, best first, by one call; float32[texts, dim]."""
@@ -126,9 +116,6 @@ class LancedbEngine:
         pages = self._narrowed(self._table.search(), names, where, tests).to_batches(_PAGE)
         return map(self._row, chain.from_iterable(page.to_pylist() for page in pages))
 
-    def check(self, documents: Sequence[Document]) -> None:
-        """Does nothing: LanceDB holds any document."""
-
     def create(self, dimension: int) -> None:
         """Creates the table; its full text index follows when it is full."""
         fields = self.fields
@@ -138,18 +125,17 @@ class LancedbEngine:
         self._table = self._database.create_table(self._name, schema=pa.schema(columns))
         self._objects = {fields.metadata}
 
-    def write_note(self, note: dict[str, Any]) -> None:
+    def write_note(self, note: str) -> None:
         """Replaces the note of our build in the metadata of the column of ids."""
-        self._table.update_field_metadata({"path": self.fields.id, "metadata": {_NOTE: json.dumps(note)}})
+        self._table.update_field_metadata({"path": self.fields.id, "metadata": {_NOTE: note}})
 
-    def write(self, documents: Sequence[Document], vectors: NDArray[np.float32]) -> None:
-        """Adds documents, and replaces those of equal ids; float32[documents, dim]."""
-        fields = self.fields
-        rows = [
-            {**row, fields.metadata: json.dumps(row[fields.metadata]), fields.vector: vector.tolist()}
-            for row, vector in zip(map(as_row, documents), vectors, strict=True)
-        ]
-        self._table.merge_insert(fields.id).when_matched_update_all().when_not_matched_insert_all().execute(rows)
+    def write(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Adds rows, and replaces those of equal ids."""
+        name = self.fields.metadata
+        written = [{**row, name: json.dumps(row[name])} for row in rows]
+        self._table.merge_insert(self.fields.id).when_matched_update_all().when_not_matched_insert_all().execute(
+            written
+        )
 
     def delete(self, doc_ids: Sequence[str]) -> None:
         """Deletes documents."""
@@ -157,7 +143,7 @@ class LancedbEngine:
 
     def finish(self) -> None:
         """Creates the full text index of a new table, and brings that of an old one up to date."""
-        if not self._has_words():
+        if not self.has_words():
             self._table.create_index(self.fields.words, config=FTS())
         self._table.optimize()
 
@@ -184,10 +170,6 @@ class LancedbEngine:
 
     def _id_as_text(self) -> str:
         return f"CAST({_column(self.fields.id)} AS string)"
-
-    def _has_words(self) -> bool:
-        names = {self.fields.words, _column(self.fields.words)}  # LanceDB quotes some names
-        return any(i.index_type == "FTS" and names.intersection(i.columns) for i in self._table.list_indices())
 
 
 def _is_vector(kind: Any) -> bool:

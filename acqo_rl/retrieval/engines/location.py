@@ -85,11 +85,6 @@ class Location:
         foreign = Fields(**{"id": "", "vector": "", "metadata": "", **named})
         return replace(foreign, words=foreign.text)
 
-    def named_fields(self, fields: Fields) -> dict[str, str]:
-        """Option -> name of the field that the location gives for it; the vector field is not among them."""
-        named = {name: self.given[name] for name in ("id", "title", "text", "metadata") if self.given.get(name)}
-        return {**named, "tenant": fields.path_of(self.tenant)} if self.tenant else named
-
     def with_mode(self, mode: Mode) -> Address:
         """The location of the same collection that is searched in another way."""
         options = [(name, value) for name, value in self.options if name != "mode"]

@@ -6,7 +6,6 @@ import ctypes
 import json
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,12 +17,12 @@ from pymilvus.client.types import Status
 from pymilvus.exceptions import ConnectionConfigException, MilvusException
 
 from acqo_rl.api_keys import key_in
-from acqo_rl.errors import DataError, IndexMismatchError
+from acqo_rl.errors import IndexMismatchError
 from acqo_rl.retrieval.engines.conditions import SIGNS, fitting
-from acqo_rl.retrieval.engines.engine import COSINE, DOT, Fields, Hit, Row, Schema
+from acqo_rl.retrieval.engines.engine import COSINE, DOT, Engine, Hit, Row, Schema
 from acqo_rl.retrieval.engines.location import Location
-from acqo_rl.retrieval.engines.rows import as_numbers, as_row, of_single_precision
-from acqo_rl.types import Condition, Document, Filter
+from acqo_rl.retrieval.engines.rows import as_numbers, of_single_precision
+from acqo_rl.types import Condition, Filter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +34,6 @@ TOKEN_VARIABLE = "MILVUS_TOKEN"
 _NOTE = "acqo_rl"
 _SPARSE = "passage_bm25"
 _MOST_BYTES = 65_535
-_LEAST, _MOST = -(2**63), 2**64 - 1
 _LARGEST_SINGLE = 3.4e38
 _PAGE = 1000
 _SAMPLED = 100
@@ -78,21 +76,20 @@ _NOT_LOADED = 101
 logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it logs stacks of errors that are reported anyway
 
 
-class MilvusEngine:
+class MilvusEngine(Engine):
     """A Milvus collection; its properties hold the note of our build."""
 
     errors = (MilvusException, grpc.RpcError, ValueError, RuntimeError, OSError)
     largest_k = 16_384
+    most_bytes = 65_000
 
     def __init__(self, location: Location) -> None:
-        self.fields = Fields()
         self._client = _server(location) if location.is_server else of_file(location.absolute().place)
         self._location = location
         self._name = location.collection
         self._seconds = location.seconds
-        self._sparse = _SPARSE
-        self._effort = ""
-        self._most_effort = _MOST_EFFORT
+        self._sparse = ""
+        self._indexes: dict[str, dict[str, Any]] = {}
         self._types: dict[str, DataType] = {}
         self._elements: dict[str, DataType] = {}
         self._is_dynamic = False
@@ -110,38 +107,28 @@ class MilvusEngine:
         if not self._client.has_collection(self._name, timeout=opening_seconds):
             return None
         described = self._client.describe_collection(self._name, timeout=self._seconds)
-        written = (described.get("properties") or {}).get(_NOTE)
         self._types = {f["name"]: f["type"] for f in described["fields"]}
         self._elements = {f["name"]: f["element_type"] for f in described["fields"] if f["type"] == DataType.ARRAY}
         self._is_dynamic = bool(described.get("enable_dynamic_field"))
         vectors = {f["name"]: f["params"]["dim"] for f in described["fields"] if f["type"] == DataType.FLOAT_VECTOR}
-        self.fields = self._location.fields(built_here=written is not None)
-        key = next(f["name"] for f in described["fields"] if f.get("is_primary"))
-        self.fields = replace(
-            self.fields,
-            id=self.fields.id or key,
-            vector=self.fields.vector or (next(iter(vectors)) if len(vectors) == 1 else ""),
-        )
         words = [f["output_field_names"][0] for f in described.get("functions", []) if f["type"] == FunctionType.BM25]
         self._sparse = words[0] if words else ""
-        self._check_indexes()
+        self._indexes = {name: self._index(name) for name, kind in self._types.items() if kind in _VECTORS}
         self._client.load_collection(self._name, timeout=_LOADING_SECONDS)
-        index = self._vector_index() if self.fields.vector in vectors else {}
-        index_type = str(index.get("index_type", ""))
-        self._effort = next((effort for first, effort in _EFFORTS.items() if index_type.startswith(first)), "")
-        self._most_effort = min(int(index.get("nlist", _MOST_EFFORT)), _MOST_EFFORT)
-        metric = str(index.get("metric_type", ""))
         sampled: dict[str, Any] = {"filter": "", "limit": _SAMPLED, "output_fields": ["*"], "timeout": self._seconds}
         some = self._client.query(self._name, **sampled) if self._is_dynamic else []
+        metrics = {name: str(self._indexes[name].get("metric_type", "")) for name in vectors}
         return Schema(
-            dimension=vectors.get(self.fields.vector),
-            metric=_METRICS.get(metric, metric),
             count=self._client.query(self._name, output_fields=["count(*)"], timeout=self._seconds)[0]["count(*)"],
-            has_words=bool(words),
-            note=json.loads(written) if written is not None else None,
-            vector_fields=tuple(vectors),
-            fields=tuple(dict.fromkeys([*self._types, *(name for row in some for name in row)])),
+            vectors={name: (dim, _METRICS.get(metrics[name], metrics[name])) for name, dim in vectors.items()},
+            note=(described.get("properties") or {}).get(_NOTE),
+            key=next(f["name"] for f in described["fields"] if f.get("is_primary")),
+            fields=list(dict.fromkeys([*self._types, *(name for row in some for name in row)])),
         )
+
+    def has_words(self) -> bool:
+        """Whether the collection has a function that makes vectors of words."""
+        return bool(self._sparse)
 
     def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[list[Hit]]:
         """The nearest entries of each row, best first, by one call; float32[texts, dim]."""
@@ -169,26 +156,6 @@ class MilvusEngine:
         finally:
             pages.close()
 
-    def check(self, documents: Sequence[Document]) -> None:
-        """Refuses documents that Milvus cannot hold.
-
-        Raises:
-            DataError: a text is longer, or a whole number larger, than Milvus can hold.
-        """
-        for document in documents:
-            row = as_row(document)
-            texts = (document.id, row[Fields().words], json.dumps(row[Fields().metadata], ensure_ascii=False))
-            if (size := max(len(text.encode()) for text in texts)) > _MOST_BYTES:
-                raise DataError(
-                    f"A field of the document {document.id[:80]!r} has {size:,} bytes; Milvus holds at most"
-                    f" {_MOST_BYTES:,}. Split it."
-                )
-            if large := [number for number in _whole_numbers(row[Fields().metadata]) if not _LEAST <= number <= _MOST]:
-                raise DataError(
-                    f"The metadata of the document {document.id[:80]!r} have the number {large[0]}; Milvus holds whole"
-                    " numbers of 64 bits. Write it as a text."
-                )
-
     def create(self, dimension: int) -> None:
         """Creates the collection with vectors for the cosine and a full text index."""
         schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
@@ -213,19 +180,15 @@ class MilvusEngine:
         self._client.create_collection(
             self._name, schema=schema, index_params=indexes, consistency_level="Strong", timeout=self._seconds
         )
-        self.schema()  # reads the types of the fields
+        self.schema()  # for the types of the fields
 
-    def write_note(self, note: dict[str, Any]) -> None:
+    def write_note(self, note: str) -> None:
         """Replaces the note of our build in the properties of the collection."""
-        self._client.alter_collection_properties(self._name, {_NOTE: json.dumps(note)}, timeout=self._seconds)
+        self._client.alter_collection_properties(self._name, {_NOTE: note}, timeout=self._seconds)
 
-    def write(self, documents: Sequence[Document], vectors: NDArray[np.float32]) -> None:
-        """Adds documents, and replaces those of equal ids; float32[documents, dim]."""
-        rows = [
-            {**as_row(document), self.fields.vector: vector.tolist()}
-            for document, vector in zip(documents, vectors, strict=True)
-        ]
-        self._client.upsert(self._name, rows, timeout=self._seconds)
+    def write(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Adds entries, and replaces those of equal ids."""
+        self._client.upsert(self._name, list(rows), timeout=self._seconds)
 
     def delete(self, doc_ids: Sequence[str]) -> None:
         """Deletes documents."""
@@ -236,10 +199,10 @@ class MilvusEngine:
         self._client.flush(self._name)
 
     def _search(self, data: list[Any], field: str, k: int, where: Filter) -> list[list[Hit]]:
-        params: dict[str, Any] = {}
-        if field == self.fields.vector and self._effort:  # candidates that do not meet the conditions count too
-            wanted = _MOST_EFFORT if where else max(2 * k, _LEAST_EFFORT)
-            params = {"params": {self._effort: min(wanted, self._most_effort)}}
+        index = self._indexes.get(field, {})
+        effort = next((e for first, e in _EFFORTS.items() if str(index.get("index_type", "")).startswith(first)), "")
+        wanted = _MOST_EFFORT if where else max(2 * k, _LEAST_EFFORT)  # entries that do not meet a filter count too
+        params = {"params": {effort: min(wanted, int(index.get("nlist", _MOST_EFFORT)))}} if effort else {}
         found = self._loaded(
             self._client.search,
             data=data,
@@ -291,30 +254,21 @@ class MilvusEngine:
             equal.append(f"json_contains_any({field}, [{values}])")
         return f"({' or '.join(equal)})" if equal else " and ".join(bounds)
 
-    def _check_indexes(self) -> None:
-        for name, kind in self._types.items():
-            if kind in _VECTORS and not self._client.list_indexes(self._name, field_name=name):
-                raise IndexMismatchError(
-                    f"{self._location.shown} has no index on its vector field {name!r}, so Milvus cannot search it;"
-                    " create one, for example with MilvusClient.create_index."
-                )
-
-    def _vector_index(self) -> dict[str, Any]:
-        [name, *_] = self._client.list_indexes(self._name, field_name=self.fields.vector)
-        return self._client.describe_index(self._name, name, timeout=self._seconds) or {}
+    def _index(self, field: str) -> dict[str, Any]:
+        """Describes the index of a vector field."""
+        if not (names := self._client.list_indexes(self._name, field_name=field)):
+            raise IndexMismatchError(
+                f"{self._location.shown} has no index on its vector field {field!r}, so Milvus cannot search it; create"
+                " one, for example with MilvusClient.create_index."
+            )
+        return self._client.describe_index(self._name, names[0], timeout=self._seconds) or {}
 
     def _with_ids(self, doc_ids: Sequence[str]) -> str:
         values = as_numbers(doc_ids) if self._types.get(self.fields.id) in _WHOLE_NUMBERS else list(doc_ids)
-        field = self._named(self.fields.id)
-        if field.startswith("$"):
-            return " or ".join(f"{field} == {_quoted(value)}" for value in values)
-        return f"{field} in {_quoted(values)}"
+        return f"{self.fields.id} in {_quoted(values)}"
 
     def _named(self, name: str) -> str:
-        """The name of a field in an expression; of another form than names have, as a key of the dynamic fields.
-
-        Milvus looks into no list of such a field, and does not take it on the left side of ``in``.
-        """
+        """The name of a field in an expression; such as ``a-b``, as a key of the dynamic fields."""
         return name if name in self._types or name.isidentifier() else f"$meta[{_quoted(name)}]"
 
 
@@ -333,15 +287,6 @@ def _server(location: Location) -> MilvusClient:
     credentials, _, host = location.place.rpartition("@")
     token = unquote(credentials) or key_in(TOKEN_VARIABLE) or ""
     return MilvusClient(f"{tls}://{host}", token=token, timeout=location.seconds)
-
-
-def _whole_numbers(value: Any) -> Iterator[int]:
-    """All whole numbers in a JSON value."""
-    if isinstance(value, int):
-        yield value
-    elif isinstance(value, (list, dict)):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _whole_numbers(inner)
 
 
 def _single(value: Any) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,65 @@ from acqo_rl.retrieval.engines.calls import Calls, reported
 from acqo_rl.retrieval.engines.documents import EngineDocuments
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Schema
 from acqo_rl.retrieval.engines.location import Location, read_location
-from acqo_rl.retrieval.engines.note import Note, read_note
 from acqo_rl.retrieval.engines.retriever import EngineRetriever
 from acqo_rl.roles import Encoder
 
 _SAMPLED = 100
 """Documents of a corpus that are looked up in a collection of others."""
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What a collection was built from: the manifest of an engine's index, in the metadata of the collection.
+
+    Attributes:
+        corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the documents.
+        document_count: number of documents.
+        dimension: of the embeddings.
+        encoder: settings for ``load_encoder``; ``None`` for an encoder of another class.
+        encoder_fingerprint: fingerprint of the encoder.
+        finished: whether all documents are written.
+        format_version: of this note.
+    """
+
+    corpus_hash: str
+    document_count: int
+    dimension: int
+    encoder: dict[str, Any] | None
+    encoder_fingerprint: str
+    finished: bool = False
+    format_version: int = FORMAT_VERSION
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of what determines the results of a search."""
+        return _hash(self.corpus_hash, self.document_count, self.dimension, self.encoder_fingerprint)
+
+    def as_json(self) -> str:
+        """For the metadata of a collection."""
+        return json.dumps(asdict(self))
+
+
+def read_note(shown: str, text: str) -> Note:
+    """Reads the note of a collection.
+
+    Raises:
+        IndexMismatchError: it is damaged, or of a newer version of this package.
+    """
+    try:
+        note = Note(**json.loads(text))
+    except (TypeError, ValueError) as error:
+        raise IndexMismatchError(
+            f"The note of {shown} is damaged or of a newer acqo_rl ({error!r}); build it in a new collection."
+        ) from error
+    if note.format_version > FORMAT_VERSION:
+        raise IndexMismatchError(
+            f"{shown} has format version {note.format_version}, but this acqo_rl reads versions up to {FORMAT_VERSION}."
+            " Update acqo_rl, or build the index again."
+        )
+    return note
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +133,8 @@ def open_collection(index: str, seconds: float | None = None) -> OpenCollection:
         seconds: time limit of a call over all attempts, see :class:`Calls`.
 
     Raises:
-        ConfigError: the location is malformed, the package of the engine is missing, or no encoder is known.
+        ConfigError: the location is malformed, or no encoder is known.
+        MissingPackageError: the packages of the engine are not installed.
         IndexMismatchError: there is no such collection, its build is not finished, or it does not fit the search.
         SearchError: the engine does not answer.
     """
@@ -90,7 +144,7 @@ def open_collection(index: str, seconds: float | None = None) -> OpenCollection:
     if not location.is_server and not Path(location.place).exists():
         raise missing  # the clients would create the folder
     calls = connect(location, seconds)
-    schema = calls.opening(calls.engine.schema)
+    schema = read_schema(calls, location)
     if schema is None:
         raise missing
     note = read_note(shown, schema.note) if schema.note is not None else None
@@ -99,12 +153,14 @@ def open_collection(index: str, seconds: float | None = None) -> OpenCollection:
             f"The build of {shown} was interrupted ({schema.count:,} of {note.document_count:,} documents); run the"
             " same acqo index command again, which goes on where it was."
         )
+    fields = calls.engine.fields
     if note is None:
-        named = location.named_fields(location.fields(built_here=False))
-        _check_fields(location, schema, {"id": calls.engine.fields.id, **named})
+        named = {option: location.given.get(option, "") for option in ("title", "text", "metadata")}
+        tenant = fields.path_of(location.tenant) if location.tenant else ""
+        _check_fields(location, schema, id=fields.id, tenant=tenant, **named)
     if location.mode != "text":
-        _check_vectors(location, schema, note)
-    if location.mode != "dense" and not schema.has_words:
+        _check_vectors(location, schema, fields.vector)
+    if location.mode != "dense" and not calls(calls.engine.has_words):
         raise IndexMismatchError(
             f"{shown} has no full text index that can be searched; search it with mode=dense, or create one"
             " (in Qdrant a text index with scoring=True)."
@@ -126,11 +182,11 @@ def retriever_of(
         ConfigError: no encoder is known.
         IndexMismatchError: the encoder does not fit.
     """
-    fitting = _fitting_encoder(opened, encoder, seconds) if opened.kind == "dense" else None
+    is_dense = opened.kind == "dense"
     return EngineRetriever(
         opened.calls,
-        encoder=fitting,
-        cosine=opened.kind == "dense" and opened.schema.metric == COSINE,
+        encoder=_fitting_encoder(opened, encoder, seconds) if is_dense else None,
+        cosine=is_dense and opened.schema.vectors[opened.calls.engine.fields.vector][1] == COSINE,
         fingerprint=opened.fingerprint,
         tenant_field=opened.location.tenant,
     )
@@ -145,7 +201,7 @@ def documents_of(index: str, seconds: float | None = None) -> EngineDocuments:
     opened = open_collection(index, seconds)
     is_foreign = opened.note is None
     if is_foreign:
-        _check_fields(opened.location, opened.schema, {"text": opened.location.given.get("text", "text")})
+        _check_fields(opened.location, opened.schema, text=opened.calls.engine.fields.text)
     return EngineDocuments(opened.calls, in_passages=is_foreign, tenant_field=opened.location.tenant)
 
 
@@ -156,14 +212,13 @@ def check_overlap(index: str, doc_ids: Sequence[str]) -> None:
         IndexMismatchError: it holds none of a sample of the documents.
     """
     opened = open_collection(index)
-    asked = doc_ids[:: 1 + len(doc_ids) // _SAMPLED]
-    documents = EngineDocuments(opened.calls)
+    documents, asked = EngineDocuments(opened.calls), doc_ids[:: 1 + len(doc_ids) // _SAMPLED]
     if opened.note is None and not documents.fetch(asked):
-        its_own = list(islice(documents, 3))
+        its_own = ", ".join(map(repr, islice(documents, 3)))
         raise IndexMismatchError(
             f"{opened.location.shown} holds none of {len(asked)} documents of the corpus; its ids are such as"
-            f" {', '.join(map(repr, its_own))}, those of the corpus such as {', '.join(map(repr, asked[:3]))}. Give the"
-            " data of the collection, or name the field with the corpus's ids by the option id=FIELD."
+            f" {its_own}, those of the corpus such as {', '.join(map(repr, asked[:3]))}. Give the data of the"
+            " collection, or name the field with the corpus's ids by the option id=FIELD."
         )
 
 
@@ -175,48 +230,51 @@ def connect(location: Location, seconds: float | None = None) -> Calls:
         SearchError: a folder cannot be opened.
     """
     try:
-        engine = _engine_class(location.scheme)
+        module = importlib.import_module(f"acqo_rl.retrieval.engines.{location.scheme}")
         import tenacity  # noqa: F401  (part of every engine's extra)
     except ImportError as error:
         extra = {"postgresql": "postgres"}.get(location.scheme, location.scheme)
         raise MissingPackageError(
             f"{location.shown} needs the package {error.name}; run: pip install 'acqo-rl[{extra}]'"
         ) from error
+    engine = getattr(module, f"{location.scheme.capitalize()}Engine")
     with reported(location.shown, engine):
         return Calls(engine(location), location.shown, seconds)
 
 
-def _engine_class(scheme: str) -> Any:
-    module = importlib.import_module(f"acqo_rl.retrieval.engines.{scheme}")
-    return getattr(module, f"{scheme.capitalize()}Engine")
+def read_schema(calls: Calls, location: Location) -> Schema | None:
+    """What a collection is, or ``None`` if it does not exist; gives its engine the names of its fields.
+
+    Raises:
+        SearchError: the engine does not answer.
+    """
+    if schema := calls.opening(calls.engine.schema):
+        fields = location.fields(built_here=schema.note is not None)
+        only = next(iter(schema.vectors)) if len(schema.vectors) == 1 else ""
+        calls.engine.fields = replace(fields, id=fields.id or schema.key, vector=fields.vector or only)
+    return schema
 
 
-def _check_fields(location: Location, schema: Schema, names: Mapping[str, str]) -> None:
+def _check_fields(location: Location, schema: Schema, **names: str) -> None:
     """Checks that documents have the fields with the given names, by option."""
     for option, name in names.items():
-        if name and schema.count and schema.fields and name not in schema.fields:
+        if name and schema.count and name not in schema.fields:
             raise IndexMismatchError(
                 f"{location.shown} has no field {name!r}; name an existing one by the option"
                 f" {option}=FIELD. There are: {', '.join(schema.fields)}."
             )
 
 
-def _check_vectors(location: Location, schema: Schema, note: Note | None) -> None:
-    shown = location.shown
-    if schema.dimension is None:
-        fields = ", ".join(schema.vector_fields) or "none"
+def _check_vectors(location: Location, schema: Schema, name: str) -> None:
+    dimension, metric = schema.vectors.get(name, (None, ""))
+    if dimension is None:
         raise IndexMismatchError(
-            f"{shown} has no vector field {location.given.get('vector', '')!r} (there are: {fields}); name one with the"
-            " option vector=FIELD, or search with mode=text."
+            f"{location.shown} has no vectors in the field {name!r} (vector fields: {', '.join(schema.vectors)}); name"
+            " one with the option vector=FIELD, or search with mode=text."
         )
-    if schema.metric not in (COSINE, DOT):
+    if metric not in (COSINE, DOT):
         raise IndexMismatchError(
-            f"{shown} has the metric {schema.metric}, expected cosine or inner product; build it again."
-        )
-    if note and note.dimension != schema.dimension:
-        raise IndexMismatchError(
-            f"{shown} has vectors of {schema.dimension} dimensions, but it was built with {note.dimension}; build it"
-            " again in a new collection."
+            f"{location.shown} has the metric {metric}, expected cosine or inner product; build it again."
         )
 
 
@@ -233,10 +291,11 @@ def _fitting_encoder(opened: OpenCollection, encoder: Encoder | None, seconds: f
             f"{shown} was built with another encoder: {note.encoder or note.encoder_fingerprint}, expected"
             f" {encoder.settings or encoder.fingerprint}. Leave the option encoder out, or build it again."
         )
-    if encoder.dim != opened.schema.dimension:
+    dimension, _ = opened.schema.vectors[opened.calls.engine.fields.vector]
+    if encoder.dim != dimension:
         raise IndexMismatchError(
-            f"{shown} has vectors of {opened.schema.dimension} dimensions and the encoder makes {encoder.dim}; name the"
-            " encoder of the collection with the option encoder=MODEL."
+            f"{shown} has vectors of {dimension} dimensions and the encoder makes {encoder.dim}; name the encoder of"
+            " the collection with the option encoder=MODEL."
         )
     return encoder
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
@@ -16,12 +15,10 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 from psycopg_pool import ConnectionPool
 
-from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.retrieval.engines.conditions import SIGNS, fitting
-from acqo_rl.retrieval.engines.engine import COSINE, Fields, Hit, Row, Schema
+from acqo_rl.retrieval.engines.engine import COSINE, Engine, Fields, Hit, Row, Schema
 from acqo_rl.retrieval.engines.location import Location
-from acqo_rl.retrieval.engines.rows import as_json
-from acqo_rl.types import Condition, Document, Filter
+from acqo_rl.types import Condition, Filter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,13 +37,6 @@ _INDEXED = (
     "SELECT attname FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY(indkey)"
     " WHERE indrelid = to_regclass(%s)"
 )
-_WRITES = (
-    "SELECT concat_ws(' ', to_regclass(%s)::oid, sum(pg_stat_get_tuples_inserted(part)),"
-    " sum(pg_stat_get_tuples_updated(part)), sum(pg_stat_get_tuples_deleted(part)))"
-    " FROM (SELECT to_regclass(%s)::oid AS part UNION SELECT relid FROM pg_partition_tree(to_regclass(%s))) AS parts"
-)
-"""Number of rows of a table, or of its partitions, that were ever written; another program's count may be late."""
-
 _TEMPORARY = ("08", "40", "53", "55", "57")
 """First two characters of the codes of errors after which the same call may succeed."""
 
@@ -60,44 +50,24 @@ _TIMES = ("date", "timestamp", "timestamptz")
 _UNKNOWN = -1
 """Modifier of a vector column without a dimension."""
 
-_MOST_BYTES_OF_A_NAME = 63
-_MOST_BYTES_OF_AN_ID = 2600
-"""An index of PostgreSQL holds keys of 2,704 bytes, with their headers."""
-
-_MOST_BYTES_OF_WORDS = 300_000
-"""The full text of a passage takes at most three times its bytes, and PostgreSQL holds 1 MB."""
-
 _MOST_INDEXED = 2000
 """The most dimensions of which pgvector makes an HNSW index; vectors of more are compared one by one."""
-
-_FEWEST_CANDIDATES, _MOST_CANDIDATES = 200, 1000
-"""Bounds of ``hnsw.ef_search``; the upper one is pgvector's own."""
-
-_FEWEST_LISTS, _MOST_LISTS = 100, 32_768
-"""Bounds of ``ivfflat.probes``; the upper one is pgvector's own."""
 
 _CONNECTIONS = 8
 _PAGE = 1000
 
 
-class PostgresqlEngine:
+class PostgresqlEngine(Engine):
     """A table; its comment holds the note of our build."""
 
     errors = (psycopg.Error,)
-    largest_k = 10_000
+    most_bytes = 300_000
+    """The full text of a passage takes at most three times its bytes, and PostgreSQL holds 1 MB."""
 
     def __init__(self, location: Location) -> None:
-        self.fields = Fields()
         options = f"?{urlencode(location.libpq_options, quote_via=quote)}" if location.libpq_options else ""
         self._pool = _pool(f"postgresql://{location.place}{options}", location.seconds)
-        self._location = location
-        names = location.collection.split(".")
-        if any(len(name.encode()) > _MOST_BYTES_OF_A_NAME for name in names):
-            raise ConfigError(
-                f"The name in {location.shown} is longer than the {_MOST_BYTES_OF_A_NAME} bytes that PostgreSQL allows;"
-                " give the table a shorter one."
-            )
-        self._table = sql.Identifier(*names)
+        self._table = sql.Identifier(*location.collection.split("."))
         self._columns: dict[str, str] = {}
 
     @staticmethod
@@ -117,26 +87,23 @@ class PostgresqlEngine:
             if comment is None:
                 return None
             columns = connection.execute(_COLUMNS, [name]).fetchall()
-            [(version,)] = connection.execute(_WRITES, [name, name, name])
             [(count,)] = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(self._table))
-        note = comment[0].removeprefix(_NOTE) if (comment[0] or "").startswith(_NOTE) else None
         self._columns = {column: kind for column, kind, _ in columns}
         vectors = {column: size for column, kind, size in columns if kind in _SEARCHED}
-        fields = self._location.fields(built_here=note is not None)
-        self.fields = replace(
-            fields, id=fields.id or "id", vector=fields.vector or (next(iter(vectors)) if len(vectors) == 1 else "")
-        )
-        dimension = vectors.get(self.fields.vector)
         return Schema(
-            dimension=self._dimension_of_a_row() if dimension == _UNKNOWN else dimension,
-            metric=COSINE,  # of the search, whatever the table was made for
             count=count,
-            version=version,
-            has_words=self.fields.text in self._columns,
-            note=json.loads(note) if note is not None else None,
-            vector_fields=tuple(vectors),
-            fields=tuple(self._columns),
+            vectors={
+                column: (self._dimension_of_a_row(column) if size == _UNKNOWN else size, COSINE)
+                for column, size in vectors.items()
+            },
+            note=comment[0].removeprefix(_NOTE) if (comment[0] or "").startswith(_NOTE) else None,
+            key="id",
+            fields=list(self._columns),
         )
+
+    def has_words(self) -> bool:
+        """Whether there is a column of texts; PostgreSQL searches it without an index, too."""
+        return self.fields.text in self._columns
 
     def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[list[Hit]]:
         """The nearest rows of each vector, best first, by one lateral join; float32[texts, dim]."""
@@ -177,27 +144,6 @@ class PostgresqlEngine:
             for doc_id, *values in cursor.execute(query, wanted):
                 yield doc_id, dict(zip(names, values, strict=True))
 
-    def check(self, documents: Sequence[Document]) -> None:
-        """Refuses documents that PostgreSQL cannot hold.
-
-        Raises:
-            DataError: a document contains the character NUL, or its id or its text is too long.
-        """
-        for document in documents:
-            metadata = json.dumps(dict(document.metadata))
-            if "\0" in document.id + document.title + document.text or "\\u0000" in metadata:
-                raise DataError(f"The document {document.id!r} contains the character NUL; PostgreSQL cannot hold it.")
-            if (size := len(document.id.encode())) > _MOST_BYTES_OF_AN_ID:
-                raise DataError(
-                    f"The document id {document.id[:80]!r} has {size:,} bytes; PostgreSQL holds ids of at most"
-                    f" {_MOST_BYTES_OF_AN_ID:,}. Give the document another id."
-                )
-            if (size := len(document.title.encode()) + len(document.text.encode())) > _MOST_BYTES_OF_WORDS:
-                raise DataError(
-                    f"The document {document.id[:80]!r} has {size:,} bytes; the full text of PostgreSQL surely holds"
-                    f" {_MOST_BYTES_OF_WORDS:,}. Split it."
-                )
-
     def create(self, dimension: int) -> None:
         """Creates the table; its indexes follow when it is full."""
         self._run("CREATE EXTENSION IF NOT EXISTS vector")
@@ -210,23 +156,20 @@ class PostgresqlEngine:
             made_words=_WORDS.format(title=sql.Identifier("title"), text=sql.Identifier("text")),
         )
 
-    def write_note(self, note: dict[str, Any]) -> None:
+    def write_note(self, note: str) -> None:
         """Replaces the note of our build in the comment of the table."""
-        self._run("COMMENT ON TABLE {table} IS {note}", note=sql.Literal(_NOTE + json.dumps(note)))
+        self._run("COMMENT ON TABLE {table} IS {note}", note=sql.Literal(_NOTE + note))
 
-    def write(self, documents: Sequence[Document], vectors: NDArray[np.float32]) -> None:
-        """Adds documents, and replaces those of equal ids; float32[documents, dim]."""
-        rows = [
-            (document.id, document.title, document.text, Jsonb(as_json(document.metadata)), Vector(vector).to_text())
-            for document, vector in zip(documents, vectors, strict=True)
-        ]
+    def write(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Adds rows, and replaces those of equal ids."""
         query = self._format(
-            "INSERT INTO {table} ({id}, {title}, {text}, {metadata}, {vector}) VALUES (%s, %s, %s, %s, %s::vector)"
+            "INSERT INTO {table} ({id}, {title}, {text}, {metadata}, {vector})"
+            " VALUES (%(id)s, %(title)s, %(text)s, %(metadata)s, %(vector)s::real[])"
             " ON CONFLICT ({id}) DO UPDATE SET {title} = EXCLUDED.{title}, {text} = EXCLUDED.{text},"
             " {metadata} = EXCLUDED.{metadata}, {vector} = EXCLUDED.{vector}"
         )
         with self._pool.connection() as connection, connection.cursor() as cursor:
-            cursor.executemany(query, rows)
+            cursor.executemany(query, [{**row, "metadata": Jsonb(row["metadata"])} for row in rows])
 
     def delete(self, doc_ids: Sequence[str]) -> None:
         """Deletes documents."""
@@ -235,9 +178,9 @@ class PostgresqlEngine:
 
     def finish(self) -> None:
         """Creates the indexes of a new table; PostgreSQL gives them names that are free."""
-        schema, own = self.schema(), Fields()
+        own = Fields()
         indexes = {own.words: "GIN ({passage})", own.metadata: "GIN ({metadata} jsonb_path_ops)"}
-        if schema and (schema.dimension or 0) <= _MOST_INDEXED:
+        if (self._dimension_of_a_row(own.vector) or 0) <= _MOST_INDEXED:
             indexes[own.vector] = "hnsw ({vector} vector_cosine_ops)"
         with self._pool.connection() as connection:
             indexed = {column for (column,) in connection.execute(_INDEXED, [self._table.as_string()])}
@@ -290,9 +233,12 @@ class PostgresqlEngine:
         value = column if kind == "jsonb" else sql.SQL("to_jsonb({})").format(column)
         return sql.SQL("{} @? {}::jsonpath").format(value, sql.Literal(_json_path(keys, condition)))
 
-    def _dimension_of_a_row(self) -> int | None:
-        """The dimension of a vector in a column that is declared without one."""
-        query = self._format("SELECT vector_dims({vector}) FROM {table} WHERE {vector} IS NOT NULL LIMIT 1")
+    def _dimension_of_a_row(self, column: str) -> int | None:
+        """The dimension of a vector of a column; ``None`` if there is none."""
+        query = self._format(
+            "SELECT vector_dims({column}) FROM {table} WHERE {column} IS NOT NULL LIMIT 1",
+            column=sql.Identifier(column),
+        )
         with self._pool.connection() as connection:
             found = connection.execute(query, []).fetchone()
         return found[0] if found else None
@@ -331,20 +277,17 @@ def _json_path(keys: Sequence[str], condition: Condition) -> str:
 
 
 def _thorough(k: int, *, has_filter: bool) -> dict[str, str]:
-    """Settings with which an index finds ``k`` rows.
+    """Settings with which an index finds ``k`` rows; rows that do not meet a filter count too.
 
-    By default, HNSW indexes return at most 40 rows and give up after 20,000, and IVFFlat indexes look into one list;
-    rows that do not meet a filter count too.
+    By default, HNSW indexes return at most 40 rows and give up after 20,000, and IVFFlat indexes look into one list.
     """
-    candidates = _MOST_CANDIDATES if has_filter else min(max(2 * k, _FEWEST_CANDIDATES), _MOST_CANDIDATES)
-    lists = _MOST_LISTS if has_filter else min(max(k, _FEWEST_LISTS), _MOST_LISTS)
     return {
         "hnsw.iterative_scan": "strict_order",
-        "hnsw.ef_search": str(candidates),
+        "hnsw.ef_search": "1000" if has_filter else str(min(max(2 * k, 200), 1000)),
         "hnsw.max_scan_tuples": str(2**31 - 1),
         "hnsw.scan_mem_multiplier": "1000",
         "ivfflat.iterative_scan": "relaxed_order",
-        "ivfflat.probes": str(lists),
+        "ivfflat.probes": "32768" if has_filter else str(max(k, 100)),
     }
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import atexit
-import json
 import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +16,11 @@ from qdrant_client.http.exceptions import ApiException, ResponseHandlingExceptio
 from acqo_rl.api_keys import key_in
 from acqo_rl.loopback import is_loopback
 from acqo_rl.retrieval.engines.conditions import kind_of
-from acqo_rl.retrieval.engines.engine import COSINE, DOT, Fields, Hit, Row, Schema
+from acqo_rl.retrieval.engines.engine import COSINE, DOT, Engine, Hit, Row, Schema
 from acqo_rl.retrieval.engines.location import Location
-from acqo_rl.retrieval.engines.rows import as_numbers, as_row, at
+from acqo_rl.retrieval.engines.rows import as_numbers, at
 from acqo_rl.retrieval.http_calls import TEMPORARY
-from acqo_rl.types import Condition, Document, Filter
+from acqo_rl.types import Condition, Filter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,23 +32,18 @@ KEY_VARIABLE = "QDRANT_API_KEY"
 _NOTE = "acqo_rl"
 _POINTS = uuid.UUID("0b6f4a0e-3c5b-5c0e-8a59-1f2d8f6f5d11")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_PLAIN_NAME = re.compile(r"[\w-]+")
-_DOT = re.compile(r"(?<=\S)\.(?=\S)")
-"""The dot of a path, but not that of the name ``No.``."""
 
 _PAGE = 1000
 _SAMPLED = 100
 _METRICS = {models.Distance.COSINE: COSINE, models.Distance.DOT: DOT}
 
 
-class QdrantEngine:
+class QdrantEngine(Engine):
     """A Qdrant collection; its metadata hold the note of our build."""
 
     errors = (ApiException, QdrantException, ValueError, RuntimeError, OSError)
-    largest_k = 10_000
 
     def __init__(self, location: Location) -> None:
-        self.fields = Fields()
         self._client = _server(location) if location.is_server else _folder(location.absolute().place)
         self._location = location
         self._name = location.collection
@@ -72,22 +65,26 @@ class QdrantEngine:
         info = self._client.get_collection(self._name)
         written = (info.config.metadata or {}).get(_NOTE)
         self._is_own = written is not None
-        self.fields = self._location.fields(built_here=self._is_own)
         vectors = info.config.params.vectors or {}
         named: Mapping[str, models.VectorParams] = vectors if isinstance(vectors, Mapping) else {"": vectors}
-        if not self.fields.vector and len(named) == 1:
-            self.fields = replace(self.fields, vector=next(iter(named)))
-        vector = named.get(self.fields.vector)
         some, _ = self._client.scroll(self._name, limit=_SAMPLED)
         return Schema(
-            dimension=vector.size if vector else None,
-            metric=_METRICS.get(vector.distance, vector.distance.value) if vector else "",
             count=self._client.count(self._name).count,
-            has_words=self._has_words(info.payload_schema),
-            note=json.loads(written) if written is not None else None,
-            vector_fields=tuple(named),
-            fields=tuple(dict.fromkeys(path for point in some for path in _paths(point.payload or {}))),
+            vectors={n: (v.size, _METRICS.get(v.distance, v.distance.value)) for n, v in named.items()},
+            note=written,
+            key="",
+            fields=list(dict.fromkeys(path for point in some for path in _paths(point.payload or {}))),
         )
+
+    def has_words(self) -> bool:
+        """Whether the field that full text searches has a full text index that ranks."""
+        if self._location.is_server:
+            index = self._client.get_collection(self._name).payload_schema.get(self.fields.words)
+            return bool(getattr(index and index.params, "scoring", None))
+        try:  # only a search tells whether a folder has the index
+            return bool(self.search_texts(["word"], 1, ()))
+        except (ValueError, NotImplementedError):  # no index, or one with a tokenization that the local mode lacks
+            return False
 
     def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[list[Hit]]:
         """The nearest entries of each row, best first, by one call; float32[texts, dim]."""
@@ -95,7 +92,7 @@ class QdrantEngine:
 
     def search_texts(self, texts: Sequence[str], k: int, where: Filter) -> list[list[Hit]]:
         """The entries that match each text best by BM25, best first, by one call."""
-        return self._search([models.TextQuery(text=text) for text in texts], _path(self.fields.words), k, where)
+        return self._search([models.TextQuery(text=text) for text in texts], self.fields.words, k, where)
 
     def rows(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[tuple[str | None, Row]]:
         """Id and fields of the entries with the given ids, or of all, in any order."""
@@ -109,9 +106,6 @@ class QdrantEngine:
             if offset is None:
                 return
 
-    def check(self, documents: Sequence[Document]) -> None:
-        """Does nothing: Qdrant holds any document."""
-
     def create(self, dimension: int) -> None:
         """Creates the collection with vectors for the cosine and a full text index."""
         vectors = {self.fields.vector: models.VectorParams(size=dimension, distance=models.Distance.COSINE)}
@@ -122,17 +116,20 @@ class QdrantEngine:
             by_tenant = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
             self._client.create_payload_index(self._name, self.fields.path_of(self._location.tenant), by_tenant)
 
-    def write_note(self, note: dict[str, Any]) -> None:
+    def write_note(self, note: str) -> None:
         """Replaces the note of our build in the metadata of the collection."""
-        self._client.update_collection(self._name, metadata={_NOTE: json.dumps(note)})
+        self._client.update_collection(self._name, metadata={_NOTE: note})
 
-    def write(self, documents: Sequence[Document], vectors: NDArray[np.float32]) -> None:
-        """Adds documents, and replaces those of equal ids; float32[documents, dim]."""
+    def write(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Adds entries, and replaces those of equal ids."""
+        name = self.fields.vector
         points = [
             models.PointStruct(
-                id=_made_id(document.id), vector={self.fields.vector: vector.tolist()}, payload=as_row(document)
+                id=_made_id(row[self.fields.id]),
+                vector={name: row[name]},
+                payload={field: value for field, value in row.items() if field != name},
             )
-            for document, vector in zip(documents, vectors, strict=True)
+            for row in rows
         ]
         self._client.upsert(self._name, points, wait=True)
 
@@ -140,11 +137,8 @@ class QdrantEngine:
         """Deletes documents."""
         self._client.delete(self._name, [_made_id(doc_id) for doc_id in doc_ids], wait=True)
 
-    def finish(self) -> None:
-        """Does nothing: Qdrant searches what was written at once."""
-
     def _search(self, queries: Sequence[Any], using: str | None, k: int, where: Filter) -> list[list[Hit]]:
-        payload: Any = [_path(path) for path in (self.fields.id, *(condition.field for condition in where)) if path]
+        payload: Any = [path for path in (self.fields.id, *(condition.field for condition in where)) if path]
         tests = models.Filter(must=[test for condition in where for test in _tests(condition)])
         asked = [
             models.QueryRequest(query=query, using=using, limit=k, filter=tests, with_payload=payload or False)
@@ -163,21 +157,12 @@ class QdrantEngine:
             uuids = [doc_id for doc_id in doc_ids if _UUID.fullmatch(doc_id)]
             return models.HasIdCondition(has_id=[*(number for number in numbers if number >= 0), *uuids])
         matches = [models.MatchAny(any=list(doc_ids)), models.MatchAny(any=numbers)]
-        key = _path(self.fields.id)
+        key = self.fields.id
         return models.Filter(should=[models.FieldCondition(key=key, match=match) for match in matches if match.any])
 
     def _id_of(self, point: models.Record | models.ScoredPoint) -> str | None:
         found = at(point.payload or {}, self.fields.id) if self.fields.id else point.id
         return None if found is None else str(found)
-
-    def _has_words(self, indexes: Mapping[str, models.PayloadIndexInfo]) -> bool:
-        if self._location.is_server:
-            params = getattr(indexes.get(_path(self.fields.words)), "params", None)
-            return bool(getattr(params, "scoring", None))
-        try:  # only a search tells whether a folder has the index, and it takes a while
-            return self._location.mode == "dense" or bool(self.search_texts(["word"], 1, ()))
-        except (ValueError, NotImplementedError):  # no index, or one with a tokenization that the local mode lacks
-            return False
 
 
 def _made_id(doc_id: str) -> str:
@@ -206,7 +191,7 @@ def _server(location: Location) -> QdrantClient:
 
 def _tests(condition: Condition) -> Iterator[models.Condition]:
     """The tests of a condition. A match of 1 does not find 1.0, and a range does not find large numbers exactly."""
-    key, bounds = _path(condition.field), dict(condition.bounds)
+    key, bounds = condition.field, dict(condition.bounds)
     if condition.any_of:
         matches = [value for value in condition.any_of if not isinstance(value, float)]
         numbers: list[Any] = [value for value in condition.any_of if kind_of(value) == "number"]
@@ -229,8 +214,3 @@ def _paths(payload: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
         yield f"{prefix}{name}"
         if isinstance(value, Mapping):
             yield from _paths(value, f"{prefix}{name}.")
-
-
-def _path(name: str) -> str:
-    """The path of a payload field; names with other signs than letters, digits, ``_`` and ``-`` are quoted."""
-    return ".".join(part if _PLAIN_NAME.fullmatch(part) else f'"{part}"' for part in _DOT.split(name))

@@ -1,0 +1,120 @@
+"""Collections that other programs write, in every engine."""
+
+from __future__ import annotations
+
+import pytest
+from engine_cases import ENGINES, UnitEncoder, drop_rows, nearest, put_rows
+
+from acqo_rl.errors import ConfigError, IndexMismatchError
+from acqo_rl.retrieval.engines.build import build_engine_index
+from acqo_rl.retrieval.engines.opening import documents_of, open_collection
+from acqo_rl.retrieval.filters import read_filter
+from acqo_rl.retrieval.load import load_retriever
+from acqo_rl.roles import restrict
+from acqo_rl.types import Document, Scope
+
+TEXTS = ["the river", "a stone", "the river and a stone"]
+FIELDS = "id=key&title=owner&text=body"
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request):
+    return request.param
+
+
+@pytest.fixture
+def index(engine, engine_index):
+    """Two chunks of one page, and one of another."""
+    index = engine_index(engine, "pages")
+    rows = [
+        {"key": f"p{n // 2}", "body": text, "owner": "me", "rate": 0.4, "tags": ["a"]} for n, text in enumerate(TEXTS)
+    ]
+    put_rows(engine, index, [{"number": number, **row} for number, row in enumerate(rows)])
+    return index
+
+
+def test_fields_are_named_in_the_location(index):
+    retriever = load_retriever(f"{index}?{FIELDS}&encoder=mine", encoder=UnitEncoder())
+    documents = documents_of(f"{index}?{FIELDS}")
+
+    [ranking] = retriever.search(["the river"], 5)
+    [by_words] = load_retriever(f"{index}?{FIELDS}&mode=text").search(["stone"], 5)
+
+    assert ranking.doc_ids == ("p0", "p1")
+    assert ranking.scores[0] == pytest.approx(1, abs=1e-5)
+    assert set(by_words.doc_ids) == {"p0", "p1"}
+    shown = {"number": 2, "page": 0, "rate": 0.4, "draft": False, "day": "2024-01-01", "tags": ["a"]}
+    assert documents["p1"] == Document("p1", "me", "the river and a stone", shown)
+
+
+def test_a_document_has_the_text_of_all_its_passages_and_counts_once(index):
+    documents = documents_of(f"{index}?{FIELDS}")
+
+    assert documents["p0"].text.split("\n") == TEXTS[:2]
+    assert {document.id: document.text for document in documents.values()} == {
+        "p0": "the river\na stone",
+        "p1": "the river and a stone",
+    }
+
+
+def test_documents_are_looked_up_by_ids_that_are_numbers(index):
+    [ranking] = load_retriever(f"{index}?id=number&text=body", encoder=UnitEncoder()).search(["a stone"], 1)
+    documents = documents_of(f"{index}?id=number&text=body")
+
+    assert ranking.doc_ids == ("1",)
+    assert documents["1"].text == "a stone"
+    assert not documents.fetch(["01", "nothing", "9" * 25, "²", "", "-1"])
+
+
+def test_what_does_not_fit_is_refused(index):
+    for options in ("text=nothing", "text=body&id=nowhere", "text=body&tenant=nowhere", "text=body&vector=owner"):
+        with pytest.raises(IndexMismatchError):
+            load_retriever(f"{index}?{options}", encoder=UnitEncoder())
+    with pytest.raises(IndexMismatchError):
+        load_retriever(f"{index}?{FIELDS}", encoder=UnitEncoder(dim=8))
+    with pytest.raises(IndexMismatchError):
+        build_engine_index(index, [Document("a", "", "a")], UnitEncoder(), update=True)
+    with pytest.raises(ConfigError):
+        load_retriever(f"{index}?{FIELDS}")
+
+
+def test_many_passages_of_one_document_do_not_displace_other_documents(engine, engine_index):
+    index = engine_index(engine, "long")
+    rows = [{"key": f"p{max(0, n - 29)}", "body": "the river" + (n > 29) * f" {n}"} for n in range(35)]
+    put_rows(engine, index, [{"number": number, **row} for number, row in enumerate(rows)])
+
+    retriever = load_retriever(f"{index}?id=key&text=body", encoder=UnitEncoder())
+
+    assert len(retriever.search(["the river"], 5)[0].doc_ids) == 5
+    assert len(retriever.search(["the river", "a stone"], 50)[0].doc_ids) == 6
+
+
+def test_rare_documents_of_a_tenant_and_long_rankings_are_found_in_full(engine, engine_index):
+    index = engine_index(engine, "owned")
+    rows = [{"number": n, "body": f"text {n}", "owner": "rare" if n % 20 == 7 else "common"} for n in range(600)]
+    put_rows(engine, index, rows)
+    vectors = UnitEncoder().encode_queries([row["body"] for row in rows])
+
+    tenants = load_retriever(f"{index}?id=number&text=body&tenant=owner", encoder=UnitEncoder())
+    [rare] = restrict(tenants, Scope(tenant="rare")).search(["a question"], 30)
+    [found] = load_retriever(f"{index}?id=number&text=body", encoder=UnitEncoder()).search(["a question"], 500)
+
+    assert set(rare.doc_ids) == {str(row["number"]) for row in rows if row["owner"] == "rare"}
+    assert len(nearest(vectors, "a question", 500) & set(found.doc_ids)) >= 490
+
+
+def test_the_fingerprint_changes_with_the_number_of_rows(engine, index):
+    before = open_collection(f"{index}?id=number&text=body").fingerprint
+    assert open_collection(f"{index}?id=number&text=body").fingerprint == before
+
+    drop_rows(engine, index, [1])
+
+    assert open_collection(f"{index}?id=number&text=body").fingerprint != before
+
+
+def test_a_filter_reads_fields_beside_the_text(index):
+    retriever = load_retriever(f"{index}?{FIELDS}", encoder=UnitEncoder())
+
+    [found] = restrict(retriever, Scope(read_filter({"number": [0, 2], "tags": "a", "rate": 0.4}))).search(["a"], 5)
+
+    assert set(found.doc_ids) == {"p0", "p1"}

@@ -1,0 +1,163 @@
+"""Filters mean the same in every engine: what they find is what a test of each document's metadata finds."""
+
+from __future__ import annotations
+
+import operator
+from datetime import UTC, datetime
+
+import pytest
+from engine_cases import ENGINES, UnitEncoder, put_rows
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from acqo_rl.retrieval.engines.build import build_engine_index
+from acqo_rl.retrieval.filters import read_filter
+from acqo_rl.retrieval.load import load_retriever
+from acqo_rl.roles import restrict
+from acqo_rl.types import Document, Scope
+
+BOUNDS = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
+
+
+def type_of(value):
+    return "number" if isinstance(value, (int, float)) and not isinstance(value, bool) else type(value)
+
+
+def instant(value):
+    try:
+        time = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def holds(value, wanted):
+    """What a filter means, for one field."""
+    if isinstance(wanted, dict) and any(isinstance(bound, str) for bound in wanted.values()):
+        time = instant(value)
+        return time is not None and all(BOUNDS[name](time, instant(bound)) for name, bound in wanted.items())
+    if isinstance(wanted, dict):
+        return type_of(value) == "number" and all(BOUNDS[name](value, bound) for name, bound in wanted.items())
+    values, all_wanted = (one if isinstance(one, list) else [one] for one in (value, wanted))
+    return any(type_of(one) == type_of(other) and one == other for one in values for other in all_wanted)
+
+
+VALUES = [
+    *(1, 1.0, True, False, 0, -0.0, "1", "", "true", -3, -3.0, 2.5, -2.5, 2**53 + 1, 1e300, "a'b", None),
+    *([1, "a"], ["z", "b"], [2.5, True], ["2.5"], [-7, 7], [], {"inner": 1}),
+    *("2024-01-10", "2024-01-10T12:00:00Z", "2024-01-10T23:30:00-05:00", "2024-01-11T00:00:00+02:00"),
+]
+scalars = st.sampled_from([value for value in VALUES if isinstance(value, (str, int, float))] + [7, "a", "b", 2**60])
+numbers = st.sampled_from([-3, 0, 0.5, 2.5, 2**53, 1e299])
+times = st.sampled_from(["2024-01-10", "2024-01-10T12:00:00Z", "2024-01-11T04:30:00Z", "2024-01-11", "2024-01-09"])
+bounds = st.one_of(*(st.dictionaries(st.sampled_from(list(BOUNDS)), of, min_size=1) for of in (numbers, times)))
+conditions = st.one_of(scalars, st.lists(scalars, min_size=1, max_size=3), bounds)
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def mixed(request, engine_index):
+    """A collection of our own build whose documents have values of all types in one field."""
+    index = engine_index(request.param, "mixed")
+    documents = [Document(f"d{i}", "", f"text {i}", {"v": v}) for i, v in enumerate(VALUES)]
+    build_engine_index(index, documents, UnitEncoder())
+    return load_retriever(index, encoder=UnitEncoder())
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(wanted=conditions)
+def test_a_filter_finds_what_a_test_of_each_value_finds(mixed, wanted):
+    [ranking] = restrict(mixed, Scope(read_filter({"v": wanted}))).search(["text"], 100)
+
+    assert set(ranking.doc_ids) == {f"d{row}" for row, value in enumerate(VALUES) if holds(value, wanted)}
+
+
+ROWS = [
+    {"page": 1, "rate": 1.0, "draft": True, "owner": "New York", "day": "2024-01-01", "tags": ["x", "a b"]},
+    {"page": -3, "rate": 2.5, "draft": False, "owner": "1", "day": "2024-01-02", "tags": []},
+    {"page": 0, "rate": -3.0, "draft": False, "owner": "true", "day": "2024-02-01", "tags": ["1"]},
+    {"page": 9, "rate": 0.4, "draft": False, "owner": "fr", "day": "2024-03-01", "tags": ["x", "1"]},
+]
+typed_filters = st.fixed_dictionaries(
+    {},
+    optional={
+        "page": st.sampled_from([1, 1.0, 1.5, True, "1", -3, 2**40, [0, "a"], {"gt": 0.5}, {"lte": -2.5}]),
+        "rate": st.sampled_from([1, 2.5, -3, True, "2.5", 0.4, [0.4, 1], {"gt": 0.4}, {"lte": 0.4}, {"gt": -1e300}]),
+        "draft": st.sampled_from([True, False, 1, 0, "true", {"gte": 0}, [1, True]]),
+        "owner": st.sampled_from(["New York", "new", 1, True, "1", {"lt": 5}]),
+        "tags": st.sampled_from(["a b", "1", 1, ["x", 3], {"gt": 0}]),
+        "day": st.sampled_from(["2024-01-02", 5, {"gte": "2024-01-02", "lt": "2024-02-01"}]),
+        "nothing": st.sampled_from([1, "a", {"lt": 3}]),
+    },
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def typed(request, engine_index):
+    """A collection that another program made, with one type for each field."""
+    index = engine_index(request.param, "typed")
+    put_rows(
+        request.param, index, [{"number": n, "key": f"k{n}", "body": f"t{n}", **row} for n, row in enumerate(ROWS)]
+    )
+    return load_retriever(f"{index}?id=key&text=body", encoder=UnitEncoder())
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(given=typed_filters)
+def test_a_filter_on_fields_of_one_type_finds_nothing_of_another(typed, given):
+    [ranking] = restrict(typed, Scope(read_filter(given))).search(["t"], 10)
+
+    wanted = {f"k{row}" for row, values in enumerate(ROWS) if all(holds(values.get(n), w) for n, w in given.items())}
+    assert set(ranking.doc_ids) == wanted
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_dot_leads_into_an_object_and_not_into_the_objects_of_a_list(engine_index, engine):
+    index = engine_index(engine, "nested")
+    parts = [
+        {"name": "wheel", "n": 1},
+        [{"name": "wheel", "n": 1}],
+        [[{"name": "wheel"}]],
+        {"name": ["wheel"]},
+        "wheel",
+    ]
+    build_engine_index(
+        index, [Document(f"d{i}", "", f"t {i}", {"parts": p}) for i, p in enumerate(parts)], UnitEncoder()
+    )
+    retriever = load_retriever(index, encoder=UnitEncoder())
+
+    found = [
+        set(restrict(retriever, Scope(read_filter(given))).search(["t"], 9)[0].doc_ids)
+        for given in ({"parts.name": "wheel"}, {"parts.n": {"gte": 1}}, {"parts.n": [1, 2]})
+    ]
+    assert found == [{"d0", "d3"}, {"d0"}, {"d0"}]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_filter_leaves_as_many_documents_as_asked(engine_index, engine):
+    """The first documents hold True, which the JSON of Milvus Lite does not tell from 1."""
+    index = engine_index(engine, "many")
+    texts = ["the query"] * 20 + [f"text {row}" for row in range(5)]
+    corpus = [Document(f"d{row}", "", text, {"v": True if row < 20 else 1}) for row, text in enumerate(texts)]
+    build_engine_index(index, corpus, UnitEncoder())
+    part = restrict(load_retriever(index, encoder=UnitEncoder()), Scope(read_filter({"v": 1})))
+
+    [ranking] = part.search(["the query"], 3)
+
+    assert len(ranking.doc_ids) == 3
+    assert {int(doc_id[1:]) for doc_id in ranking.doc_ids} <= {*range(20, 25)}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_tenant_may_be_a_number_in_the_documents(engine_index, engine):
+    index = engine_index(engine, "tenants")
+    owners = [7, 7.0, "7", 70, True, "07", -7]
+    build_engine_index(
+        index, [Document(f"d{i}", "", f"t {i}", {"owner": o}) for i, o in enumerate(owners)], UnitEncoder()
+    )
+    retriever = load_retriever(f"{index}?tenant=owner", encoder=UnitEncoder())
+
+    found = {
+        tenant: set(restrict(retriever, Scope(tenant=tenant)).search(["t"], 9)[0].doc_ids)
+        for tenant in ("7", "1", "-7")
+    }
+    assert found == {"7": {"d0", "d1", "d2"}, "1": set(), "-7": {"d6"}}
