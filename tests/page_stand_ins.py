@@ -12,10 +12,10 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.app import make_app
 from acqo_rl.serving.collections import Collection, InCollection
+from acqo_rl.serving.http import AT_ROOT
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.service import Service
-from acqo_rl.serving.web import AT_ROOT
 from acqo_rl.types import Document
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

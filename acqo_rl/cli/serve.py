@@ -37,8 +37,8 @@ from acqo_rl.serving.load import ServiceSettings, load_service
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from acqo_rl.serving.http import Web
     from acqo_rl.serving.limits import Limits
-    from acqo_rl.serving.web import Web
 
 
 @dataclass
@@ -129,7 +129,7 @@ def make_index(settings: ServiceSettings, index: Address, config: ServeConfig) -
 
 def make_web(config: ServeConfig) -> Web:
     """The path prefix, the CORS origins and the names of a configuration."""
-    from acqo_rl.serving.web import Web, accepted_hosts
+    from acqo_rl.serving.http import Web, accepted_hosts
 
     hosts = accepted_hosts(config.host, config.allowed_hosts)
     return Web(config.root_path, tuple(config.cors_origins), hosts)

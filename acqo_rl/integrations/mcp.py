@@ -27,9 +27,9 @@ from acqo_rl.integrations import missing
 from acqo_rl.integrations.hits import failures, hits
 from acqo_rl.retrieval.federated import split_id
 from acqo_rl.serving.collections import DocumentsOf
-from acqo_rl.serving.requests import MAX_LIMIT
+from acqo_rl.serving.reading import as_query
+from acqo_rl.serving.schemas import MAX_LIMIT
 from acqo_rl.serving.service import Service
-from acqo_rl.serving.shortening import as_query
 from acqo_rl.types import Document, Reformulation, well_formed
 
 try:

@@ -7,15 +7,15 @@ import json
 import logging
 import time
 from collections.abc import AsyncIterator, Callable
+from dataclasses import asdict
 from functools import partial
 
 from acqo_rl.errors import AcqoError
 from acqo_rl.pipeline.pipeline import PipelineResult
 from acqo_rl.searching.trace import Step
-from acqo_rl.serving.answer_schemas import AnswerResponse
 from acqo_rl.serving.http import detail_of, in_thread
 from acqo_rl.serving.metrics import Metrics
-from acqo_rl.serving.responses import Problem, TraceStep
+from acqo_rl.serving.schemas import AnswerResponse, Problem
 from acqo_rl.types import Query
 
 logger = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ async def stream_answer(
     events: asyncio.Queue[str | None] = asyncio.Queue()
 
     def on_step(step: Step) -> None:
-        loop.call_soon_threadsafe(events.put_nowait, _event("step", TraceStep.of(step).model_dump_json()))
+        loop.call_soon_threadsafe(events.put_nowait, _event("step", json.dumps(asdict(step))))
 
     def on_text(text: str) -> None:
         loop.call_soon_threadsafe(events.put_nowait, _event("token", json.dumps({"text": text})))

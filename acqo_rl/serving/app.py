@@ -15,16 +15,15 @@ from acqo_rl.errors import SearchError
 from acqo_rl.retrieval.federated import split_id
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import Failure, SearchResult
-from acqo_rl.serving.answer_schemas import AnswerRequest
 from acqo_rl.serving.answers import stream_answer
 from acqo_rl.serving.collections import Collection, DocumentsOf, cosine_lists
-from acqo_rl.serving.http import REFUSALS, finish_app, in_thread
+from acqo_rl.serving.http import AT_ROOT, REFUSALS, Web, finish_app, in_thread
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.logs import log_failures
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.page import add_page
-from acqo_rl.serving.requests import ReformulateRequest, SearchRequest
-from acqo_rl.serving.responses import (
+from acqo_rl.serving.schemas import (
+    AnswerRequest,
     Cluster,
     CollectionInfo,
     CollectionsResponse,
@@ -32,14 +31,14 @@ from acqo_rl.serving.responses import (
     FailureInfo,
     QueryRewriteInfo,
     RankingBeforeFusion,
+    ReformulateRequest,
     ReformulateResponse,
     Result,
+    SearchRequest,
     SearchResponse,
     StrategiesResponse,
-    TraceStep,
 )
 from acqo_rl.serving.service import Service
-from acqo_rl.serving.web import AT_ROOT, Web
 from acqo_rl.types import Reformulation
 
 _ANSWER = "/v1/answer"
@@ -178,7 +177,7 @@ def _response(
         total_results=len(results),
         processing_time_ms=0.0,
         failures=[FailureInfo.of(failure) for failure in found.failures],
-        trace=[TraceStep.of(step) for step in found.trace],
+        trace=list(found.trace),
         cached=found.cached,
         fusion=found.fused.retriever,
         rankings=_rankings(found, chosen) if body.include_rankings else [],

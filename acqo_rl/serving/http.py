@@ -1,36 +1,41 @@
-"""Common parts of the applications: errors as JSON, health checks, metrics, threads, and graceful shutdown."""
+"""Common parts of the applications: errors as JSON, health checks, metrics, threads, path prefix, CORS and names."""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+import json
 import logging
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import partial
+from ipaddress import ip_address
 from threading import Thread
 from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request
-from fastapi.exception_handlers import http_exception_handler
 from fastapi.exceptions import RequestValidationError
+from fastapi.middleware.cors import CORSMiddleware
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import JSONResponse, PlainTextResponse
-from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from acqo_rl.errors import AcqoError, ConfigError, ConversationError, IndexMismatchError, NotFoundError, SearchError
 from acqo_rl.serving.limits import Guard, Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.observed import Observed
-from acqo_rl.serving.responses import Problem
-from acqo_rl.serving.unreadable import reason_of
-from acqo_rl.serving.web import AnswersHead, Web
+from acqo_rl.serving.schemas import Problem
 from acqo_rl.time_limit import TimeLimit, limited
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s?#@*]+", re.I)
+_HOST = re.compile(r"\*|(\*\.)?[\w.-]+|\[[\da-f:.]+\]", re.I)
+_PREFIX = re.compile(r"(/[\w.~-]+)+")
 
 _PLAIN = ("/healthz", "/readyz", "/metrics")
 """Paths for monitoring; they need no key, have no limits and are not logged."""
@@ -43,7 +48,7 @@ _STATUS: tuple[tuple[type[AcqoError], int], ...] = (
 )
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    400: {"model": Problem, "description": "The body is incomplete, compressed, not UTF-8 or not JSON."},
+    400: {"model": Problem, "description": "The body is incomplete or cannot be read, or the header Host is unknown."},
     401: {"model": Problem, "description": "The API key is wrong or missing."},
     404: {"model": Problem, "description": "The strategy or collection is unknown."},
     408: {"model": Problem, "description": "The body arrived too slowly."},
@@ -52,6 +57,49 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     429: {"model": Problem, "description": "Too many requests; retry after the time in Retry-After."},
     503: {"model": Problem, "description": "No retriever answered."},
 }
+
+
+@dataclass(frozen=True)
+class Web:
+    """How browsers and proxies reach a server.
+
+    Attributes:
+        root_path: path prefix that a reverse proxy adds, such as ``/search``; empty: none. The proxy may strip it.
+        cors_origins: origins whose web pages may call the server, such as ``https://app.example.org``; ``*`` for all.
+        hosts: accepted names in the header Host; empty: all.
+    """
+
+    root_path: str = ""
+    cors_origins: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.root_path and not _PREFIX.fullmatch(self.root_path):
+            raise ConfigError(f"root_path is {self.root_path!r}; it must be a path prefix such as /search.")
+        for origin in self.cors_origins:
+            if origin != "*" and not _ORIGIN.fullmatch(origin):
+                raise ConfigError(f"{origin!r} is not an origin; give scheme and host: https://app.example.org.")
+        for host in self.hosts:
+            if not _HOST.fullmatch(host):
+                raise ConfigError(f"{host!r} is not a host; give a name without scheme and port: search.example.org.")
+
+
+def accepted_hosts(address: str, names: Sequence[str]) -> tuple[str, ...]:
+    """The accepted names in the header Host.
+
+    A web page can let its own name point to a loopback address (DNS rebinding), so a server that listens on one accepts
+    only the names of this machine and the given ones. Other servers accept all names, unless some are given.
+    """
+    try:
+        is_local = ip_address(address).is_loopback
+    except ValueError:
+        is_local = address == "localhost"
+    listening = f"[{address}]" if ":" in address else address
+    return (listening, "localhost", "127.0.0.1", "[::1]", *names) if is_local or names else ()
+
+
+AT_ROOT = Web()
+"""No prefix, no other origins, and all hosts."""
 
 
 _GRACE = 1.0
@@ -107,7 +155,7 @@ def finish_app(
         app: the application; its own paths must already exist.
         metrics: served at ``/metrics``.
         limits: API keys, sizes and rates.
-        web: path prefix and CORS origins.
+        web: path prefix, CORS origins and names.
         is_ready: the result of ``/readyz``.
         open_paths: paths of the application without key and limits.
         apart: paths that have places of their own.
@@ -132,39 +180,36 @@ def finish_app(
         return PlainTextResponse(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     app.add_exception_handler(RequestValidationError, _refuse_schema)
-    app.add_exception_handler(HTTPException, _refuse_unreadable)
     app.add_exception_handler(ConversationError, _refuse_history)
     for error, status in _STATUS:
         app.add_exception_handler(error, partial(_refuse, status=status))
-    app.add_middleware(AnswersHead)
-    unlimited = [*_PLAIN, *_documentation(app), *open_paths]
+    unlimited = [*_PLAIN, *filter(None, (app.docs_url, app.redoc_url, app.openapi_url)), *open_paths]
+    paths = [path for route in app.routes if (path := getattr(route, "path", ""))]
     app.add_middleware(Guard, limits=limits, metrics=metrics, open_paths=unlimited, apart=apart)
     if web.hosts:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=web.hosts, www_redirect=False)
-    app.add_middleware(Observed, metrics=metrics, paths=_paths(app), quiet=_PLAIN)
-    web.put_before(app, _paths(app))
+    app.add_middleware(Observed, metrics=metrics, paths=paths, quiet=_PLAIN)
+    app.root_path = web.root_path
+    if web.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=web.cors_origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["*"],
+            expose_headers=["Retry-After", "X-Request-ID"],
+        )
 
 
-def _documentation(app: FastAPI) -> Collection[str]:
-    return [path for path in (app.docs_url, app.redoc_url, app.openapi_url) if path]
+def _refusal(detail: object, status: int, headers: Mapping[str, str] | None = None) -> Response:
+    """A response whose text may quote broken characters, which UTF-8 does not have."""
+    return Response(json.dumps({"detail": detail}), status, headers, media_type="application/json")
 
 
-def _paths(app: FastAPI) -> Collection[str]:
-    return [path for route in app.routes if (path := getattr(route, "path", ""))]
-
-
-_REASONS = {
-    "string_pattern_mismatch": "The text is empty; write at least one letter, digit or sign.",
-    "extra_forbidden": "There is no such field; /docs lists the fields.",
-}
-"""Type of a schema error -> message."""
-
-
-async def _refuse(_: Request, error: Exception, *, status: int) -> JSONResponse:
+async def _refuse(_: Request, error: Exception, *, status: int) -> Response:
     if status != 503:
-        return JSONResponse({"detail": str(error)}, status)
+        return _refusal(str(error), status)
     _log.warning("search_failed", extra={"error": str(error)})
-    return JSONResponse({"detail": detail_of(error)}, status, headers={"Retry-After": "1"})
+    return _refusal(detail_of(error), status, {"Retry-After": "1"})
 
 
 def detail_of(error: Exception) -> str:
@@ -172,37 +217,13 @@ def detail_of(error: Exception) -> str:
     return error.public if isinstance(error, SearchError) else str(error)
 
 
-async def _refuse_unreadable(request: Request, error: Exception) -> Response:
-    """Rejects a body that is not JSON; other HTTP errors have FastAPI's response."""
-    if isinstance(error, HTTPException) and (error.status_code != 400 or error.__cause__ is None):
-        return await http_exception_handler(request, error)
-    return JSONResponse({"detail": reason_of(request, await request.body(), error.__cause__)}, 400)
-
-
-async def _refuse_schema(request: Request, error: Exception) -> Response:
-    """Reports each error and its location, without the request body, which may be long or not valid JSON."""
+async def _refuse_schema(_: Request, error: Exception) -> Response:
+    """Reports each error and its location, without the body of the request."""
     assert isinstance(error, RequestValidationError)
-    if any(problem["type"] == "json_invalid" for problem in error.errors()):
-        return await _refuse_unreadable(request, error)
-    shown: list[dict[str, Any]] = [
-        {"type": one["type"], "loc": [_plain(part) for part in one["loc"]], "msg": _reason(one)}
-        for one in error.errors()
-    ]
-    if shown[0]["loc"] == ["body"] and not isinstance(error.body, dict):
-        shown[0]["msg"] = reason_of(request, await request.body(), None, error.body)
-    return JSONResponse({"detail": shown}, 422)
+    shown = [(one["type"], [str(part)[:100] for part in one["loc"]], one["msg"]) for one in error.errors()]
+    fields = [{"type": kind, "loc": loc, "msg": msg.removeprefix("Value error, ")} for kind, loc, msg in shown]
+    return _refusal(fields, 422)
 
 
-def _reason(problem: Mapping[str, Any]) -> str:
-    """The message of a schema error; our own sentence where the message of pydantic names no remedy."""
-    said: str = problem["msg"]
-    return _REASONS.get(problem["type"], said.removeprefix("Value error, "))
-
-
-async def _refuse_history(_: Request, error: Exception) -> JSONResponse:
-    """Rejects an unreadable history in the same form as other schema errors."""
-    return JSONResponse({"detail": [{"type": "history", "loc": ["body", "history"], "msg": str(error)}]}, 422)
-
-
-def _plain(part: str | int) -> str | int:
-    return part if isinstance(part, int) else part[:100].encode("utf-8", "replace").decode()
+async def _refuse_history(_: Request, error: Exception) -> Response:
+    return _refusal([{"type": "history", "loc": ["body", "history"], "msg": str(error)}], 422)

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.serving.metrics import Metrics
-from acqo_rl.serving.web import path_of
+from acqo_rl.serving.observed import path_of
 
 _log = logging.getLogger(__name__)
 

@@ -13,9 +13,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acqo_rl.serving.logs import begin_request
 from acqo_rl.serving.metrics import Metrics
-from acqo_rl.serving.web import path_of
 
 _log = logging.getLogger(__name__)
+
+
+def path_of(scope: Scope) -> str:
+    """The path of a request without the prefix of the server."""
+    path: str = scope["path"]
+    prefix = scope.get("root_path", "")
+    return path[len(prefix) :] if prefix and path.startswith(f"{prefix}/") else path
 
 
 class Observed:

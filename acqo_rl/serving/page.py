@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
-from fastapi import FastAPI, Request
-from fastapi.responses import Response
-from fastapi.staticfiles import StaticFiles
+from fastapi import FastAPI, HTTPException
+from fastapi.responses import FileResponse
 
 _FOLDER = Path(__file__).parent / "page"
 
@@ -24,20 +22,15 @@ _HEADERS = {
 """Trusted types are required but none is defined, so a script that inserts text as HTML fails."""
 
 
-class _Page(StaticFiles):
-    def file_response(self, *args: Any, **kwargs: Any) -> Response:
-        response = super().file_response(*args, **kwargs)
-        response.headers.update(_HEADERS)
-        return response
-
-
 def add_page(app: FastAPI) -> Collection[str]:
     """Adds the page at ``/`` and returns its paths, which need no API key, because users enter the key on the page."""
-    files = _Page(directory=_FOLDER)
+    files = {file.name: file for file in _FOLDER.iterdir()}
 
     @app.get("/", include_in_schema=False)
-    async def index(request: Request) -> Response:
-        return await files.get_response("index.html", request.scope)
+    @app.get("/page/{name}", include_in_schema=False)
+    async def file(name: str = "index.html") -> FileResponse:
+        if name not in files:
+            raise HTTPException(404)
+        return FileResponse(files[name], headers=_HEADERS)
 
-    app.mount("/page", files)
-    return ["/", *(f"/page/{file.name}" for file in _FOLDER.iterdir())]
+    return ["/", *(f"/page/{name}" for name in files)]

@@ -3,41 +3,32 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from typing import Annotated
 
 from fastapi import FastAPI
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from acqo_rl import __version__
 from acqo_rl.retrieval.remote import IndexInfo
 from acqo_rl.roles import Retriever
-from acqo_rl.serving.http import REFUSALS, finish_app, in_thread
+from acqo_rl.serving.http import AT_ROOT, REFUSALS, Web, finish_app, in_thread
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
-from acqo_rl.serving.requests import Body, Position, Whole
-from acqo_rl.serving.responses import Notes
-from acqo_rl.serving.web import AT_ROOT, Web
-from acqo_rl.types import REPLACEMENT, Passage, Ranking
+from acqo_rl.serving.schemas import Text, Whole, request_config
+from acqo_rl.types import Passage
 
 
-class TextsRequest(Body):
+class TextsRequest(BaseModel):
     """Texts to search."""
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, json_schema_extra={"examples": [{"texts": ["capital of Peru"], "k": 10}]}
-    )
+    model_config = request_config(texts=["capital of Peru"], k=10)
 
-    texts: list[str] = Field(max_length=20_000)
-    k: Whole = Field(default=10, ge=1, le=2000)
-    passages: list[Position] = Field(
+    texts: list[Text] = Field(max_length=20_000)
+    k: Annotated[int, Field(ge=1, le=2000), Whole] = 10
+    passages: list[Annotated[int, Field(ge=0), Whole]] = Field(
         default=[], max_length=20_000, description="Positions of the texts to embed with the passage prompt."
     )
-
-    def notes(self) -> list[str]:
-        """A note on texts with broken characters."""
-        broken = sum(REPLACEMENT in text for text in self.texts)
-        return [f"{broken} of {len(self.texts)} texts contain U+FFFD in place of a broken character."] if broken else []
 
     def marked(self) -> list[str]:
         """The texts; those listed in ``passages`` are converted to :class:`acqo_rl.types.Passage`."""
@@ -58,17 +49,6 @@ class RankingsResponse(BaseModel):
 
     rankings: list[OneRanking]
     fingerprint: str = Field(description="Fingerprint of the index, as in /info.")
-    notes: Notes
-
-
-class InfoResponse(BaseModel):
-    """See :class:`acqo_rl.retrieval.remote.IndexInfo`."""
-
-    kind: str
-    fingerprint: str
-    corpus_hash: str
-    document_count: int
-    encoder: str
 
 
 def make_retriever_app(
@@ -84,25 +64,25 @@ def make_retriever_app(
         info: description of the index.
         metrics: served at ``/metrics``.
         limits: API keys, sizes and rates.
-        web: path prefix and CORS origins.
+        web: path prefix, CORS origins and names.
     """
     app = FastAPI(title="acqo_rl retriever", version=__version__)
 
     @app.get("/info", responses={code: REFUSALS[code] for code in (401, 429)})
-    async def describe() -> InfoResponse:
+    async def describe() -> IndexInfo:
         """The description of the index."""
-        return InfoResponse(**asdict(info))
+        return info
 
     @app.post("/search", responses=REFUSALS, response_model=RankingsResponse)
     async def search(body: TextsRequest) -> Response:
         """Searches all texts; scores are returned without loss of precision."""
-        answer = await in_thread(lambda: _dump(retriever.search(body.marked(), body.k), info.fingerprint, body.notes()))
-        return Response(answer, media_type="application/json")
+
+        def searched() -> bytes:
+            rankings = retriever.search(body.marked(), body.k)
+            rows = [{"doc_ids": r.doc_ids, "scores": r.scores, "ceiling": r.ceiling} for r in rankings]
+            return json.dumps({"rankings": rows, "fingerprint": info.fingerprint}).encode()
+
+        return Response(await in_thread(searched), media_type="application/json")
 
     finish_app(app, metrics, limits, web, lambda: True)
     return app
-
-
-def _dump(rankings: list[Ranking], fingerprint: str, notes: list[str]) -> bytes:
-    rows = [{"doc_ids": r.doc_ids, "scores": r.scores, "ceiling": r.ceiling} for r in rankings]
-    return json.dumps({"rankings": rows, "fingerprint": fingerprint, "notes": notes}).encode()

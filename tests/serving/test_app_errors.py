@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -81,97 +83,62 @@ def test_what_other_servers_say_is_logged_and_not_shown(serving, in_collection, 
     assert any("Bad Gateway" in str(getattr(record, "error", "")) for record in caplog.records)
 
 
+JSON = {"Content-Type": "application/json"}
+
+
 class TestErrors:
+    @pytest.mark.parametrize("path", ["/v1/search", "/v1/reformulate", "/v1/answer"])
+    @pytest.mark.parametrize(
+        ("fields", "location"),
+        [
+            ({"query": ""}, ["query"]),
+            ({"query": " \n\u200b"}, ["query"]),
+            ({"query": 3}, ["query"]),
+            ({"query": None}, ["query"]),
+            ({"num_variants": 6}, ["num_variants", "int"]),
+            ({"num_variants": True}, ["num_variants", "int"]),
+            ({"knowledge_pool_ids": "world"}, ["knowledge_pool_ids"]),
+            ({"user_context": None}, ["user_context"]),
+            ({"surprise": 1}, ["surprise"]),
+            ({"long" * 50: 1}, ["long" * 25]),
+            ({"filter": {"year": {"$gt": 3}}}, ["filter"]),
+            ({"filter": {"name": "\ud800"}}, ["filter"]),
+            ({"history": [3]}, ["history"]),
+            ({"history": [[[[[[[[[[["a"]]]]]]]]]]]}, ["history"]),
+        ],
+    )
+    def test_a_field_outside_the_schema_is_named(self, client, path, fields, location):
+        content = json.dumps({"query": "capital of Peru", **fields})
+        answer = client.post(path, content=content, headers=JSON)
+        [problem] = answer.json()["detail"]
+        assert (answer.status_code, problem["loc"][0]) == (422, "body")
+        assert problem["loc"][1:] in (location, location[:1])
+        assert problem["msg"]
+
     @pytest.mark.parametrize(
         "body",
-        [
-            {},
-            {"query": ""},
-            {"query": " \n\u200b"},
-            {"query": 3},
-            {"query": "a", "limit": 0},
-            {"query": "a", "limit": 21},
-            {"query": "a", "limit": "5"},
-            {"query": "a", "limit": 5.5},
-            {"query": "a", "limit": True},
-            {"query": "a", "num_variants": 6},
-            {"query": "a", "score_threshold": 1.1},
-            {"query": "a", "use_query_rewriting": "yes"},
-            {"query": "a", "knowledge_pool_ids": "world"},
-            {"query": "a", "surprise": 1},
-            {"messages": [{"role": "user", "content": "a"}]},
-            {"query": "a", "messages": []},
-            {"query": "a", "history": [{"role": "user"}]},
-            {"query": "a", "history": [3]},
-        ],
+        [{"limit": 0}, {"limit": 21}, {"limit": "5"}, {"limit": 5.5}, {"score_threshold": 1.1}, {"mode": "simple"}],
     )
-    def test_bodies_outside_the_schema_are_rejected(self, client, body):
-        answer = client.post("/v1/search", json=body)
-        assert answer.status_code == 422
-        assert answer.json()["detail"]
-
-    @pytest.mark.parametrize("path", ["/v1/search", "/v1/reformulate", "/v1/answer"])
-    def test_a_body_of_chat_completions_is_told_the_two_fields_to_send(self, client, path):
-        answer = client.post(path, json={"messages": [{"role": "user", "content": "a"}], "model": "x"})
-        [problem] = answer.json()["detail"]
-        assert (answer.status_code, problem["loc"]) == (422, ["body"])
-        assert {'"query"', '"history".'} <= set(problem["msg"].split())
-
-    def test_a_threshold_that_is_no_number_is_named_so(self, client):
-        content = b'{"query": "a", "score_threshold": NaN}'
-        answer = client.post("/v1/search", content=content, headers={"Content-Type": "application/json"})
-        assert [problem["type"] for problem in answer.json()["detail"]] == ["finite_number"]
+    def test_settings_of_a_search_outside_the_schema_are_rejected(self, client, body):
+        assert post(client, **body).status_code == 422
 
     @pytest.mark.parametrize(
-        ("content", "status"),
+        ("content", "headers"),
         [
-            (b"{", 400),
-            (b'{"query": "a', 400),
-            (b'{"query": "a", "score_threshold": NaN}', 422),
-            (b'{"query": "a", "\\ud800": 1}', 422),
-            (b"\xff\xfe", 400),
-            (b"[" * 100_000, 400),
+            (b"{", JSON),
+            (b'{"query": "a", "score_threshold": NaN}', JSON),
+            (b"\xff\xfe", JSON),
+            (b"[" * 100_000, JSON),
+            (b'{"query": ' + b"9" * 5000 + b"}", JSON),
+            (gzip.compress(b'{"query": "a"}'), {**JSON, "Content-Encoding": "gzip"}),
+            (b'{"query": "a"}', {}),
+            (b"query=a", {"Content-Type": "application/x-www-form-urlencoded"}),
         ],
     )
-    def test_invalid_json_is_rejected(self, client, content, status):
-        answer = client.post("/v1/search", content=content, headers={"Content-Type": "application/json"})
-        assert answer.status_code == status
-        assert isinstance(answer.json()["detail"], str if status == 400 else list)
-
-    @pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
-    def test_other_content_types_are_rejected(self, client, kind):
-        headers = {"Content-Type": kind} if kind else {}
-        answer = client.post("/v1/search", content=b'{"query": "capital of Peru"}', headers=headers)
-        assert (answer.status_code, answer.headers["content-type"]) == (422, "application/json")
-        [problem] = answer.json()["detail"]
-        assert problem["loc"] == ["body"]
-        assert "application/json" in problem["msg"]
-
-    @pytest.mark.parametrize("query", [" ", "\u200b", "\u0000"])
-    def test_a_query_without_text_is_refused_in_words(self, client, query):
-        answer = client.post("/v1/search", json={"query": query})
-        [problem] = answer.json()["detail"]
-        assert (answer.status_code, problem["loc"]) == (422, ["body", "query"])
-        assert "\\p{" not in problem["msg"]
-
-    @pytest.mark.parametrize("body", [{"top_k": 3}, {"filter": {"year": {"$gt": 3}}}])
-    def test_messages_name_a_remedy_and_no_class_of_python(self, client, body):
-        [problem] = client.post("/v1/search", json={"query": "a", **body}).json()["detail"]
-        assert ";" in problem["msg"]
-        assert "Value error" not in problem["msg"]
-
-    @pytest.mark.parametrize("path", ["/v1/search", "/v1/reformulate", "/v1/answer"])
-    def test_null_means_the_default_of_every_optional_field(self, client, path):
-        """Required and unknown fields may not be null; the schema agrees."""
-        schemas = client.get("/openapi.json").json()["components"]["schemas"]
-        schema = schemas[f"{path.rsplit('/', 1)[1].title()}Request"]
-        optional = set(schema["properties"]) - set(schema["required"])
-        assert len(optional) >= 3
-        for name in optional:
-            assert {"type": "null"} in schema["properties"][name]["anyOf"]
-            assert client.post(path, json={"query": "capital of Peru", name: None}).status_code == 200, name
-        assert client.post(path, json={"query": None}).status_code == 422
-        assert client.post(path, json={"query": "capital of Peru", "surprise": None}).status_code == 422
+    def test_a_body_that_is_no_json_is_rejected(self, client, content, headers):
+        answer = client.post("/v1/search", content=content, headers=headers)
+        assert answer.status_code in (400, 422)
+        assert answer.json()["detail"]
 
     def test_unknown_paths_and_methods_are_rejected(self, client):
         assert client.get("/v1/search").status_code == 405

@@ -75,7 +75,7 @@ async function sentence(response) {
 async function detailOf(response) {
   try {
     const { detail } = await response.json();
-    return typeof detail === "string" ? detail : detail.map((d) => `${d.loc.slice(1).join(" ")}: ${d.type === "string_pattern_mismatch" ? "it contains no words" : d.msg}.`).join(" ");
+    return typeof detail === "string" ? detail : detail.map((d) => `${d.loc.slice(1).join(" ")}: ${d.msg}.`).join(" ");
   } catch {
     return "";
   }

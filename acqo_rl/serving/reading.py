@@ -1,10 +1,10 @@
-"""Shortens requests that are too long, and writes the notes that report this."""
+"""Reads the texts of a request within their limits, and writes the notes that report what was left out."""
 
 from __future__ import annotations
 
 from acqo_rl.conversations import read_history
 from acqo_rl.text import MAX_QUERY, MAX_TURN, MAX_TURNS, one_line, shorten, within_limits
-from acqo_rl.types import REPLACEMENT, Query
+from acqo_rl.types import REPLACEMENT, Query, Turn, well_formed
 
 MAX_CONTEXT = 500
 """Maximum number of characters of the user context."""
@@ -22,7 +22,8 @@ def as_query(text: str, history: object) -> tuple[Query, list[str]]:
     Raises:
         ConversationError: the history has an unknown form.
     """
-    turns = tuple(turn for turn in read_history(history, text) if one_line(turn.text))
+    read = (Turn(turn.speaker, well_formed(turn.text)) for turn in read_history(history, text))
+    turns = tuple(turn for turn in read if one_line(turn.text))
     query = within_limits(Query("query", text, turns))
     _, notes = shortened(text, MAX_QUERY, "The query")
     if (left := len(turns) - MAX_TURNS) > 0:
