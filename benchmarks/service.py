@@ -147,7 +147,7 @@ def serving(config: BenchmarkConfig, engine: str, batching: str) -> Iterator[Cal
         "engine": engine, "collections": config.collection, "strategies": config.strategy, "port": 0,
         "batch_size": config.batch_size if batching == "on" else 1,
         "max_batch_delay_ms": config.max_batch_delay_ms if batching == "on" else 0.0,
-        "result_cache_size": 0, "cache_ttl": 0, "max_queued_requests": max(config.clients),
+        "result_cache_size": 0, "max_queued_requests": max(config.clients),
         "search_timeout": config.seconds, "reformulation_timeout": config.seconds, "queue_timeout": config.seconds,
         "index_device": config.index_device, "index_float16": config.index_float16,
     }  # fmt: skip

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from acqo_rl.reformulation.marks import FIRST_YEAR, MARK, marks_of, with_marks, without_marks
 from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.reformulation.signals import ASKING, MORE, VERB, clauses, has, query_type_of, readable, years_in
+from acqo_rl.reformulation.signals import ASKING, MORE, VERB, clauses, has, query_type_of, readable
 from acqo_rl.reformulation.small_talk import past_small_talk
 from acqo_rl.reformulation.turns import with_last_turns
 from acqo_rl.roles import Reformulator
@@ -23,14 +24,10 @@ from acqo_rl.types import Query, Reformulation, Route, SubQuery, Turn
 _MOST_TURNS = 8
 """Number of turns in which names are looked for."""
 
-_FIRST_MARK, _FIRST_YEAR = 0xE000, 0xF000
-_N = "[\ue000-\uf8ff]"
-"""A character of the private use area, which stands for a name or a year while a question is split."""
-
 _BEFORE = r"(?:(?:in|of|for|to|at|from|by|on|is|does|that of|those of) )?(?:the )?"
 _LIST = re.compile(
-    rf"(?P<link>\b(?:both|either|between|from) (?:the )?)?{_N}"
-    rf"(?:(?:,|,? (?:and|or|vs\.?|versus|than|to|as well as|compared (?:to|with))) {_BEFORE}{_N})+(?: respectively)?"
+    rf"(?P<link>\b(?:both|either|between|from) (?:the )?)?{MARK}"
+    rf"(?:(?:,|,? (?:and|or|vs\.?|versus|than|to|as well as|compared (?:to|with))) {_BEFORE}{MARK})+(?: respectively)?"
 )
 _SEPARATE = re.compile(r"\b(?:or|vs\.?|versus|than|as well as|compared)\b|(?:and|,) (?:in|of|for|to|at|from|by|on) ")
 """Words between two names that are not one thing, which "and" alone does not say."""
@@ -65,7 +62,7 @@ _ASPECTS = rf"(?:the )?{_WORD}(?: {_WORD}){{0,3}}"
 _ASPECTS = rf"{_ASPECTS}(?:, {_ASPECTS})*,? (?:and|as well as) {_ASPECTS}"
 _OF_ONE = [
     re.compile(rf"^(?:{ASKING}(?: {VERB}|'s) |both )?(?P<listed>{_ASPECTS})(?P<of> (?:of|in|for) .+)$", re.I),
-    re.compile(rf"^(?:for )?(?P<of>{_N})(?:'s|:) (?P<listed>{_ASPECTS})$", re.I),
+    re.compile(rf"^(?:for )?(?P<of>{MARK})(?:'s|:) (?P<listed>{_ASPECTS})$", re.I),
 ]
 _COURTESY = re.compile(
     r"^(?:(?:hi|hello|hey)(?: there)?[,!]? |please,? |(?:can|could|would) you (?:please )?(?=tell|give|explain|compare)"
@@ -89,7 +86,12 @@ class Heuristic(Reformulator):
     name = "rules"
 
     def __init__(
-        self, max_sub_queries: int = 3, lexicon: Lexicon | None = None, *, needs_reference: bool = False
+        self,
+        max_sub_queries: int = 3,
+        lexicon: Lexicon | None = None,
+        *,
+        needs_reference: bool = False,
+        splits_only: bool = False,
     ) -> None:
         """Creates the reformulator.
 
@@ -98,10 +100,12 @@ class Heuristic(Reformulator):
             lexicon: names of the corpus.
             needs_reference: in a conversation, only questions with a pronoun such as "it" or "her" are rewritten, and
                 not every question without a name.
+            splits_only: only compound questions without a conversation are rewritten.
         """
         self.max_sub_queries = max_sub_queries
         self._lexicon = lexicon or Lexicon()
         self._needs_reference = needs_reference
+        self._splits_only = splits_only
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order, with query type and reasoning; small talk passes."""
@@ -117,13 +121,13 @@ class Heuristic(Reformulator):
         return Reformulation(query, route, sub_queries, self.name, reasoning=reasoning)
 
     def _rewritten(self, query: Query, text: str) -> tuple[Route, list[SubQuery], str]:
-        if has("code", text):
+        if has("code", text) or (self._splits_only and query.history):
             return "pass", [], ""
         parts = parts_of(text, self._lexicon)
         leans = query.history and (not parts or has("reference", text))
         if leans and (found := list(follow_up(query, text, self._lexicon, sure=self._needs_reference))):
             return "disambiguate", found, f"Depends on the conversation; searched as {found[0].text!r}"
-        if readings := self._lexicon.readings.get(bare_name(text), ()):
+        if not self._splits_only and (readings := self._lexicon.readings.get(bare_name(text), ())):
             found = [SubQuery(f"{text} {reading}", "reading") for reading in readings]
             return "disambiguate", found, f"A name with {len(readings)} meanings"
         found = [SubQuery(part, "part") for part in parts]
@@ -193,21 +197,11 @@ def parts_of(text: str, lexicon: Lexicon | None = None) -> tuple[str, ...]:
         lexicon: names of the corpus.
     """
     lexicon = lexicon or Lexicon()
-    asked = _COURTESY.sub("", re.sub(_N, "", text).rstrip(" ?!.,;:"))
-    names = [asked[start:end] for start, end in lexicon.spans(asked)]
-    years = [str(year) for year in years_in(asked) if not any(str(year) in name for name in names)]
-    marks = {chr(_FIRST_MARK + place): name for place, name in enumerate(names)}
-    marks |= {chr(_FIRST_YEAR + place): year for place, year in enumerate(years)}
-    marked = asked
-    for mark, name in marks.items():
-        marked = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", mark, marked, count=1)
-    found = [part for clause in _clauses(marked) for part in _split(clause, marks, lexicon)]
-    parts = dict.fromkeys(one_line(_unmarked(part, marks)).strip(" ,.:") for part in found)
+    asked = _COURTESY.sub("", re.sub(MARK, "", text).rstrip(" ?!.,;:"))
+    marks = marks_of(asked, lexicon)
+    found = [part for clause in _clauses(with_marks(asked, marks)) for part in _split(clause, marks, lexicon)]
+    parts = dict.fromkeys(one_line(without_marks(part, marks)).strip(" ,.:") for part in found)
     return tuple(part for part in parts if part) if len(parts) > 1 else ()
-
-
-def _unmarked(text: str, marks: Mapping[str, str]) -> str:
-    return re.sub(_N, lambda mark: marks[mark[0]], text)
 
 
 def _clauses(text: str) -> list[str]:
@@ -216,10 +210,10 @@ def _clauses(text: str) -> list[str]:
     A later question whose pronoun cannot be replaced is the whole text.
     """
     first, *later = _independent(clauses(text) or [text])
-    topic = next((mark for mark in reversed(re.findall(_N, first)) if ord(mark) < _FIRST_YEAR), "")
+    topic = next((mark for mark in reversed(re.findall(MARK, first)) if mark < FIRST_YEAR), "")
     found = [first]
     for clause in later:
-        if topic and not re.search(_N, clause):
+        if topic and not re.search(MARK, clause):
             clause = _THERE.sub(f"in {topic}", clause) if _THERE.search(clause) else _PRONOUN.sub(topic, clause)
             clause = _POSSESSIVE.sub(f"{topic}'s", clause)
             clause = clause if topic in clause or clause.count(" ") > 4 else f"{clause} {topic}"
@@ -229,11 +223,10 @@ def _clauses(text: str) -> list[str]:
 
 def _independent(found: Sequence[str]) -> list[str]:
     """The clauses, split also between noun phrases with a name each: "capital of Peru and currency of Chad"."""
-    phrase = (
-        rf"(?:the )?(?:(?!(?:{VERB}|{ASKING}|and)\b)[a-z][\w-]* ){{1,5}}?(?:of|in|for) (?:the )?{_N}(?! [a-z]+ {_N})"
-    )
+    noun = rf"(?:the )?(?:(?!(?:{VERB}|{ASKING}|and)\b)[a-z][\w-]* ){{1,5}}?"
+    phrase = rf"{noun}(?:of|in|for) (?:the )?{MARK}(?! [a-z]+ {MARK})"
     sep = r"(?:,? (?:and|plus|as well as)|,) "
-    joint = re.compile(rf"(?<={_N}){sep}(?={phrase})|(?<=[a-z]){sep}(?={_N}(?:'s)? [a-z-]+(?: [a-z-]+){{0,3}}$)")
+    joint = re.compile(rf"(?<={MARK}){sep}(?={phrase})|(?<=[a-z]){sep}(?={MARK}(?:'s)? [a-z-]+(?: [a-z-]+){{0,3}}$)")
     return [part for clause in found for part in joint.split(clause)]
 
 
@@ -249,7 +242,7 @@ def _listed(text: str, marks: Mapping[str, str], lexicon: Lexicon) -> list[str]:
     match = _LIST.search(text)
     if match is None:
         return []
-    items = re.findall(_N, match[0])
+    items = re.findall(MARK, match[0])
     names = [marks[item] for item in items]
     link = (match["link"] or "").lower()
     before, after = text[: match.end("link") if "between" in link else match.start()], text[match.end() :]

@@ -13,7 +13,6 @@ from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.types import Document
 
 if TYPE_CHECKING:
-    from acqo_rl.reformulation.logged import Logged
     from acqo_rl.reformulation.names import Lexicon
     from acqo_rl.reformulation.strategies import Strategy
 
@@ -49,8 +48,6 @@ _RANGES = {
     "max_retries": (0, FINITE),
     "concurrency": (1, FINITE),
     "generation_batch": (1, FINITE),
-    "cache_ttl": (0, math.inf),
-    "cache_size": (1, FINITE),
 }
 
 
@@ -121,10 +118,6 @@ class StrategySettings:
     max_retries: int = field(default=2, metadata={"help": "Number of retries of a failed call to a model server."})
     concurrency: int = field(default=8, metadata={"help": "Maximum number of concurrent calls to a model server."})
     generation_batch: int = field(default=32, metadata={"help": "Batch size of a model that runs in this process."})
-    cache_ttl: float = field(
-        default=3600.0, metadata={"help": "Lifetime of a cached reformulation in seconds; 0 disables the cache."}
-    )
-    cache_size: int = field(default=10_000, metadata={"help": "Maximum number of cached reformulations."})
 
 
 def prompts_model(name: str) -> bool:
@@ -204,7 +197,7 @@ def load_reformulator(
     *,
     language_model: LanguageModel | None = None,
     lexicon: Lexicon | None = None,
-) -> Logged:
+) -> Reformulator:
     """Loads a reformulator.
 
     Args:
@@ -216,8 +209,7 @@ def load_reformulator(
             OpenVINO; also ``openai:NAME@URL`` or ``anthropic:NAME`` for prompted strategies. Not used by ``raw``,
             ``rules`` and ``turns``.
         settings: settings of the reformulators.
-        language_model: a loaded language model for these strategies, so that several can share it; ``model`` is then
-            only used as cache key.
+        language_model: a loaded language model for these strategies, so that several can share it.
         lexicon: names of the corpus for the rules.
 
     Raises:
@@ -225,26 +217,24 @@ def load_reformulator(
         GrammarError: the model is not a policy, or has another grammar or prompt version.
     """
     from acqo_rl.reformulation.heuristic import Heuristic
-    from acqo_rl.reformulation.logged import Logged
+    from acqo_rl.reformulation.in_turn import with_rules
     from acqo_rl.reformulation.pass_through import PassThrough
     from acqo_rl.reformulation.policy import Policy
     from acqo_rl.reformulation.turns import RecentTurns
-    from acqo_rl.reformulation.with_rules import with_rules
 
     if name == "raw":
-        return Logged(PassThrough())
+        return PassThrough()
     if name == "rules":
-        return Logged(Heuristic(lexicon=lexicon))
+        return Heuristic(lexicon=lexicon)
     if name == "turns":
-        return Logged(RecentTurns())
+        return RecentTurns()
     settings = settings or StrategySettings()
     check_strategy(name, model)
     if prompts_model(name):
-        return Logged(_prompted(name, model, settings, language_model))
+        return _prompted(name, model, settings, language_model)
     alone = name.removesuffix(WITH_RULES)
     policy = Policy.from_pretrained(model, name=alone, batch_size=settings.generation_batch)
-    chosen = policy if name == alone else with_rules(policy, lexicon, name)
-    return Logged(chosen)
+    return policy if name == alone else with_rules(policy, lexicon, name)
 
 
 def strategy_key(name: str, model: str, settings: StrategySettings) -> str:
@@ -314,7 +304,6 @@ def _for(name: str, settings: StrategySettings) -> StrategySettings:
 
 
 def _prompted(name: str, model: str, settings: StrategySettings, language_model: LanguageModel | None) -> Reformulator:
-    from acqo_rl.reformulation.cached import Cached, reformulation_cache
     from acqo_rl.reformulation.prompted import Prompted
     from acqo_rl.reformulation.templated import Templated
 
@@ -325,14 +314,11 @@ def _prompted(name: str, model: str, settings: StrategySettings, language_model:
     names = _names_of_adaptive(settings) if name == "adaptive" else [name]
     strategies = {name: _strategies(name, settings) for name in names}  # checked before the model is loaded
     language_model = language_model or load_strategy_model(name, model, settings)
-    cache = reformulation_cache(settings.cache_ttl, settings.cache_size)
-    cached: dict[str, Reformulator] = {}
+    loaded: dict[str, Reformulator] = {}
     for part, asked in strategies.items():
-        key = _key(model, settings, asked)
         prompted = Prompted(language_model, asked, temperatures=_temperatures(settings))
-        reused = Templated(prompted, key, cache) if settings.reuse_templates else prompted
-        cached[part] = Cached(reused, key, cache)
-    return _adaptive(cached, language_model, settings) if name == "adaptive" else cached[name]
+        loaded[part] = Templated(prompted) if settings.reuse_templates else prompted
+    return _adaptive(loaded, language_model, settings) if name == "adaptive" else loaded[name]
 
 
 def _names_of_adaptive(settings: StrategySettings) -> list[str]:

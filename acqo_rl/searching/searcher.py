@@ -17,10 +17,10 @@ from functools import partial
 
 from acqo_rl import time_limit
 from acqo_rl.errors import ConfigError, SearchError
+from acqo_rl.reformulation.in_turn import with_rules as add_rules
 from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import Policy
-from acqo_rl.reformulation.with_rules import with_rules as add_rules
 from acqo_rl.roles import Fusion, Reformulator, Retriever
 from acqo_rl.searching.concurrent import ConcurrentSearch, ConcurrentSubQuerySearch, flatten
 from acqo_rl.searching.hop import Hops
@@ -35,8 +35,12 @@ from acqo_rl.text import one_line, within_limits
 from acqo_rl.timed_cache import TimedCache, exact_key
 from acqo_rl.types import Document, FeedbackSpec, Query, Ranking, Reformulation
 
-REPAIRED, FELL_BACK = "query_rewriting_repaired", "query_rewriting_fell_back"
-"""Log events: a reformulation that was changed before the search, and one that failed."""
+REWRITTEN, REPAIRED, FELL_BACK = (
+    "query_rewriting_completed",
+    "query_rewriting_repaired",
+    "query_rewriting_fell_back",
+)
+"""Log events: a reformulation, one that was changed before the search, and one that failed. They have no texts."""
 
 NOT_RERANKED = "reranking_failed"
 """Log event: a reranker that failed."""
@@ -113,7 +117,7 @@ class AdaptiveSearcher:
             workers: threads shared by several searchers; retrievers with equal names share a pool, and ``close`` does
                 not stop them. By default the searcher creates its own.
             with_rules: combine a trained policy with the rules; see
-                :class:`acqo_rl.reformulation.with_rules.WithRules`. The rules look up names in ``corpus``;
+                :func:`acqo_rl.reformulation.in_turn.with_rules`. The rules look up names in ``corpus``;
                 reading them takes about two seconds for 35,000 passages. No effect on other reformulators.
             score_threshold: minimum cosine of a document, see :func:`acqo_rl.searching.threshold.fuse_similar`. If no
                 document reaches it, the result is empty. Off by default.
@@ -296,17 +300,35 @@ class AdaptiveSearcher:
         if new:
             timeout = _least(self._timeouts.reformulation, deadline)
             call = partial(one_each, self.reformulator, list(new.values()))
+            begin = time.perf_counter()
             [outcome] = self._workers.run([(f"reformulation by {self.reformulator.name}", call)], timeout)
             if isinstance(outcome, Exception):
                 fields = {"strategy": self.reformulator.name, "error": type(outcome).__name__, "queries": len(new)}
                 _log.warning(FELL_BACK, extra=fields)
                 raw = [pass_through(query, self.reformulator.name, reason_of(outcome)) for query in new.values()]
                 outcome = [replace(one, failed_calls=1) for one in raw]
+            _log_rewritten(self.reformulator.name, outcome, 1000 * (time.perf_counter() - begin) / len(new))
             known |= zip(new, outcome, strict=True)
             for key, reformulation in zip(new, outcome, strict=True):
                 if reformulation.problem is None:
                     self._reformulations.put(key, reformulation)
         return [replace(known[key], query=query) for key, query in zip(keys, queries, strict=True)]
+
+
+def _log_rewritten(asked: str, made: Sequence[Reformulation], milliseconds: float) -> None:
+    """Logs one event per reformulation; ``milliseconds`` is the mean of the batch."""
+    for one in made:
+        fields = {
+            "asked": asked,
+            "strategy": one.made_by,
+            "query_type": one.query_type,
+            "num_variants": len(one.sub_queries),
+            "original_query_length": len(one.query.text),
+            "rewriting_duration_ms": milliseconds,
+            "model_calls": one.calls,
+            "failed": one.problem is not None,
+        }
+        _log.info(REWRITTEN, extra=fields)
 
 
 def _least(limit: float | None, deadline: float | None) -> float | None:

@@ -11,7 +11,6 @@ from cachetools import LRUCache
 
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
-from acqo_rl.reformulation.logged import Logged
 from acqo_rl.retrieval.engines.documents import EngineDocuments
 from acqo_rl.retrieval.federated import FederatedFusion
 from acqo_rl.roles import Fusion, LanguageModel, Reranker
@@ -220,9 +219,7 @@ class Service:
             fusion = FederatedFusion(self._fusion) if len(collections) > 1 else self._fusion
             reformulator = offered.reformulator
             if offered.threshold is not None:
-                reformulator = Logged(
-                    RewriteRetrieveRead(reformulator, retriever, fusion, documents, offered.threshold)
-                )
+                reformulator = RewriteRetrieveRead(reformulator, retriever, fusion, documents, offered.threshold)
             return AdaptiveSearcher(
                 reformulator,
                 [retriever, *searched_apart(collections)],
@@ -231,6 +228,7 @@ class Service:
                 timeouts=self.timeouts,
                 **cache,
                 workers=self._workers,
+                with_rules=False,
                 score_threshold=self._score_threshold,
                 reranking=Reranking(self._reranker, documents, self._rerank_depth) if self._reranker else None,
                 reformulate_below=self._reformulate_below,

@@ -11,6 +11,7 @@ from typing import Any
 from acqo_rl.batching import BatchedModel, BatchedReformulator, Batcher
 from acqo_rl.errors import NotFoundError
 from acqo_rl.language_models.local import TransformersModel
+from acqo_rl.reformulation.in_turn import with_rules
 from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
     WITH_RULES,
@@ -21,10 +22,8 @@ from acqo_rl.reformulation.load import (
     max_calls,
     prompts_model,
 )
-from acqo_rl.reformulation.logged import Logged
 from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.policy import Policy
-from acqo_rl.reformulation.with_rules import with_rules
 from acqo_rl.roles import LanguageModel, Reformulator
 
 _CALLS = 8
@@ -120,30 +119,23 @@ class Strategies:
 
     def _load(self, name: str, num_variants: int) -> ServedStrategy:
         if name not in self._models and (policy := self._loaded.get((name.removesuffix(WITH_RULES), 0))):
-            return _with_rules(policy, name, self._lexicon)
+            return replace(policy, reformulator=with_rules(policy.reformulator, self._lexicon, name))
         model = self._models.get(name, "")
         settings = replace(self._settings, num_variants=num_variants or self._settings.num_variants)
         asks = prompts_model(name)
         language_model = self._language_model(name, model) if asks else None
-        logged = load_reformulator(name, model, settings, language_model=language_model, lexicon=self._lexicon)
+        loaded = load_reformulator(name, model, settings, language_model=language_model, lexicon=self._lexicon)
         if model and not asks:  # a policy: the batch includes the creation of its prompts
-            batcher = partial(self._batcher, threads=_concurrent_calls(logged.reformulator))
-            logged = Logged(BatchedReformulator(logged.reformulator, batcher))
-        if name == REWRITE_RETRIEVE_READ:  # logged by the service, together with its first search
-            return ServedStrategy(logged.reformulator, calls=1, threshold=settings.similarity_threshold)
-        return ServedStrategy(logged, max_calls(name, settings))
+            loaded = BatchedReformulator(loaded, partial(self._batcher, threads=_concurrent_calls(loaded)))
+        if name == REWRITE_RETRIEVE_READ:
+            return ServedStrategy(loaded, calls=1, threshold=settings.similarity_threshold)
+        return ServedStrategy(loaded, max_calls(name, settings))
 
     def _language_model(self, name: str, model: str) -> LanguageModel:
         key = (model, name == "prompted")  # "prompted" uses different generation settings
         if key not in self._language_models:
             self._language_models[key] = _batched(load_strategy_model(name, model, self._settings), self._batcher)
         return self._language_models[key]
-
-
-def _with_rules(policy: ServedStrategy, name: str, lexicon: Lexicon | None) -> ServedStrategy:
-    """The loaded policy combined with the rules; a reformulation of both is logged once."""
-    alone = policy.reformulator.reformulator if isinstance(policy.reformulator, Logged) else policy.reformulator
-    return replace(policy, reformulator=Logged(with_rules(alone, lexicon, name)))
 
 
 def load_answer_model(

@@ -6,7 +6,6 @@ import pytest
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.adaptive import BY_TYPE, Adaptive
-from acqo_rl.reformulation.cached import Cached, reformulation_cache
 from acqo_rl.reformulation.classify import Classification
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.templated import Templated
@@ -96,8 +95,7 @@ def test_wrappers_read_the_feedback_of_what_they_wrap():
     wrappers = [
         Adaptive(reading),
         Adaptive(reading, forced="hyde"),
-        Cached(Reading("hyde"), "", reformulation_cache()),
-        Templated(Reading("hyde"), "", reformulation_cache()),
+        Templated(Reading("hyde")),
     ]
     assert {wrapper.feedback for wrapper in wrappers} == {FeedbackSpec(3, 50)}
     assert Adaptive(reading, forced="raw").feedback == FeedbackSpec()

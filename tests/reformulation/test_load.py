@@ -119,7 +119,7 @@ def test_settings_reach_model_and_prompt(model):
 
 def test_defaults_of_the_requirements():
     settings = StrategySettings()
-    assert (settings.num_variants, settings.temperature, settings.cache_ttl) == (3, 0.7, 3600)
+    assert (settings.num_variants, settings.temperature) == (3, 0.7)
     assert settings.include_original
     assert settings.force_strategy is None
 
@@ -152,16 +152,6 @@ def test_the_model_in_this_process_gets_large_batches(model):
     assert model.settings["batch_size"] == 256
 
 
-def test_answers_are_kept(model):
-    reformulator = load_reformulator("adaptive", "some model")
-    for text, calls in (("Why is the sky blue?", 1), ("Why is the sky blue?", 1), ("why is the sky blue", 2)):
-        reformulator.reformulate([Query("q", text)])
-        assert sum(map(len, model.calls)) == calls
-    reformulator = load_reformulator("hyde", "some model", StrategySettings(cache_ttl=0))
-    for _ in range(2):
-        assert reformulator.reformulate([Query("q", "Peru")])[0].calls == 1
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -170,7 +160,6 @@ def test_answers_are_kept(model):
         ({"temperature": -0.1}, "temperature is -0.1"),
         ({"temperature": float("nan")}, "temperature is nan"),
         ({"timeout": 0}, "timeout is 0; it must be at least"),
-        ({"cache_size": 0}, "cache_size is 0"),
         ({"force_strategy": "magic"}, "'magic'; choose multi_query"),
         ({"force_strategy": "hyde+magic"}, "'magic'"),
     ],
@@ -227,8 +216,6 @@ OTHERS = {
     "max_retries",
     "concurrency",
     "generation_batch",
-    "cache_ttl",
-    "cache_size",
     "similarity_threshold",  # these two decide whether a model is asked, not what it answers
     "reformulate_below",
 }

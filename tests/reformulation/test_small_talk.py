@@ -11,11 +11,11 @@ from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.conversations import read_history
 from acqo_rl.reformulation.heuristic import Heuristic
+from acqo_rl.reformulation.in_turn import with_rules
 from acqo_rl.reformulation.load import STRATEGIES, load_reformulator
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.reformulation.small_talk import is_small_talk, past_small_talk
 from acqo_rl.reformulation.turns import RecentTurns
-from acqo_rl.reformulation.with_rules import with_rules
 from acqo_rl.types import Query, Reformulation, SubQuery
 
 TALK = ("U: Tell me about Oslo.", "S: Oslo is the capital of Norway.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
 from dataclasses import replace
@@ -16,7 +17,6 @@ from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.heuristic import Heuristic
-from acqo_rl.reformulation.logged import Logged
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.reformulation.prompted import Prompted
@@ -298,6 +298,16 @@ class TestReformulation:
 FOUND = {"q": ("1", "2"), "a": ("3",), "b": ("4",), "c": ("5",)}
 
 
+def test_one_event_per_reformulation_without_its_text(caplog):
+    front = searcher(Scripted(("secret part", "a")), ScriptedRetriever(FOUND))
+    with caplog.at_level(logging.INFO, logger="acqo_rl"):
+        front.search_many(["q", "other", "q"])
+    events = [record for record in caplog.records if record.message == "query_rewriting_completed"]
+    assert [(e.num_variants, e.original_query_length, e.failed) for e in events] == [(2, 1, False), (2, 5, False)]
+    assert all(e.asked == e.strategy and e.rewriting_duration_ms >= 0 and e.model_calls == 1 for e in events)
+    assert "secret" not in str([vars(e) for e in events])
+
+
 class TestFeedback:
     def test_is_what_the_one_path_shows(self):
         reformulator, retriever = Scripted(("a",)), ScriptedRetriever(FOUND)
@@ -309,13 +319,12 @@ class TestFeedback:
         class Reads(Scripted):
             feedback = FeedbackSpec(2, 3)
 
-        for of in (lambda one: one, Logged):
-            reformulator, retriever = Reads(("a",)), ScriptedRetriever(FOUND)
-            searcher(of(reformulator), retriever, corpus=CORPUS).search("q")
-            [expected] = add_feedback([Query("query", "q")], retriever, RankScoreFusion(), CORPUS, FeedbackSpec(2, 3))
-            assert reformulator.asked == [[expected]]
-            with pytest.raises(ConfigError, match=r"2 results.* corpus"):
-                searcher(of(reformulator), retriever)
+        reformulator, retriever = Reads(("a",)), ScriptedRetriever(FOUND)
+        searcher(reformulator, retriever, corpus=CORPUS).search("q")
+        [expected] = add_feedback([Query("query", "q")], retriever, RankScoreFusion(), CORPUS, FeedbackSpec(2, 3))
+        assert reformulator.asked == [[expected]]
+        with pytest.raises(ConfigError, match=r"2 results.* corpus"):
+            searcher(reformulator, retriever)
         searcher(reformulator, retriever, feedback=FeedbackSpec(0)).search("q")
         assert reformulator.asked[-1] == [Query("query", "q")]
 

@@ -50,7 +50,7 @@ def test_the_fusion_is_rsf_by_default(load, settings, name):
 def test_defaults():
     settings, strategies = ServiceSettings(["a=b,c"]), StrategySettings()
     assert (settings.fusion, settings.rrf_k) == ("rsf", 60.0)
-    assert (strategies.num_variants, strategies.temperature, strategies.cache_ttl) == (3, 0.7, 3600.0)
+    assert (strategies.num_variants, strategies.temperature) == (3, 0.7)
     assert (strategies.hyde_include_original, strategies.step_back_combine) == (True, "both")
     assert strategies.similarity_threshold == 0.7
     assert SearchRequest(query="a").use_query_rewriting

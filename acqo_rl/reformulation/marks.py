@@ -1,0 +1,35 @@
+"""Marks: characters of the private use area that stand for the names and years of a text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from acqo_rl.reformulation.names import Lexicon
+from acqo_rl.reformulation.signals import years_in
+
+MARK = "[\ue000-\uf8ff]"
+"""Expression for a mark."""
+
+FIRST_YEAR = "\uf000"
+"""Marks of names come before it."""
+
+
+def marks_of(text: str, lexicon: Lexicon) -> dict[str, str]:
+    """Mark -> name or year, for the distinct names and years of a text, which has no marks."""
+    names = dict.fromkeys(text[start:end] for start, end in lexicon.spans(text))
+    years = dict.fromkeys(str(year) for year in years_in(text) if not any(str(year) in name for name in names))
+    marks = {chr(0xE000 + place): name for place, name in enumerate(names)}
+    return marks | {chr(ord(FIRST_YEAR) + place): year for place, year in enumerate(years)}
+
+
+def with_marks(text: str, marks: Mapping[str, str]) -> str:
+    """The text with marks in place of their names and years."""
+    for mark, name in sorted(marks.items(), key=lambda item: -len(item[1])):
+        text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", mark, text)
+    return text
+
+
+def without_marks(text: str, marks: Mapping[str, str]) -> str:
+    """The text with names and years in place of their marks."""
+    return re.sub(MARK, lambda mark: marks[mark[0]], text)
