@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from acqo_rl.embedded import resolve
 from acqo_rl.errors import ConfigError
-from acqo_rl.roles import Hop
+from acqo_rl.roles import Hop, RemoteCorpus
 from acqo_rl.searching.hop_candidates import FEATURES, CandidateReader, CorpusWords, question_of
 from acqo_rl.text import distinct
 from acqo_rl.types import Document, Ranking, Reformulation, SubQuery
@@ -167,11 +167,12 @@ class HopSettings:
     hop: str = field(default="trained:hop", metadata={"help": "Folder of the network that chooses the names."})
 
     def open_hops(self, corpus: Mapping[str, Document]) -> Hops | None:
-        """Loads the network and reads the titles of the corpus; ``None`` without hops.
+        """Loads the network and reads the titles of a local corpus; ``None`` without hops.
 
         Raises:
             ConfigError: the number is out of range, or the folder contains no such network.
         """
         if not self.hops:
             return None
-        return Hops(LearnedHop(HopScorer.load(self.hop), corpus, CorpusWords.of(corpus)), self.hops)
+        words = CorpusWords() if isinstance(corpus, RemoteCorpus) else CorpusWords.of(corpus)
+        return Hops(LearnedHop(HopScorer.load(self.hop), corpus, words), self.hops)

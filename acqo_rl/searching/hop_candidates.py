@@ -16,7 +16,6 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from acqo_rl.roles import RemoteCorpus
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.types import Document, Ranking, Reformulation
 
@@ -85,12 +84,7 @@ class CorpusWords:
 
     @classmethod
     def of(cls, corpus: Mapping[str, Document]) -> CorpusWords:
-        """Reads the titles of a corpus, and counts the words of an evenly spaced sample of 10,000 documents.
-
-        Documents on a server are not read: their titles are unknown, and all words have the same weight.
-        """
-        if isinstance(corpus, RemoteCorpus):
-            return cls()
+        """Reads the titles of a corpus, and counts the words of an evenly spaced sample of 10,000 documents."""
         titles: dict[str, list[str]] = {}
         for document in corpus.values():
             if key := _key(_IN_BRACKETS.sub("", document.title) or document.title):

@@ -10,6 +10,7 @@ from typing import Any
 from acqo_rl.addresses import Address
 from acqo_rl.reformulation.load import ENGINE_HELP, Engine, StrategySettings, lexicon_for, with_engine_prefix
 from acqo_rl.retrieval.settings import RERANKER_HELP, IndexSettings
+from acqo_rl.searching.hop import HopSettings
 from acqo_rl.searching.reranking import DEPTH
 from acqo_rl.serving.service import Service
 from acqo_rl.types import FusionName
@@ -19,7 +20,7 @@ _INDEX_THREADS = 4
 
 
 @dataclass
-class ServiceSettings(IndexSettings):
+class ServiceSettings(HopSettings, IndexSettings):
     """Collections, strategies and limits of a service."""
 
     collections: list[Address] = field(
@@ -151,6 +152,7 @@ def load_service(
         reranker=load_reranker(settings.reranker, settings.reranking_timeout) if settings.reranker else None,
         rerank_depth=settings.rerank_depth,
         reformulate_below=strategies.reformulate_below,
+        hops=settings,
     )
     service.warm_up()
     return service

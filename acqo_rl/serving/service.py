@@ -13,7 +13,9 @@ from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
 from acqo_rl.retrieval.engines.documents import EngineDocuments
 from acqo_rl.retrieval.federated import FederatedFusion
-from acqo_rl.roles import Fusion, LanguageModel, Reranker
+from acqo_rl.roles import Fusion, LanguageModel, RemoteCorpus, Reranker
+from acqo_rl.searching.hop import Hops, HopScorer, HopSettings, LearnedHop
+from acqo_rl.searching.hop_candidates import CorpusWords
 from acqo_rl.searching.names import reformulator_name
 from acqo_rl.searching.reranking import DEPTH as RERANKED
 from acqo_rl.searching.reranking import Reranking
@@ -59,6 +61,7 @@ class Service:
         reranker: Reranker | None = None,
         rerank_depth: int = RERANKED,
         reformulate_below: float | None = None,
+        hops: HopSettings | None = None,
     ) -> None:
         """Creates the service.
 
@@ -81,9 +84,11 @@ class Service:
             rerank_depth: number of documents per query that are reranked.
             reformulate_below: a query is reformulated only if the best cosine that the raw query finds is below this
                 value; by default every query is.
+            hops: searches names in the results; by default nothing does.
 
         Raises:
-            ConfigError: a threshold is set, but the scores of a collection are not cosines of one encoder.
+            ConfigError: a threshold is set, but the scores of a collection are not cosines of one encoder; or the
+                network of the hops cannot be loaded.
         """
         self.collections = Collections(collections)
         self.strategies = strategies
@@ -102,6 +107,8 @@ class Service:
         self._reranker = reranker
         self._rerank_depth = rerank_depth
         self._reformulate_below = reformulate_below
+        self._hops = hops.hops if hops else 0
+        self._scorer = HopScorer.load(hops.hop) if hops and hops.hops else None
         together = searched_as_one(tuple(self.collections))
         check_cosine("score_threshold", score_threshold, [r for c in self.collections for r in c.all_retrievers])
         check_cosine("score_threshold", score_threshold, [together])
@@ -212,10 +219,11 @@ class Service:
         self, strategy: str, num_variants: int | None, collections: tuple[Collection, ...]
     ) -> AdaptiveSearcher:
         offered = self._offered(strategy, num_variants)
-        cache = self._cache_of(collections)
+        cache, documents = self._cache_of(collections), DocumentsOf(collections)
+        hops = Hops(LearnedHop(self._scorer, documents, self._words(collections)), self._hops) if self._scorer else None
 
         def make() -> AdaptiveSearcher:
-            retriever, documents = searched_as_one(collections), DocumentsOf(collections)
+            retriever = searched_as_one(collections)
             fusion = FederatedFusion(self._fusion) if len(collections) > 1 else self._fusion
             reformulator = offered.reformulator
             if offered.threshold is not None:
@@ -225,6 +233,7 @@ class Service:
                 [retriever, *searched_apart(collections)],
                 fusion,
                 corpus=documents,
+                hops=hops,
                 timeouts=self.timeouts,
                 **cache,
                 workers=self._workers,
@@ -235,6 +244,12 @@ class Service:
             )
 
         return self._keep((id(offered), _key(collections)), make)
+
+    def _words(self, collections: tuple[Collection, ...]) -> CorpusWords:
+        """Titles and words of local documents; those of a search engine are not read."""
+        if any(isinstance(collection.documents, RemoteCorpus) for collection in collections):
+            return CorpusWords()
+        return self._keep(("words", _key(collections)), lambda: CorpusWords.of(DocumentsOf(collections)))
 
     def _cache_of(self, collections: Sequence[Collection]) -> dict[str, Any]:
         may_change = any(isinstance(collection.documents, EngineDocuments) for collection in collections)

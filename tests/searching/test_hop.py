@@ -131,7 +131,7 @@ def test_candidates_are_names_in_the_results_that_are_not_searched_yet():
 
 def test_documents_on_a_server_are_fetched_and_their_titles_are_not_needed():
     corpus = Remote(CORPUS)
-    found = read(corpus, ranking("film", "deleted", "untitled"), words=CorpusWords.of(corpus))
+    found = read(corpus, ranking("film", "deleted", "untitled"), words=CorpusWords())
     assert corpus.fetched == ["film", "deleted", "untitled"]
     assert "Free Range Films" in found.names
     assert np.isfinite(found.features).all()

@@ -8,6 +8,7 @@ from functools import partial
 import httpx
 import pytest
 from serving_stand_ins import running
+from stand_ins import eager_scorer
 
 from acqo_rl.batching import Batcher
 from acqo_rl.data.beir import write_beir
@@ -18,6 +19,7 @@ from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.engines.qdrant import QdrantEngine
+from acqo_rl.searching.hop import HopSettings
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.app import make_app
 from acqo_rl.serving.collections import Collection, InCollection, open_collection
@@ -52,11 +54,11 @@ def index(tmp_path_factory):
     return index
 
 
-def serving(*settings):
+def serving(*settings, **options):
     batcher = partial(Batcher, size=8, wait=0.02)
     collections = [open_collection(setting, batcher=batcher) for setting in settings]
     strategies = Strategies({"rules": ""}, StrategySettings())
-    service = Service(collections, strategies, RankScoreFusion(), Timeouts(sub_query=20.0))
+    service = Service(collections, strategies, RankScoreFusion(), Timeouts(sub_query=20.0), **options)
     service.warm_up()
     return make_app(service, Metrics(), Limits())
 
@@ -168,3 +170,21 @@ def test_an_index_that_cannot_filter_is_refused():
 def test_all_indexes_of_a_collection_have_tenants_or_none(index):
     with pytest.raises(ConfigError):
         open_collection(f"cities={index}?mode=text&tenant=owner,{index}?mode=dense")
+
+
+@pytest.mark.parametrize(
+    ("seen", "hidden", "restriction"),
+    [
+        ({"lima", "cusco"}, ("Norway", "Oslo", "oslo"), {"tenant": "anna"}),
+        ({"oslo"}, ("Peru", "Lima", "lima"), {"tenant": "ben"}),
+        ({"cusco"}, ("Norway", "Lima", "lima"), {"tenant": "anna", "filter": {"year": {"lt": 2000}}}),
+    ],
+)
+def test_hops_read_and_search_only_what_may_be_seen(index, tmp_path, seen, hidden, restriction):
+    eager_scorer().save(tmp_path)
+    app = serving(f"cities={index}?mode=text&tenant=owner", hops=HopSettings(hops=2, hop=str(tmp_path)))
+    with running(app) as url, httpx.Client(base_url=url, timeout=20) as client:
+        answer = found(client, **restriction)
+    assert ids(answer) == seen
+    assert "which is searched too" in str(answer)
+    assert not any(word in str(answer) for word in hidden)
