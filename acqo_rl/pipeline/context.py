@@ -90,9 +90,9 @@ def question(query: Query) -> str:
 
 def by_hop(state: RetrievalState, characters: int | None = None) -> str:
     """The passages grouped by hop; ``characters`` approximately limits the total length."""
-    about, share = asked(state), _share(characters, sum(len(hop.doc_ids) for hop in state.hops))
+    share = _share(characters, sum(len(hop.doc_ids) for hop in state.hops))
     return "\n\n".join(
-        f"[Hop {hop.number}]\n{passages(_chunks(state, hop.doc_ids), f'{about} {hop.query}', share)}"
+        f"[Hop {hop.number}]\n{passages(_chunks(state, hop.doc_ids), f'{asked(state)} {hop.query}', share)}"
         for hop in state.hops
     )
 
@@ -114,8 +114,8 @@ def best(state: RetrievalState, chunks: Sequence[Chunk], characters: int | None 
     return passages(chunks, asked(state), _share(characters, len(chunks)))
 
 
-def _share(characters: int | None, passages: int) -> int | None:
-    return None if characters is None else max(characters // max(passages, 1), _LEAST_CHARACTERS)
+def _share(characters: int | None, number: int) -> int | None:
+    return None if characters is None else max(characters // max(number, 1), _LEAST_CHARACTERS)
 
 
 def _words(text: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
@@ -52,32 +53,28 @@ BRIEF_ANSWER = Task(
 )
 
 
+@dataclass(frozen=True)
 class Decomposer:
     """Splits the question with one model call, then searches and answers its sub-questions.
 
     If the first search has already split the question, its sub-questions have passages and are only answered.
+
+    Attributes:
+        k: passages per sub-question.
     """
 
+    search: PassageSearch
+    model: BudgetedModel
+    k: int = 3
+
     name = "decomposition"
-
-    def __init__(self, search: PassageSearch, model: BudgetedModel, k: int = 3) -> None:
-        """Creates the step.
-
-        Args:
-            search: searches passages.
-            model: splits the question and answers the sub-questions.
-            k: passages per sub-question.
-        """
-        self._search = search
-        self._model = model
-        self._k = k
 
     def run(self, state: RetrievalState) -> None:
         """Adds sub-questions with passages and answers; without a model, the question is the only sub-question."""
         if state.sub_questions:
             self._answer_level(state, state.sub_questions)
             return
-        [reply] = self._model.ask(state, self.name, SPLIT, [question(state.query)])
+        [reply] = self.model.ask(state, self.name, SPLIT, [question(state.query)])
         state.sub_questions = sub_questions_of(reply["questions"] if reply else [], state.query)
         try:
             levels = list(levels_of(state.sub_questions))
@@ -99,7 +96,7 @@ class Decomposer:
             known = [other.answer for other in state.sub_questions if other.id in part.depends_on and other.answer]
             if known:
                 part.text = f"{part.text} (Context: {'; '.join(known)})"
-        found = self._search.search(state, self.name, [part.text for part in level], self._k)
+        found = self.search.search(state, self.name, [part.text for part in level], self.k)
         for part, chunks in zip(level, found, strict=True):
             part.doc_ids = tuple(chunk.document.id for chunk in chunks)
 
@@ -109,7 +106,7 @@ class Decomposer:
         for part in parts:
             passages = numbered([state.chunks[doc_id] for doc_id in part.doc_ids], part.text, _ANSWER_CHARACTERS)
             contents.append(f"Passages:\n{passages}\n\nQuestion: {part.text}")
-        replies = self._model.ask(state, "sub_answer", BRIEF_ANSWER, contents)
+        replies = self.model.ask(state, "sub_answer", BRIEF_ANSWER, contents)
         for part, reply in zip(parts, replies, strict=True):
             part.answer = (reply["answer"] or "") if reply else ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from acqo_rl.language_models.structured import BOOLEAN, fields, several, text
@@ -34,49 +35,38 @@ JSON: whether they are complete, and the searches for what is missing.""",
 )
 
 
+@dataclass(frozen=True)
 class GapSearch:
     """Follows a chain of facts: each round makes one search, and one model call that finds the next one.
 
     ``multi_hop`` reads one gap per round. ``self_query`` reads several, and searches the first that is new.
+
+    Attributes:
+        name: which kind; also where the rounds are recorded in the state.
+        rounds: maximum number of searches, including the first one.
+        k: passages per search.
     """
 
-    def __init__(
-        self,
-        name: Literal["multi_hop", "self_query"],
-        search: PassageSearch,
-        model: BudgetedModel,
-        rounds: int = 3,
-        k: int = 3,
-    ) -> None:
-        """Creates the step.
-
-        Args:
-            name: which kind; also where the rounds are recorded in the state.
-            search: searches passages.
-            model: finds the gaps.
-            rounds: maximum number of searches, including the first one.
-            k: passages per search.
-        """
-        self.name = name
-        self._search = search
-        self._model = model
-        self._rounds = rounds
-        self._k = k
+    name: Literal["multi_hop", "self_query"]
+    search: PassageSearch
+    model: BudgetedModel
+    rounds: int = 3
+    k: int = 3
 
     def run(self, state: RetrievalState) -> None:
         """Adds rounds and passages until nothing is missing, there is no new gap, or the limit is reached."""
         rounds = state.hops if self.name == "multi_hop" else state.iterations
         text = state.query.text
-        for number in range(1, self._rounds + 1):
+        for number in range(1, self.rounds + 1):
             if number > 1 or not state.has_searched(text):
-                [found] = self._search.search(state, f"{self.name} {number}", [text], self._k)
+                [found] = self.search.search(state, f"{self.name} {number}", [text], self.k)
             chunks = found if number > 1 else state.ranked()
             doc_ids = tuple(chunk.document.id for chunk in chunks)
             rounds.append(Round(number, text, doc_ids))
-            if number == self._rounds:
+            if number == self.rounds:
                 state.trace.add(self.name, f"stopped: the limit of {number} searches is reached")
                 return
-            [reply] = self._model.ask(state, self.name, GAPS, [_seen(state)])
+            [reply] = self.model.ask(state, self.name, GAPS, [_seen(state)])
             if reply is None:
                 return
             complete, missing = reply["complete"], tuple(reply["missing"][: _MOST[self.name]])

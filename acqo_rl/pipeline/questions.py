@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 from acqo_rl.errors import ConfigError
@@ -40,13 +41,13 @@ _LEADS_ON = re.compile(
 )
 
 
+@dataclass(frozen=True)
 class Analyzer:
     """Determines the challenges of a question by rules, and by a model if the rules are unsure."""
 
-    name = "analyzer"
+    model: BudgetedModel
 
-    def __init__(self, model: BudgetedModel) -> None:
-        self._model = model
+    name = "analyzer"
 
     def run(self, state: RetrievalState) -> None:
         """Sets the challenges of the state; makes one model call if the rules are unsure (long questions)."""
@@ -54,7 +55,7 @@ class Analyzer:
         with state.trace.step(self.name):
             found: set[Challenge] = set(challenges_of(text))
         if is_unsure(text, tuple(found)):
-            [reply] = self._model.ask(state, self.name, CHALLENGES, [question(state.query)])
+            [reply] = self.model.ask(state, self.name, CHALLENGES, [question(state.query)])
             found.update(reply["challenges"] if reply else ())
         state.challenges = tuple(c for c in get_args(Challenge) if c in found - {"simple"}) or ("simple",)
         state.trace.add(self.name, ", ".join(state.challenges))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from acqo_rl.pipeline.calls import PassageSearch
 from acqo_rl.pipeline.state import Action, Chunk, RetrievalState, RetrievalStep
@@ -50,24 +51,22 @@ def find_references(text: str) -> tuple[str, ...]:
     return tuple(reversed(by_key.values()))[:MOST]
 
 
+@dataclass(frozen=True)
 class ReferenceFollower:
-    """Searches the question, then the references in the passages found, level by level."""
+    """Searches the question, then the references in the passages found, level by level.
+
+    Attributes:
+        depth: maximum number of levels, including the first search.
+        documents: maximum number of new documents.
+        k: passages per query.
+    """
+
+    search: PassageSearch
+    depth: int = 3
+    documents: int = 10
+    k: int = 5
 
     name = "recursive"
-
-    def __init__(self, search: PassageSearch, depth: int = 3, documents: int = 10, k: int = 5) -> None:
-        """Creates the step.
-
-        Args:
-            search: searches passages.
-            depth: maximum number of levels, including the first search.
-            documents: maximum number of new documents.
-            k: passages per query.
-        """
-        self._search = search
-        self._depth = depth
-        self._documents = documents
-        self._k = k
 
     def run(self, state: RetrievalState) -> None:
         """Adds steps and passages; starts from the passages in the state, or from the question if there are none."""
@@ -76,11 +75,17 @@ class ReferenceFollower:
         added: list[str] = []
         while not (reason := self._reason_to_stop(depth, len(added), queries)):
             action: Action = "follow_reference" if depth else "retrieve"
-            references: list[str] = []
-            for query, new in zip(queries, self._search_new(state, depth, queries, len(added)), strict=True):
-                doc_ids, pointed = tuple(chunk.document.id for chunk in new), _references(new)
-                summary = f"Retrieved {len(new)} new documents, found {len(pointed)} references"
+            known, references = set(state.chunks), list[str]()
+            found = self.search.search(state, f"{self.name} {depth}", queries, self.k)
+            for query, chunks in zip(queries, found, strict=True):
+                new = [chunk for chunk in chunks if chunk.document.id not in known]
+                kept = new[: max(0, self.documents - len(added))]
+                for chunk in new[len(kept) :]:
+                    state.chunks.pop(chunk.document.id, None)
+                doc_ids, pointed = tuple(chunk.document.id for chunk in kept), _references(kept)
+                summary = f"Retrieved {len(kept)} new documents, found {len(pointed)} references"
                 state.path.append(_step(action, depth, query, doc_ids, pointed, summary))
+                known.update(doc_ids)
                 added += doc_ids
                 references += pointed
             queries = _unsearched(state, references)
@@ -93,23 +98,9 @@ class ReferenceFollower:
     def _reason_to_stop(self, depth: int, added: int, queries: Sequence[str]) -> str:
         if not queries:
             return "There are no new references"
-        if added >= self._documents:
+        if added >= self.documents:
             return f"{added} new documents are enough"
-        return "" if depth < self._depth else f"The maximum depth {self._depth} is reached"
-
-    def _search_new(
-        self, state: RetrievalState, depth: int, queries: Sequence[str], added: int
-    ) -> Iterator[list[Chunk]]:
-        """Yields the new passages of each query, up to the maximum number of documents."""
-        before = set(state.chunks)
-        for chunks in self._search.search(state, f"{self.name} {depth}", queries, self._k):
-            new = [chunk for chunk in chunks if chunk.document.id not in before]
-            room = max(0, self._documents - added)
-            for chunk in new[room:]:
-                state.chunks.pop(chunk.document.id, None)
-            before.update(chunk.document.id for chunk in new[:room])
-            added += len(new[:room])
-            yield new[:room]
+        return "" if depth < self.depth else f"The maximum depth {self.depth} is reached"
 
 
 def _references(chunks: Iterable[Chunk]) -> tuple[str, ...]:

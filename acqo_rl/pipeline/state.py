@@ -159,28 +159,18 @@ class Budget:
 class RetrievalState:
     """The state of one query.
 
+    Attributes that :class:`~acqo_rl.pipeline.pipeline.PipelineResult` has too mean the same. The others:
+
     Attributes:
         query: the query.
         budget: budget of model calls.
         context: information about the user.
-        challenges: what makes the question hard.
         chunks: document id -> passage, in the order in which they were found.
         fused: document ids of a first search with fused rankings, best first; these passages keep their order.
         boost: returns a factor for the similarity of a passage, used only for ordering.
-        sub_questions: parts of the question.
-        hops: searches of a chain.
-        path: steps of following references.
-        iterations: rounds of self-querying.
         passages: the passages as text, as the answer is written from them; empty until then.
-        answer: the answer; empty until it is written.
-        confidence: confidence in the answer.
-        trace: all steps with their durations.
-        skipped: skipped steps with reasons.
-        failures: failed calls and unusable replies.
-        public_failures: the same for clients of a service, without addresses and texts of other servers.
         broken: kinds of failures that a retry may avoid: a search, a model call, or the time limit.
         searched: normalised texts that were searched; includes the question if sub-queries were searched instead.
-        reformulation: the reformulation of the first search; ``None`` if the raw query was searched.
         on_text: called with each piece of the answer, if the model can stream.
     """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from acqo_rl.language_models.structured import INTEGER, fields, or_none, several, text
 from acqo_rl.pipeline.calls import BudgetedModel, Task
@@ -39,13 +40,13 @@ Reply with JSON.""",
 _LABELS = ((0.80, "High"), (0.60, "Medium"), (0.35, "Low"))
 
 
+@dataclass(frozen=True)
 class Synthesizer:
     """Writes the answer to the question from the best passages."""
 
-    name = "synthesis"
+    model: BudgetedModel
 
-    def __init__(self, model: BudgetedModel) -> None:
-        self._model = model
+    name = "synthesis"
 
     def run(self, state: RetrievalState, passages: str = "") -> None:
         """Sets the answer of the state; skips the step if there are no passages.
@@ -62,33 +63,35 @@ class Synthesizer:
         answers = [f"{part.text} {part.answer}" for part in state.sub_questions if part.answer]
         partial = "\n".join(["", "Partial answers:", *answers, ""]) if answers else ""
         content = f"Passages:\n{state.passages}\n{partial}\n{question(state.query)}"
-        state.answer = self._model.write(state, self.name, ANSWER, content)
+        state.answer = self.model.write(state, self.name, ANSWER, content)
 
 
+@dataclass(frozen=True)
 class ConfidenceCalibrator:
     """Computes the confidence from retrieval, coverage and grounding.
 
     The retrieval signal uses the similarities without boost; it is omitted if they are not cosines.
+
+    Attributes:
+        cosine: whether the similarities of passages are cosines.
     """
 
-    name = "confidence"
+    model: BudgetedModel
+    cosine: bool = True
 
-    def __init__(self, model: BudgetedModel, *, cosine: bool = True) -> None:
-        """Creates the step; ``cosine`` says whether the similarities of passages are cosines."""
-        self._model = model
-        self._cosine = cosine
+    name = "confidence"
 
     def run(self, state: RetrievalState) -> None:
         """Sets the confidence of the state; without passages it is ``Very Low``, and no model is called."""
         grounding, claims = self._ground(state) if state.chunks and state.answer else (None, ())
         similarities = [chunk.similarity for chunk in state.chunks.values()]
-        state.confidence = calibrate(similarities, grounding, claims, cosine=self._cosine)
+        state.confidence = calibrate(similarities, grounding, claims, cosine=self.cosine)
         state.trace.add(self.name, f"{state.confidence.label} ({state.confidence.score:.2f})")
 
     def _ground(self, state: RetrievalState) -> tuple[float | None, tuple[Claim, ...]]:
         chunks = state.ranked()[:PASSAGES]
         content = f"Passages:\n{numbered(chunks, asked(state), CONTEXT_CHARACTERS)}\n\nAnswer: {state.answer}"
-        [reply] = self._model.ask(state, "grounding", CLAIMS, [content], essential=True)
+        [reply] = self.model.ask(state, "grounding", CLAIMS, [content], essential=True)
         if reply is None:
             return None, ()
         claims = tuple(Claim(row["claim"], _doc_id(row["source"], chunks)) for row in reply["claims"])

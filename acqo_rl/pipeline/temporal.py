@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -24,22 +25,24 @@ _UNITS = {9: 1, 10: 1, 12: 1000, 13: 1000}
 """Number of digits of a Unix time -> units per second."""
 
 
+@dataclass(frozen=True)
 class TemporalReranker:
     """Boosts the rank of passages whose dates match the question; the similarity itself does not change.
 
     The years of a passage are those of its metadata (:func:`stated_years`) and those in its title and text, without
     future years. If the question asks for the newest, passages without years keep factor 1.
+
+    Attributes:
+        today: returns the current date; called for every question.
     """
+
+    today: Callable[[], date] = date.today
 
     name = "temporal"
 
-    def __init__(self, today: Callable[[], date] = date.today) -> None:
-        """Creates the step; ``today`` returns the current date and is called for every question."""
-        self._today = today
-
     def run(self, state: RetrievalState) -> None:
         """Sets the boost of the state, which applies to present and later passages."""
-        today = self._today()
+        today = self.today()
         text = one_line(state.query.text)
         asked = {year for year in years_in(text) if year <= today.year}
         since, trend = _SINCE.search(text), _TREND.search(text) or has("development", text)
