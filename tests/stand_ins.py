@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from itertools import pairwise
 
 import numpy as np
@@ -58,15 +59,17 @@ class BrokenRetriever(Retriever):
 
 
 class ScriptedLanguageModel(LanguageModel):
-    """Returns the given completions in turn, repeatedly."""
+    """Returns the given completions in turn, repeatedly; strategies of one query call it from several threads."""
 
     def __init__(self, *completions):
         self.completions = [c if isinstance(c, Completion) else Completion(c, len(c.split())) for c in completions]
         self.calls = []
+        self.lock = threading.Lock()
 
     def generate(self, conversations, schema=None):
-        begin = sum(map(len, self.calls))
-        self.calls.append(list(conversations))
+        with self.lock:
+            begin = sum(map(len, self.calls))
+            self.calls.append(list(conversations))
         return [self.completions[(begin + i) % len(self.completions)] for i in range(len(conversations))]
 
 
