@@ -195,7 +195,8 @@ def test_a_step_that_falls_back_is_logged_without_the_reply(corpus, caplog):
     with caplog.at_level(logging.INFO, logger="acqo_rl"):
         result = pipeline(corpus, model(grounding="secret words that are no JSON")).ask(SIMPLE)
     assert "secret words" in result.failures[0]
-    assert [(r.message, r.step) for r in caplog.records] == [("answer_step_fell_back", "grounding")]
+    steps = [(r.message, r.step) for r in caplog.records if r.name.startswith("acqo_rl.pipeline")]
+    assert steps == [("answer_step_fell_back", "grounding")]
     assert "secret" not in str([vars(record) for record in caplog.records])
 
 
