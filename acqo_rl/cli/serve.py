@@ -69,9 +69,6 @@ class ServeConfig(WithStrategy):
     max_body_bytes: int = field(
         default=262_144, metadata={"help": "Maximum size of a request body; larger ones get 413."}
     )
-    rate: str = field(
-        default="", metadata={"help": "Maximum request rate per client, such as 20/second; further requests get 429."}
-    )
     max_concurrent_requests: int = field(default=32, metadata={"help": "Maximum number of requests processed at once."})
     max_queued_requests: int = field(
         default=64, metadata={"help": "Maximum number of waiting requests; further ones get 429."}
@@ -142,7 +139,6 @@ def make_limits(config: ServeConfig) -> Limits:
     return Limits(
         keys=keys_of_environment(),
         body_bytes=config.max_body_bytes,
-        rate=config.rate,
         concurrency=config.max_concurrent_requests,
         max_queued=config.max_queued_requests,
         queue_timeout=config.queue_timeout,

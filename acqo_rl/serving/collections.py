@@ -98,7 +98,7 @@ def open_collection(
         setting: ``NAME=DATA,INDEX``: a BEIR folder and one or more indexes. An index is a folder, the URL of a
             retriever server or a collection of a search engine. Without ``DATA``, a search engine provides the
             documents: ``NAME=INDEX``. A hybrid index (``DENSE+BM25``, or a folder with both) is replaced by its parts.
-            In ``NAME=DATA,DENSE,BM25@original`` the second index searches only the raw query. Paths may contain commas.
+            In ``NAME=DATA,DENSE,BM25@original`` the second index searches only the raw query.
         remote_timeout: time limit of a search on a server, so that a stalled search does not block a thread.
         batcher: combines concurrent searches of a local index into one call; without it, they are separate calls.
         open_index: replaces :func:`acqo_rl.retrieval.load.load_retriever`; called with the same arguments.
@@ -114,7 +114,7 @@ def open_collection(
     from acqo_rl.searching.names import ORIGINAL, check_name
 
     name, _, places = whole_of(setting).partition("=")
-    data, *indexes = split_paths(places)
+    data, *indexes = map(Address, places.split(","))
     if is_engine(data):
         data, indexes = Address(""), [data, *indexes]
     if not indexes or not all(indexes) or not (data or is_engine(indexes[0])):
@@ -159,17 +159,6 @@ def _documents(data: str, index: str, seconds: float | None) -> tuple[Mapping[st
         return documents_of(index, seconds), None
     documents = read_corpus(data)
     return documents, corpus_hash(documents.values())
-
-
-def split_paths(places: str) -> list[Address]:
-    """Splits ``DATA,INDEX,...`` into paths; a comma belongs to a path if the paths exist only then."""
-    from acqo_rl.retrieval.places import is_place, split_known
-    from acqo_rl.searching.names import ORIGINAL
-
-    def known(path: str) -> bool:
-        return bool(split_known(path.removesuffix(ORIGINAL), "+", is_place))
-
-    return split_known(places, ",", known) or list(map(Address, places.split(",")))
 
 
 def searched_as_one(collections: Sequence[Collection], label: str = "indexes") -> Retriever:

@@ -1,23 +1,18 @@
-"""Limits of a server: API keys, body sizes, request rates and concurrency."""
+"""Limits of a server: API keys, body sizes and concurrency."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import hmac
-import json
 import logging
 import math
 import os
-import time
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 
-from limits import RateLimitItem
-from limits import parse as parse_rate
-from limits.storage import MemoryStorage
-from limits.strategies import MovingWindowRateLimiter
 from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acqo_rl.errors import ConfigError
@@ -40,8 +35,6 @@ class Limits:
         keys: accepted API keys; if empty, no key is required.
         body_bytes: maximum size of a request body.
         body_timeout: maximum time to receive a body.
-        rate: maximum request rate per client, such as ``20/second``; empty: no limit. Clients are identified by
-            their key, or by their address if there are no keys. Requests with a wrong key count for their address.
         concurrency: maximum number of requests processed at the same time; answers are counted separately, so that a
             slow language model does not block searches.
         max_queued: maximum number of waiting requests, counted in the same way.
@@ -51,7 +44,6 @@ class Limits:
     keys: tuple[str, ...] = ()
     body_bytes: int = 262_144
     body_timeout: float = 10.0
-    rate: str = ""
     concurrency: int = 32
     max_queued: int = 64
     queue_timeout: float = 5.0
@@ -62,18 +54,6 @@ class Limits:
                 f"body_bytes is {self.body_bytes}, concurrency is {self.concurrency} and max_queued is"
                 f" {self.max_queued}; they must be at least 1, 1 and 0."
             )
-        self.parsed_rate()
-
-    def parsed_rate(self) -> RateLimitItem | None:
-        """The parsed rate; ``None`` if there is no limit.
-
-        Raises:
-            ConfigError: the rate cannot be parsed.
-        """
-        try:
-            return parse_rate(self.rate) if self.rate else None
-        except ValueError as error:
-            raise ConfigError(f"The rate {self.rate!r} cannot be parsed; use a form such as 20/second.") from error
 
 
 class Refusal(Exception):
@@ -93,7 +73,7 @@ class _Places:
 
 
 class Guard:
-    """ASGI middleware that checks key, rate and body size, and then waits for a free place.
+    """ASGI middleware that checks key and body size, and then waits for a free place.
 
     If the client leaves, its request is cancelled and its place is free.
     """
@@ -115,8 +95,6 @@ class Guard:
         self._metrics = metrics
         self._open = frozenset(open_paths)
         self._keys = [_digest(key) for key in limits.keys]
-        self._rate = limits.parsed_rate()
-        self._limiter = MovingWindowRateLimiter(MemoryStorage())
         self._places = _Places(limits.concurrency)
         self._apart = {path: _Places(limits.concurrency) for path in apart}
         self._reading = 0
@@ -128,12 +106,13 @@ class Guard:
             return
         places = self._apart.get(path_of(scope), self._places)
         try:
-            self._check_rate(self._client(scope))
+            self._check_key(Headers(scope=scope))
             body = await self._body(receive)
             await self._take_place(places)
         except Refusal as refusal:
             self._metrics.refused.labels(refusal.reason).inc()
-            await _refuse(refusal, send)
+            answer = JSONResponse({"detail": refusal.detail}, refusal.status, refusal.headers)
+            await answer(scope, receive, send)
             return
         try:
             with self._metrics.in_flight.track_inprogress():
@@ -141,34 +120,19 @@ class Guard:
         finally:
             places.free.release()
 
-    def _client(self, scope: Scope) -> str:
-        """Identifies the client by its key (compared in constant time), or by its address if there are no keys."""
-        address: str = scope["client"][0] if scope.get("client") else ""
-        if not self._keys:
-            return address
-        headers = Headers(scope=scope)
+    def _check_key(self, headers: Headers) -> None:
+        """Compares the key of a request with the accepted ones, in constant time."""
         scheme, _, token = headers.get("authorization", "").partition(" ")
         given = _digest(token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", ""))
         known = [hmac.compare_digest(given, key) for key in self._keys]
-        if not any(known):
-            self._check_rate(address)
-            raise Refusal(
-                401,
-                "key",
-                "A valid API key is required; send Authorization: Bearer KEY, or X-API-Key: KEY.",
-                {"WWW-Authenticate": "Bearer"},
-            )
-        return given.hex()
-
-    def _check_rate(self, client: str) -> None:
-        if self._rate and not self._limiter.hit(self._rate, client):
-            reset = self._limiter.get_window_stats(self._rate, client).reset_time
-            raise _too_many("rate", f"The request rate exceeds {self._limits.rate}.", reset - time.time())
+        if self._keys and not any(known):
+            hint = "A valid API key is required; send Authorization: Bearer KEY, or X-API-Key: KEY."
+            raise Refusal(401, "key", hint, {"WWW-Authenticate": "Bearer"})
 
     async def _body(self, receive: Receive) -> bytes:
         """Reads the full body; a body that is too large is read and discarded, so that the client gets the response."""
         if self._reading >= self._limits.concurrency + self._limits.max_queued:
-            raise _too_many("concurrency", "The service is busy.", 1)
+            raise _busy(1)
         self._reading += 1
         try:
             return await self._read(receive)
@@ -200,14 +164,14 @@ class Guard:
 
     async def _take_place(self, places: _Places) -> None:
         if places.free.locked() and places.waiting >= self._limits.max_queued:
-            raise _too_many("concurrency", "The service is busy.", 1)
+            raise _busy(1)
         places.waiting += 1
         try:
             with self._metrics.waiting.track_inprogress():
                 async with asyncio.timeout(self._limits.queue_timeout):
                     await places.free.acquire()
         except TimeoutError:
-            raise _too_many("concurrency", "The service is busy.", self._limits.queue_timeout) from None
+            raise _busy(self._limits.queue_timeout) from None
         finally:
             places.waiting -= 1
 
@@ -217,17 +181,9 @@ def _digest(key: str) -> bytes:
     return hashlib.sha256(key.encode("utf-8", "replace")).digest()
 
 
-def _too_many(reason: str, detail: str, seconds: float) -> Refusal:
+def _busy(seconds: float) -> Refusal:
     wait = max(1, math.ceil(seconds))
-    return Refusal(429, reason, f"{detail} Try again in {wait} s.", {"Retry-After": str(wait)})
-
-
-async def _refuse(refusal: Refusal, send: Send) -> None:
-    body = json.dumps({"detail": refusal.detail}).encode()
-    headers = {"Content-Type": "application/json", "Content-Length": str(len(body)), **refusal.headers}
-    raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": refusal.status, "headers": raw})
-    await send({"type": "http.response.body", "body": body})
+    return Refusal(429, "concurrency", f"The service is busy. Try again in {wait} s.", {"Retry-After": str(wait)})
 
 
 async def _while_connected(work: Awaitable[None], receive: Receive) -> None:

@@ -28,7 +28,7 @@ class ServiceSettings(HopSettings, IndexSettings):
         metadata={
             "help": "NAME=DATA,INDEX: a BEIR folder and its index. NAME=DATA,DENSE+BM25: a hybrid index. "
             "NAME=DATA,DENSE,BM25@original: the BM25 index is searched only with the raw query. "
-            "NAME=qdrant://HOST:PORT/COLLECTION: a collection of a search engine. Paths may contain commas."
+            "NAME=qdrant://HOST:PORT/COLLECTION: a collection of a search engine."
         },
     )
     strategies: list[str] = field(

@@ -6,7 +6,6 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from functools import partial
-from pathlib import Path
 
 import httpx
 import pytest
@@ -23,7 +22,7 @@ from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.app import make_app
-from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, InCollection, open_collection, split_paths
+from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, InCollection, open_collection
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.service import Service
@@ -50,29 +49,6 @@ def test_a_collection_is_opened_from_its_folder_and_index(folder):
     documents = DocumentsOf([opened])
     assert documents["world/a/b"] == Document("world/a/b", "Peru", "Lima is the capital of Peru.")
     assert (list(documents), len(documents)) == (["world/a/b", "world/c"], 2)
-
-
-@pytest.mark.parametrize(
-    ("setting", "paths"),
-    [
-        ("news, 2020,words,all", ["news, 2020", "words,all"]),
-        ("news, 2020,words,all,more@original", ["news, 2020", "words,all", "more@original"]),
-        ("news, 2020,more+words,all", ["news, 2020", "more+words,all"]),
-        ("more,http://one:8100", ["more", "http://one:8100"]),
-        ("missing,more", ["missing", "more"]),
-    ],
-)
-def test_a_comma_belongs_to_a_path_that_exists_only_with_it(tmp_path, monkeypatch, setting, paths):
-    monkeypatch.chdir(tmp_path)
-    for name in ("news, 2020", "words,all", "more"):
-        Path(name).mkdir()
-    assert split_paths(setting) == paths
-
-
-def test_paths_may_contain_commas(folder):
-    moved = folder.rename(folder.with_name(f"{folder.name}, moved"))
-    opened = open_collection(f"world={moved},{moved}/index")
-    assert opened.retrievers[0].search(["capital of Peru"], 5)[0].doc_ids == ("world/a/b",)
 
 
 def test_concurrent_searches_are_one_call_of_the_index(folder, monkeypatch):

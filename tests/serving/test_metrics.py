@@ -96,7 +96,7 @@ def shown():
     _observe(metrics, [(0.3, "parts", "decompose")] * 50, seconds=0.02, cached=True)
     for _ in range(30):
         metrics.failed("retrieval", "TimeoutError: late")
-        metrics.refused.labels("rate").inc(2)
+        metrics.refused.labels("key").inc(2)
     scrapes = Scrapes(before, metrics.text().decode(), seconds=300.0)
     panels = json.loads(DASHBOARD.read_text())["panels"]
     return {
@@ -142,7 +142,7 @@ class TestDashboard:
     def test_cache_hits_model_calls_failures_and_rejections(self, shown):
         assert shown["Cache hits"] == pytest.approx({"search": 50 / 300})
         assert shown["Model calls a query"] == pytest.approx({"search": 2 * 200 / 300})
-        assert shown["Failures and refusals"] == pytest.approx({"retrieval timeout": 0.1, "refused: rate": 0.2})
+        assert shown["Failures and refusals"] == pytest.approx({"retrieval timeout": 0.1, "refused: key": 0.2})
 
 
 def _observe(metrics, searches, seconds, calls=2, cached=False):
