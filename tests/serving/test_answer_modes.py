@@ -77,39 +77,11 @@ def test_recursive(asked, in_collection):
     assert [(step["query"], step["doc_ids"]) for step in followed] == [("Rimac", ["world/rimac"])]
 
 
-@pytest.mark.parametrize(
-    ("query", "mode"),
-    [
-        ("capital of Peru", "simple"),
-        ("How does rain affect the capital of Peru?", "multi_hop"),
-        ("Where is Lima? Where is Chad?", "self_query"),
-        ("Compare Lima and Ndjamena", "recursive"),
-    ],
-)
-def test_auto_chooses_by_the_question(asked, query, mode):
-    result, _ = asked("auto", query)
-    assert result["retrieval"]["mode"] == mode
-    assert result["strategies"] == [mode]
-
-
-def test_the_first_search_uses_the_strategy(asked):
-    result, model = asked("recursive", "capital of Peru and capital of Chad", "parts")
-    assert [v["text"] for v in result["query_rewrite_info"]["variants"]] == ["capital of Peru", "capital of Chad"]
-    assert model.count("decompose") == 0
-
-
 def test_no_mode_exceeds_the_budget(asked):
     for mode in ("simple", "recursive", "multi_hop", "self_query", "auto"):
         result, model = asked(mode, max_model_calls=3)
         assert len(model.asked) == result["model_calls"] <= 3
         assert (model.count("synthesis"), model.count("grounding")) == (1, 1)
-
-
-def test_steps_are_streamed_in_order(serving):
-    with serving(answer_model=ModelByRole(**REPLIES)) as client:
-        stream = events(client.post("/v1/answer", json={"query": "capital of Peru", "mode": "multi_hop"}).text)
-    names = [data["name"] for name, data in stream if name == "step"]
-    assert names.index("multi_hop 2") < names.index("synthesis") < names.index("confidence")
 
 
 def test_without_a_model_passages_are_returned(serving):
@@ -118,8 +90,3 @@ def test_without_a_model_passages_are_returned(serving):
             result = answer(client, mode, rewriting_strategy="raw")
             assert (result["answer"], result["passages"][0]["document_id"]) == ("", "lima")
             assert any("no language model" in reason for reason in result["skipped"])
-
-
-def test_an_unknown_mode_is_rejected(serving):
-    with serving() as client:
-        assert client.post("/v1/answer", json={"query": "capital of Peru", "mode": "magic"}).status_code == 422

@@ -43,14 +43,6 @@ def test_other_queries_are_rewritten_and_the_better_search_is_used(asked):
     assert body["results"][0]["document_id"] == "lima"
 
 
-def test_the_threshold_is_a_setting(asked):
-    assert asked("Peru", threshold=0.05)[2] == 0
-
-
-def test_several_dense_collections_are_supported(asked, in_collection):
-    assert asked("Peru", collections=[in_collection("world"), in_collection("moon")])[2] == 1
-
-
 def test_a_retriever_without_cosines_is_rejected(asked, in_collection):
     status, body, _ = asked("Peru", collections=[in_collection("words", Words(cosine=False))])
     assert (status, "cosines" in body["detail"]) == (409, True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from serving_stand_ins import DOCUMENTS, Words
-from stand_ins import BrokenRetriever, ScriptedLanguageModel
+from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError
@@ -98,12 +98,6 @@ def test_several_collections_have_one_list_for_the_raw_query(six):
     assert [r["query"] for r in body["rankings"]].count(QUERY) == 2
     assert len(body["rankings"]) == 6
     assert {d["knowledge_pool"] for d in body["rankings"][5]["documents"]} == {"world", "moon"}
-
-
-def test_a_failing_index_is_skipped_and_reported(six):
-    body, _ = six([collection("world", BrokenRetriever())])
-    assert len(body["rankings"]) == 5
-    assert [(f["retriever"], f["sub_query"]) for f in body["failures"]] == [("world/broken", QUERY)]
 
 
 def test_searcher_and_evaluation_return_the_same():
