@@ -14,11 +14,9 @@ Your own files:
     acqo data --dataset files --documents articles.csv --queries questions.jsonl \
         --document_fields id=article_no title=headline text=summary+body --query_fields text=question \
         --qrels train=train.tsv dev=dev.tsv --output data/articles
-    acqo data --dataset files --documents disk4/*.gz --queries topics.301-450 \
-        --query_fields text=desc --qrels test=qrels.trec7.txt --output data/trec7
     ir_datasets export vaswani docs --format jsonl > docs.jsonl     (and queries, and qrels --format trec)
-    acqo data --dataset files --documents docs.jsonl --queries queries.jsonl \
-        --qrels qrels.txt --output data/vaswani
+    acqo data --dataset files --documents docs.jsonl --queries queries.jsonl --document_fields id=doc_id \
+        --query_fields id=query_id --qrels test=qrels.txt --output data/vaswani
 
 The documents of a collection in a search engine, to write questions about it (acqo label):
 
@@ -37,13 +35,12 @@ was kept.
 for all, or one per source), and as many dev queries from each as the smallest source has. --joined combines two queries
 of a source into one compound query, so that the policy learns to split such queries.
 
-``files`` reads tables (.csv, .tsv, .json, .jsonl), TREC collections and topics, and pages or folders of pages (.md,
-.html, .txt, .pdf); tables and TREC files may be gzipped. Markdown, HTML and entities are converted to plain text.
-Common field names (id, doc_id, docno, title, headline, text, body, contents, query, question, ...) are recognised;
-other names are given by --document_fields and --query_fields. TARGET=A+B joins two fields; TARGET=1 is the first column
-of a table without a header. All other fields become metadata. Rows without an id are numbered. --qrels reads BEIR and
-TREC formats. The queries of a file without SPLIT= are divided into train, dev and test (8 : 1 : 1) by a hash of their
-ids. Without queries, the folder can only be searched. All errors in the files are reported at once.
+``files`` reads tables in UTF-8 (.csv and .tsv with a header, .jsonl), and pages or folders of pages (.md, .html, .txt,
+.pdf), whose markup is removed. The fields of a table are called id (or _id), title, text and history; other names are
+given by --document_fields and --query_fields, and TARGET=A+B joins two fields. All other fields become metadata. Rows
+without an id are numbered. --qrels reads BEIR and TREC formats. The queries of a file without SPLIT= are divided into
+train, dev and test (8 : 1 : 1) by a hash of their ids. Without queries, the folder can only be searched. All errors in
+the files are reported at once.
 
 A folder that already contains the data set with the same settings is not changed; any other content is an error. A new
 folder is either complete or not written at all.
@@ -92,10 +89,8 @@ class PrepareDataConfig:
     )
     seed: int = setting("Seed of the random choices, and of the questions of embedded.", 0)
     more: int = setting("embedded: number of questions in the split train-more, at most 10000.", 0)
-    documents: list[Address] = setting(
-        "files: tables, TREC collections, pages, folders of pages. collection: its location.", []
-    )
-    queries: list[str] = setting("files: tables, TREC topics, or .txt files with one query per line.", [])
+    documents: list[Address] = setting("files: tables, pages, folders of pages. collection: its location.", [])
+    queries: list[str] = setting("files: tables, or .txt files with one query per line.", [])
     qrels: list[str] = setting("files: SPLIT=FILE for each split, or one FILE.", [])
     document_fields: list[str] = setting("files: field names of documents: id=NAME, title=NAME, text=NAME.", [])
     query_fields: list[str] = setting("files: field names of queries: id=NAME, text=NAME, history=NAME.", [])
@@ -173,7 +168,7 @@ def write(folder: Path, config: PrepareDataConfig) -> None:
             command=command_of(config),
         )
     elif config.dataset == "files":
-        from acqo_rl.data.files import write_files
+        from acqo_rl.data.importer import write_files
 
         if config.limit or config.distractors is not None:
             raise ConfigError("All documents and queries of files are written; omit limit and distractors.")

@@ -4,23 +4,18 @@
     queries.jsonl       {"_id": ..., "text": ..., "metadata": {"history": ["U: ...", "S: ..."], ...}}
     qrels/{split}.tsv   query-id <tab> corpus-id <tab> score, under a header
 
-Each file may be gzipped (``.gz``). The reader also accepts unambiguous deviations in files of other programs: a byte
-order mark or Windows line ends; a JSON array, or a JSON table of pandas, instead of lines; other names of ``_id`` and
-``text`` (``docid`` and ``contents`` of Anserini); white space in ids of queries, which is read as ``_``; numbers as
-ids, titles and texts; ``title`` and ``metadata`` missing, null or NaN; metadata of documents as top-level fields
-(``url``); ``history`` in any form that :mod:`acqo_rl.conversations` reads, also outside ``metadata``; judgements as in
-:mod:`acqo_rl.data.qrels`.
+Each file may be gzipped (``.gz``). ``title`` and ``metadata`` may be missing or null, and an id may be a whole number.
+Other fields of a document belong to its metadata. ``history`` has a form that :mod:`acqo_rl.conversations` reads.
 
-All other faults are collected and raised as one error with file and line of each.
+All faults are collected and raised as one error with file and line of each.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import sys
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -36,8 +31,6 @@ from acqo_rl.files import write_atomic
 from acqo_rl.text import one_line
 from acqo_rl.types import Document, Qrels, Query, Turn
 
-_ID = ("_id", "id", "docid", "doc_id", "docno", "query_id", "qid")
-_TEXT = ("text", "contents", "content", "query", "question")
 _AddFault = Callable[[str], None]
 
 
@@ -208,9 +201,8 @@ def _read_documents(folder: Path, faults: Faults) -> dict[str, Document]:
         fault = partial(faults.add, path, number)
         doc_id = _read_id(row, documents, fault)
         title = _read_text(row, "title", fault) if row.get("title") is not None else ""
-        text_key = _first_of(row, _TEXT)
-        text, metadata = _read_text(row, text_key, fault), _read_metadata(row, fault)
-        others = ((key, row[key]) for key in row if key not in (_first_of(row, _ID), "title", text_key, "metadata"))
+        text, metadata = _read_text(row, "text", fault), _read_metadata(row, fault)
+        others = ((key, row[key]) for key in row if key not in ("_id", "title", "text", "metadata"))
         metadata = {**{sys.intern(key): value for key, value in others if value is not None}, **metadata}
         if metadata:
             _check_json(metadata, fault)
@@ -227,11 +219,10 @@ def _read_queries(folder: Path, faults: Faults) -> tuple[dict[str, Query], dict[
     metadata: dict[str, dict[str, Any]] = {}
     for number, row in read_jsonl(path, faults):
         fault = partial(faults.add, path, number)
-        query_id = _read_id(row, queries, fault, joined="_")
-        key = _first_of(row, _TEXT)
-        text, metadata[query_id] = _read_text(row, key, fault), _read_metadata(row, fault)
-        if isinstance(row.get(key), str) and not one_line(text):
-            fault(f"{key} is empty; give each query a text.")
+        query_id = _read_id(row, queries, fault)
+        text, metadata[query_id] = _read_text(row, "text", fault), _read_metadata(row, fault)
+        if isinstance(row.get("text"), str) and not one_line(text):
+            fault("text is empty; give each query a text.")
         history = metadata[query_id].pop("history", row.get("history"))
         queries[query_id] = Query(query_id, text, _read_history(history, text, fault))
     return queries, metadata
@@ -247,36 +238,26 @@ def _read_split(folder: Path, split: str, faults: Faults, *known: Collection[str
     return {}
 
 
-def _read_id(row: dict[str, Any], seen: Container[str], fault: _AddFault, joined: str = " ") -> str:
-    """Reads an id; ``joined`` replaces the white space in it, which must not be left because it separates columns."""
-    key = _first_of(row, _ID)
-    row_id = joined.join(_read_text(row, key, fault).split())
-    if not row_id and isinstance(row.get(key), str):
-        fault(f"{key} is empty; give each line a unique id.")
-    elif len(row_id.split()) > 1:
-        fault(f"{key} is {row_id!r}; remove the white space, which separates columns in qrels and run files.")
+def _read_id(row: dict[str, Any], seen: Container[str], fault: _AddFault) -> str:
+    """Reads an id: a string without white space, which separates columns in qrels and run files, or a whole number."""
+    value = row.get("_id")
+    if isinstance(value, int) and not isinstance(value, bool):
+        row["_id"] = str(value)
+    row_id = _read_text(row, "_id", fault)
+    if isinstance(value, str) and (not row_id or len(row_id.split()) != 1):
+        fault(f"_id is {row_id!r}; give each line a unique id without white space.")
     elif row_id and row_id in seen:
-        fault(f"{key} {row_id!r} is also on an earlier line; ids must be unique.")
+        fault(f"_id {row_id!r} is also on an earlier line; ids must be unique.")
     return row_id
 
 
-def _first_of(row: dict[str, Any], keys: Sequence[str]) -> str:
-    """The first of the keys that the row has; the first key if it has none."""
-    return next((key for key in keys if key in row), keys[0])
-
-
 def _read_text(row: dict[str, Any], key: str, fault: _AddFault) -> str:
-    """Reads a string, or a number as a string. Both 1 and 1.0 give "1", because pandas turns 1 into 1.0."""
     value = row.get(key)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if (isinstance(value, float) and math.isfinite(value)) or (isinstance(value, int) and not isinstance(value, bool)):
-        value = str(value)
-    if not isinstance(value, str):
-        seen = f"{key} is {shorten(value)}" if key in row else f"no {key!r} among {', '.join(row) or 'nothing'}"
-        fault(f"{seen}, expected a string.")
-        return ""
-    return value
+    if isinstance(value, str):
+        return value
+    seen = f"{key} is {shorten(value)}" if key in row else f"no {key!r} among {', '.join(row) or 'nothing'}"
+    fault(f"{seen}, expected a string.")
+    return ""
 
 
 def _read_metadata(row: dict[str, Any], fault: _AddFault) -> dict[str, Any]:

@@ -21,7 +21,7 @@ def prepare():
 @pytest.fixture
 def files(tmp_path):
     (tmp_path / "my docs.csv").write_text("nr,text\nd 1,one\nd2,two\n")
-    (tmp_path / "q.tsv").write_text("q1\tfirst?\n")
+    (tmp_path / "q.tsv").write_text("id\ttext\nq1\tfirst?\n")
     (tmp_path / "j.txt").write_text("q1\td 1\t1\n")
     return [
         *("--dataset", "files", "--documents", tmp_path / "my docs.csv", "--document_fields", "id=nr"),
@@ -37,7 +37,7 @@ def test_files_are_converted_once(prepare, files, tmp_path, capsys):
     prepare(*files)
     assert "already" in capsys.readouterr().out
     with pytest.raises(ConfigError):
-        prepare(*files, "--query_fields", "text=2", "id=1")
+        prepare(*files, "--query_fields", "text=question")
 
 
 @pytest.mark.parametrize("arguments", [["--limit", "3"], ["--distractors", "3"], ["--sources", "a"]])

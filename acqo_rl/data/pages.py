@@ -1,0 +1,119 @@
+"""Reads Markdown, HTML, text and PDF files as documents, without markup and tags."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from acqo_rl.errors import DataError
+
+if TYPE_CHECKING:
+    from inscriptis.model.config import ParserConfig
+    from markdown_it import MarkdownIt
+
+_MARKDOWN, _HTML = (".md", ".markdown"), (".html", ".htm", ".xhtml")
+PAGES = (*_MARKDOWN, *_HTML, ".txt", ".pdf")
+
+_FRONT = re.compile(r"\A---[ \t]*\n((?:(?!---).*\n)*)---[ \t]*(?:\n|\Z)")
+_HIDDEN = ("nav", "noscript", "template", "svg", "iframe", "select", "button")
+
+
+def read_page(file: Path) -> dict[str, Any]:
+    """Returns title and text of a page in UTF-8, and the other fields of its YAML front matter.
+
+    The title comes from the front matter, else from the title of the page, else from its first heading, else from the
+    name of the file. A PDF without text, such as a scan, has no title either.
+
+    Raises:
+        DataError: the page is not UTF-8, or the PDF or the front matter cannot be read.
+    """
+    suffix, stem = file.suffix.lower(), re.sub(r"[\s_-]+", " ", file.stem)
+    if suffix == ".pdf":
+        return _read_pdf(file, stem)
+    try:
+        content = file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{file}: not UTF-8 ({error.reason}); convert the file to UTF-8.") from error
+    if suffix == ".txt":
+        return {"title": stem, "text": content.strip()}
+    front: dict[str, Any] = {}
+    if suffix in _MARKDOWN:
+        front, content = _read_front(file, content)
+        content = _markdown().render(content)
+    return {"title": _title(content) or stem, **front, "text": _text_of(content)}
+
+
+def _read_pdf(file: Path, stem: str) -> dict[str, Any]:
+    from pypdf import PdfReader
+
+    try:
+        reader = PdfReader(file)
+        title = reader.metadata.title if reader.metadata else None
+        text = "\n\n".join(page.extract_text() for page in reader.pages).strip()
+    except Exception as error:  # damaged and encrypted files raise errors of many kinds
+        raise DataError(f"{file}: not a readable PDF ({error}); repair it, or take it out.") from error
+    return {"title": (title or stem) if text else "", "text": text}
+
+
+def _read_front(file: Path, content: str) -> tuple[dict[str, Any], str]:
+    """Splits a Markdown file into its front matter and the rest."""
+    import yaml
+
+    match = _FRONT.match(content)
+    if not match:
+        return {}, content
+    try:
+        front = yaml.safe_load(match[1])
+    except yaml.YAMLError as error:
+        reason = str(error).splitlines()[0]
+        raise DataError(f"{file}: the front matter is not valid YAML ({reason}); mend it or take it out.") from error
+    if not isinstance(front, dict):
+        return {}, content
+    return {str(key): value for key, value in front.items()}, content[match.end() :]
+
+
+def _title(page: str) -> str:
+    """The title of a page, else its first heading; empty if it has neither."""
+    from lxml.etree import ParserError
+    from lxml.html import HTMLParser, document_fromstring
+
+    try:
+        tree = document_fromstring(page.encode(), parser=HTMLParser(encoding="utf-8"))
+    except ParserError:  # there are no elements
+        return ""
+    titles = (*tree.iter("title"), *tree.iter("h1", "h2", "h3", "h4", "h5", "h6"))
+    return next(filter(None, (" ".join(one.text_content().split()) for one in titles)), "")
+
+
+def _text_of(page: str) -> str:
+    """The text of an HTML page, as a browser shows it."""
+    from inscriptis import get_text
+
+    page = page.replace("&amp;", "&amp;amp;")  # inscriptis decodes entities twice
+    lines = (line.rstrip() for line in get_text(page, _config()).splitlines())
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    """Reads Markdown as GitHub does; the text of a footnote is kept, and the signs that refer to it are removed."""
+    from markdown_it import MarkdownIt
+    from mdit_py_plugins.footnote import footnote_plugin
+
+    markdown = MarkdownIt().enable(["table", "strikethrough"]).use(footnote_plugin)
+    for sign in ("footnote_ref", "footnote_anchor"):
+        markdown.add_render_rule(sign, lambda *_: "")
+    return markdown
+
+
+@cache
+def _config() -> ParserConfig:
+    from inscriptis.css_profiles import CSS_PROFILES
+    from inscriptis.html_properties import Display
+    from inscriptis.model.config import ParserConfig
+    from inscriptis.model.html_element import HtmlElement
+
+    hidden = dict.fromkeys(_HIDDEN, HtmlElement(display=Display.none))
+    return ParserConfig(css={**CSS_PROFILES["strict"], **hidden})
