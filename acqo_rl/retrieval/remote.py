@@ -75,8 +75,7 @@ def _describe(index: Address) -> IndexInfo:
     if is_engine(index):
         from acqo_rl.retrieval.engines.opening import open_collection
 
-        opened = open_collection(index)
-        return IndexInfo(opened.kind, opened.fingerprint, opened.corpus_hash, opened.document_count, opened.encoder)
+        return open_collection(index).info
     if not is_url(index):
         return IndexInfo.of(read_manifest(Path(index)))
     retriever = RemoteRetriever(index)

@@ -104,12 +104,12 @@ def test_rare_documents_of_a_tenant_and_long_rankings_are_found_in_full(engine, 
 
 
 def test_the_fingerprint_changes_with_the_number_of_rows(engine, index):
-    before = open_collection(f"{index}?id=number&text=body").fingerprint
-    assert open_collection(f"{index}?id=number&text=body").fingerprint == before
+    before = open_collection(f"{index}?id=number&text=body").info.fingerprint
+    assert open_collection(f"{index}?id=number&text=body").info.fingerprint == before
 
     drop_rows(engine, index, [1])
 
-    assert open_collection(f"{index}?id=number&text=body").fingerprint != before
+    assert open_collection(f"{index}?id=number&text=body").info.fingerprint != before
 
 
 def test_a_filter_reads_fields_beside_the_text(index):

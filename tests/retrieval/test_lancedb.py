@@ -85,12 +85,12 @@ def test_the_fingerprint_changes_with_rows_that_are_replaced(tmp_path):
     rows = [{"id": "a", "text": "a", "vector": [1.0] * 16}]
     schema = pa.schema([("id", pa.string()), ("text", pa.string()), ("vector", VECTOR)])
     table = database.create_table("pages", rows, schema=schema)
-    seen = [open_collection(index).fingerprint, open_collection(index).fingerprint]
+    seen = [open_collection(index).info.fingerprint, open_collection(index).info.fingerprint]
     table.update(values={"vector": [0.5] * 16})
-    seen.append(open_collection(index).fingerprint)
+    seen.append(open_collection(index).info.fingerprint)
     database.drop_table("pages")
     database.create_table("pages", rows, schema=schema)
-    seen.append(open_collection(index).fingerprint)
+    seen.append(open_collection(index).info.fingerprint)
 
     assert seen[0] == seen[1]
     assert len(set(seen)) == 3

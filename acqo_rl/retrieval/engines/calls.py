@@ -18,7 +18,6 @@ _UNREADABLE = (AssertionError, AttributeError, LookupError, StopIteration, TypeE
 
 _LONGEST_PAUSE = 5.0
 _PATIENT_ATTEMPTS = 30
-_OPENING_SECONDS = 5.0
 
 
 class Calls:
@@ -44,14 +43,6 @@ class Calls:
             retry=tenacity.retry_if_exception(engine.is_temporary),
             reraise=True,
         )
-
-    def opening(self, method: Callable[..., T], *arguments: Any) -> T:
-        """As a call, but for a few seconds only: an engine that does not run is reported before work begins."""
-        import tenacity
-
-        stop: Any = tenacity.stop_before_delay(_OPENING_SECONDS)
-        with reported(self.shown, self.engine):
-            return self._retrying.copy(stop=self._retrying.stop | stop)(method, *arguments)
 
     def __call__(self, method: Callable[..., T], *arguments: Any) -> T:
         """The result of a method of the engine.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, ValuesView
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from acqo_rl.retrieval.engines.calls import Calls, reported
 from acqo_rl.retrieval.engines.conditions import conditions_of, meets, widened
@@ -12,32 +12,28 @@ from acqo_rl.roles import RemoteCorpus
 from acqo_rl.types import UNRESTRICTED, Document, Scope
 
 
+@dataclass(frozen=True, eq=False)
 class EngineDocuments(Mapping[str, Document], RemoteCorpus):
     """Document id -> document, of the part of a collection that may be seen.
 
     The text of a document with several passages is that of all its passages, in the order of the engine. Read all
     documents by ``values``; ``items`` calls the engine for each of them.
+
+    Attributes:
+        calls: of the engine.
+        in_passages: whether a document may have several entries. Reading all then keeps them in memory.
+        tenant_field: metadata field with the tenant of a document; empty if the collection has no tenants.
+        scope: the part of the documents that may be seen.
     """
 
-    def __init__(
-        self, calls: Calls, *, in_passages: bool = False, tenant_field: str = "", scope: Scope = UNRESTRICTED
-    ) -> None:
-        """Creates the documents of a collection.
-
-        Args:
-            calls: of the engine.
-            in_passages: whether a document may have several entries. Reading all then keeps them in memory.
-            tenant_field: metadata field with the tenant of a document; empty if the collection has no tenants.
-            scope: the part of the documents that may be seen.
-        """
-        self._calls = calls
-        self._in_passages = in_passages
-        self._tenant_field = tenant_field
-        self._scope = scope
+    calls: Calls
+    in_passages: bool = False
+    tenant_field: str = ""
+    scope: Scope = UNRESTRICTED
 
     def restrict(self, scope: Scope) -> EngineDocuments:
         """A part of the documents."""
-        return EngineDocuments(self._calls, in_passages=self._in_passages, tenant_field=self._tenant_field, scope=scope)
+        return replace(self, scope=scope)
 
     def fetch(self, doc_ids: Sequence[str]) -> dict[str, Document]:
         """The given documents by id, from one call; those that do not exist or may not be seen are left out.
@@ -47,7 +43,7 @@ class EngineDocuments(Mapping[str, Document], RemoteCorpus):
             SearchError: the engine does not answer.
         """
         wanted = list(dict.fromkeys(doc_ids))
-        found = self._calls(lambda: list(self._read(wanted))) if wanted else []
+        found = self.calls(lambda: list(self._read(wanted))) if wanted else []
         return {document.id: document for document in _joined(found)}
 
     def values(self) -> ValuesView[Document]:
@@ -56,9 +52,9 @@ class EngineDocuments(Mapping[str, Document], RemoteCorpus):
 
     def scan(self) -> Iterator[Document]:
         """All documents, in any order."""
-        with reported(self._calls.shown, self._calls.engine):
+        with reported(self.calls.shown, self.calls.engine):
             passages = self._read(None)
-            yield from _joined(passages) if self._in_passages else passages
+            yield from _joined(passages) if self.in_passages else passages
 
     def __getitem__(self, doc_id: str) -> Document:
         return self.fetch([doc_id])[doc_id]
@@ -67,12 +63,12 @@ class EngineDocuments(Mapping[str, Document], RemoteCorpus):
         return (document.id for document in self.scan())
 
     def __len__(self) -> int:
-        schema = self._calls(self._calls.engine.schema)
+        schema = self.calls(self.calls.engine.schema)
         return schema.count if schema else 0
 
     def _read(self, doc_ids: Sequence[str] | None) -> Iterator[Document]:
-        where, fields = conditions_of(self._calls.shown, self._tenant_field, self._scope), self._calls.engine.fields
-        for doc_id, row in self._calls.engine.rows(doc_ids, widened(where, fields)):
+        where, fields = conditions_of(self.calls.shown, self.tenant_field, self.scope), self.calls.engine.fields
+        for doc_id, row in self.calls.engine.rows(doc_ids, widened(where, fields)):
             if doc_id is not None and meets(where, row, fields):
                 yield as_document(doc_id, row, fields)
 

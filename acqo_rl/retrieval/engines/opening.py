@@ -18,11 +18,13 @@ from acqo_rl.retrieval.engines.documents import EngineDocuments
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Schema
 from acqo_rl.retrieval.engines.location import Location, read_location
 from acqo_rl.retrieval.engines.retriever import EngineRetriever
+from acqo_rl.retrieval.remote import IndexInfo
 from acqo_rl.roles import Encoder
 
 _SAMPLED = 100
 """Documents of a corpus that are looked up in a collection of others."""
 
+_OPENING_SECONDS = 5.0
 FORMAT_VERSION = 1
 
 
@@ -95,34 +97,14 @@ class OpenCollection:
     note: Note | None
 
     @property
-    def kind(self) -> str:
-        """``dense`` or ``bm25``, as of index folders."""
-        return "dense" if self.location.mode == "dense" else "bm25"
-
-    @property
-    def corpus_hash(self) -> str:
-        """Hash of the documents; of a collection of others, of its location, number of entries and version."""
-        if self.note:
-            return self.note.corpus_hash
-        return _hash(self.location.shown, self.schema.count, self.schema.version)
-
-    @property
-    def document_count(self) -> int:
-        """Number of documents."""
-        return self.note.document_count if self.note else self.schema.count
-
-    @property
-    def encoder(self) -> str:
-        """Fingerprint of the encoder of a dense search; of a collection of others, of the encoder's settings."""
-        if self.kind != "dense":
-            return ""
-        return self.note.encoder_fingerprint if self.note else _hash(self.location.encoder)
-
-    @property
-    def fingerprint(self) -> str:
-        """Hash of what determines the results of a search."""
-        documents = self.note.fingerprint if self.note else self.corpus_hash
-        return _hash(self.location.scheme, self.kind, documents, self.encoder)
+    def info(self) -> IndexInfo:
+        """Its description; the documents of a collection of others are known by location, number and version only."""
+        is_dense, note, schema = self.location.mode == "dense", self.note, self.schema
+        corpus = note.corpus_hash if note else _hash(self.location.shown, schema.count, schema.version)
+        encoder = note.encoder_fingerprint if note else _hash(self.location.encoder)
+        kind, encoder = ("dense", encoder) if is_dense else ("bm25", "")
+        fingerprint = _hash(self.location.scheme, kind, note.fingerprint if note else corpus, encoder)
+        return IndexInfo(kind, fingerprint, corpus, note.document_count if note else schema.count, encoder)
 
 
 def open_collection(index: str, seconds: float | None = None) -> OpenCollection:
@@ -182,12 +164,12 @@ def retriever_of(
         ConfigError: no encoder is known.
         IndexMismatchError: the encoder does not fit.
     """
-    is_dense = opened.kind == "dense"
+    is_dense = opened.info.kind == "dense"
     return EngineRetriever(
         opened.calls,
         encoder=_fitting_encoder(opened, encoder, seconds) if is_dense else None,
         cosine=is_dense and opened.schema.vectors[opened.calls.engine.fields.vector][1] == COSINE,
-        fingerprint=opened.fingerprint,
+        corpus=opened.info.fingerprint,
         tenant_field=opened.location.tenant,
     )
 
@@ -246,9 +228,11 @@ def read_schema(calls: Calls, location: Location) -> Schema | None:
     """What a collection is, or ``None`` if it does not exist; gives its engine the names of its fields.
 
     Raises:
-        SearchError: the engine does not answer.
+        SearchError: the engine does not answer within a few seconds: one that does not run is reported before work
+            begins.
     """
-    if schema := calls.opening(calls.engine.schema):
+    soon = Calls(calls.engine, calls.shown, _OPENING_SECONDS)
+    if schema := soon(calls.engine.schema):
         fields = location.fields(built_here=schema.note is not None)
         only = next(iter(schema.vectors)) if len(schema.vectors) == 1 else ""
         calls.engine.fields = replace(fields, id=fields.id or schema.key, vector=fields.vector or only)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 
 from acqo_rl.errors import ConfigError
@@ -18,55 +19,41 @@ from acqo_rl.types import UNRESTRICTED, Filter, Passage, Ranking, Scope, search_
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, eq=False)
 class EngineRetriever(Retriever, Restrictable):
     """Searches a collection by vectors or by full text; one call of the engine for all texts.
 
     Documents with equal scores are ordered by their ids.
+
+    Attributes:
+        calls: of the engine.
+        encoder: embeds the texts; without one, full text is searched.
+        corpus: changes with the documents.
+        tenant_field: metadata field with the tenant of a document; empty if the collection has no tenants.
+        cosine: whether the scores are cosines.
+        scope: the part of the documents to search.
     """
 
-    def __init__(
-        self,
-        calls: Calls,
-        *,
-        encoder: Encoder | None = None,
-        cosine: bool = False,
-        fingerprint: str = "",
-        tenant_field: str = "",
-        scope: Scope = UNRESTRICTED,
-    ) -> None:
-        """Creates the retriever of an open collection.
+    calls: Calls
+    encoder: Encoder | None
+    corpus: str
+    tenant_field: str
+    cosine: bool = False
+    scope: Scope = UNRESTRICTED
 
-        Args:
-            calls: of the engine.
-            encoder: embeds the texts; without one, full text is searched.
-            cosine: whether the scores are cosines.
-            fingerprint: changes with the documents.
-            tenant_field: metadata field with the tenant of a document; empty if the collection has no tenants.
-            scope: the part of the documents to search.
-        """
-        self.name = "dense" if encoder else "bm25"
-        self.cosine = cosine
-        self._calls = calls
-        self._encoder = encoder
-        self._fingerprint = fingerprint
-        self._tenant_field = tenant_field
-        self._scope = scope
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """As of index folders."""
+        return "dense" if self.encoder else "bm25"
 
     @property
     def fingerprint(self) -> str:  # type: ignore[override]
         """Changes with the documents and with the part of them that is searched."""
-        return self._fingerprint if self._scope == UNRESTRICTED else f"{self._fingerprint} {self._scope}"
+        return self.corpus if self.scope == UNRESTRICTED else f"{self.corpus} {self.scope}"
 
     def restrict(self, scope: Scope) -> EngineRetriever:
         """The retriever of a part of the documents."""
-        return EngineRetriever(
-            self._calls,
-            encoder=self._encoder,
-            cosine=self.cosine,
-            fingerprint=self._fingerprint,
-            tenant_field=self._tenant_field,
-            scope=scope,
-        )
+        return replace(self, scope=scope)
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """Returns at most ``k`` documents per text, in input order.
@@ -78,11 +65,11 @@ class EngineRetriever(Retriever, Restrictable):
             ConfigError: ``k`` is out of range, or the collection has tenants and none is given, or the reverse.
             SearchError: the engine does not answer or rejects the call.
         """
-        largest = self._calls.engine.largest_k
+        largest = self.calls.engine.largest_k
         if not 1 <= k <= largest:
-            raise ConfigError(f"k is {k}; for {self._calls.shown} it must be from 1 to {largest:,}.")
-        where = conditions_of(self._calls.shown, self._tenant_field, self._scope)
-        missing = {search_key(text): text for text in texts if self._encoder or one_line(text)}
+            raise ConfigError(f"k is {k}; for {self.calls.shown} it must be from 1 to {largest:,}.")
+        where = conditions_of(self.calls.shown, self.tenant_field, self.scope)
+        missing = {search_key(text): text for text in texts if self.encoder or one_line(text)}
         found: dict[object, dict[str, float]] = {}
         asked = k
         while missing:
@@ -93,20 +80,20 @@ class EngineRetriever(Retriever, Restrictable):
         return [self._ranking(text, found.get(search_key(text), {}), k) for text in texts]
 
     def _hits(self, texts: list[str], k: int, where: Filter) -> list[list[Hit]]:
-        engine = self._calls.engine
+        engine = self.calls.engine
         narrowed = widened(where, engine.fields)
         clean = [Passage(well_formed(text)) if isinstance(text, Passage) else well_formed(text) for text in texts]
-        if self._encoder is None:
-            return self._calls(engine.search_texts, clean, k, narrowed)
-        return self._calls(engine.search_vectors, encode_texts(self._encoder, clean), k, narrowed)
+        if self.encoder is None:
+            return self.calls(engine.search_texts, clean, k, narrowed)
+        return self.calls(engine.search_vectors, encode_texts(self.encoder, clean), k, narrowed)
 
     def _best(self, hits: Sequence[Hit], where: Filter) -> dict[str, float]:
         """The best score of each document."""
         best: dict[str, float] = {}
         for doc_id, score, row in hits:
             if doc_id is None:
-                _report_missing_ids(self._calls.shown)
-            elif meets(where, row, self._calls.engine.fields):
+                _report_missing_ids(self.calls.shown)
+            elif meets(where, row, self.calls.engine.fields):
                 best[doc_id] = max(score, best.get(doc_id, score))
         return best
 
