@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from acqo_rl.addresses import Address, whole_of
@@ -21,7 +21,19 @@ _SCHEME = re.compile(rf"({'|'.join(dict.fromkeys(_SERVERS + _FOLDERS))}):")
 _OTHER_SCHEME = re.compile(r"(?!https?:)([A-Za-z][A-Za-z0-9+.-]+)://")
 _FIELDS = ("id", "title", "text", "vector", "metadata")
 _ENCODER = ("encoder", "revision", "query_prompt", "passage_prompt", "dimensions")
+_FORMS = (
+    "write ENGINE://HOST:PORT/COLLECTION, or ENGINE:FOLDER/COLLECTION for qdrant, lancedb and milvus (a file);"
+    " postgresql://USER@HOST:PORT/DATABASE/TABLE"
+)
 _OPTIONS = ("mode", "timeout", "tenant", "tls", *_FIELDS, *_ENCODER)
+
+
+_FORMS_OF_OPTIONS = (
+    ("mode", "dense|text|hybrid", "dense, text or hybrid"),
+    ("tls", "true|false", "true or false"),
+    ("dimensions", "[0-9]+", "a number"),
+    ("timeout", r"0*[1-9][0-9]*(\.[0-9]+)?|0*\.0*[1-9][0-9]*", "seconds above 0"),
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,7 +156,7 @@ def read_location(index: str) -> Location:
     known = _SERVERS if is_server else _FOLDERS
     has_place = "/" in place if scheme == "postgresql" else bool(place)
     if scheme not in known or not collection or not has_place:
-        raise ConfigError(f"{Address(index)!r} is not a location of a collection; write {_form(scheme)}.")
+        raise ConfigError(f"{Address(index)!r} is not a location of a collection; {_FORMS}.")
     location = Location(scheme, place, collection, tuple(parse_qsl(query, keep_blank_values=True)), is_server)
     try:
         _ = host.port
@@ -158,25 +170,6 @@ def _check_options(location: Location) -> None:
     unknown = [name for name in location.given if name not in _OPTIONS]
     if unknown and location.scheme != "postgresql":
         raise ConfigError(f"{location.shown} has no option {unknown[0]!r}; there are: {', '.join(_OPTIONS)}.")
-    if location.mode not in get_args(Mode):
-        raise ConfigError(f"The mode of {location.shown} is {location.mode!r}; choose {', '.join(get_args(Mode))}.")
-    if location.given.get("tls", "false") not in ("true", "false"):
-        raise ConfigError(f"The option tls of {location.shown} is {location.given['tls']!r}; write true or false.")
-    if not location.given.get("dimensions", "1").isdecimal():
-        raise ConfigError(f"The dimensions of {location.shown} are {location.given['dimensions']!r}; give a number.")
-    try:
-        fits = location.seconds > 0
-    except ValueError:
-        fits = False
-    if not fits:
-        raise ConfigError(f"The timeout of {location.shown} is {location.given['timeout']!r}; give seconds above 0.")
-
-
-def _form(scheme: str) -> str:
-    forms = {
-        "qdrant": "qdrant://HOST:PORT/COLLECTION or qdrant:FOLDER/COLLECTION",
-        "milvus": "milvus://HOST:PORT/COLLECTION or milvus:FILE.db/COLLECTION",
-        "postgresql": "postgresql://USER@HOST:PORT/DATABASE/TABLE",
-        "lancedb": "lancedb:FOLDER/TABLE",
-    }
-    return forms[scheme]
+    for name, pattern, wanted in _FORMS_OF_OPTIONS:
+        if name in location.given and not re.fullmatch(pattern, location.given[name]):
+            raise ConfigError(f"The option {name} of {location.shown} is {location.given[name]!r}; give {wanted}.")

@@ -48,14 +48,6 @@ _LEAST_EFFORT, _MOST_EFFORT = 100, 32_768
 """Bounds of these parameters; the upper one is Milvus's own for ``ef``."""
 
 _WHOLE_NUMBERS = (DataType.INT8, DataType.INT16, DataType.INT32, DataType.INT64)
-_VECTORS = (
-    DataType.BINARY_VECTOR,
-    DataType.FLOAT_VECTOR,
-    DataType.FLOAT16_VECTOR,
-    DataType.BFLOAT16_VECTOR,
-    DataType.SPARSE_FLOAT_VECTOR,
-    DataType.INT8_VECTOR,
-)
 _KINDS = {
     **dict.fromkeys((*_WHOLE_NUMBERS, DataType.FLOAT, DataType.DOUBLE), "number"),
     DataType.BOOL: "truth",
@@ -113,7 +105,7 @@ class MilvusEngine(Engine):
         vectors = {f["name"]: f["params"]["dim"] for f in described["fields"] if f["type"] == DataType.FLOAT_VECTOR}
         words = [f["output_field_names"][0] for f in described.get("functions", []) if f["type"] == FunctionType.BM25]
         self._sparse = words[0] if words else ""
-        self._indexes = {name: self._index(name) for name, kind in self._types.items() if kind in _VECTORS}
+        self._indexes = {name: self._index(name) for name, kind in self._types.items() if _is_vector(kind)}
         self._client.load_collection(self._name, timeout=_LOADING_SECONDS)
         sampled: dict[str, Any] = {"filter": "", "limit": _SAMPLED, "output_fields": ["*"], "timeout": self._seconds}
         some = self._client.query(self._name, **sampled) if self._is_dynamic else []
@@ -230,7 +222,7 @@ class MilvusEngine(Engine):
         shown = {
             name: of_single_precision(value) if self._types.get(name) == DataType.FLOAT else value
             for name, value in row.items()
-            if self._types.get(name) not in _VECTORS
+            if not _is_vector(self._types.get(name))
         }
         return None if doc_id is None else str(doc_id), shown
 
@@ -287,6 +279,10 @@ def _server(location: Location) -> MilvusClient:
     credentials, _, host = location.place.rpartition("@")
     token = unquote(credentials) or key_in(TOKEN_VARIABLE) or ""
     return MilvusClient(f"{tls}://{host}", token=token, timeout=location.seconds)
+
+
+def _is_vector(kind: DataType | None) -> bool:
+    return kind is not None and kind.name.endswith("_VECTOR")
 
 
 def _single(value: Any) -> str:
