@@ -1,4 +1,4 @@
-"""Sparse retrieval with BM25 (bm25s); :mod:`acqo_rl.retrieval.words` tokenizes the texts."""
+"""Sparse retrieval with BM25 (bm25s); :mod:`acqo_rl.retrieval.tokens` tokenizes the texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
 from acqo_rl.retrieval.passage import passage_text
-from acqo_rl.retrieval.words import make_tokenizer
+from acqo_rl.retrieval.tokens import make_tokenizer
 from acqo_rl.roles import Retriever
 from acqo_rl.types import Document, Ranking
 
@@ -71,7 +71,7 @@ class Bm25Retriever(Retriever):
         Args:
             texts: one text per document.
             doc_ids: one id per text, in the same order.
-            language: one of ``acqo_rl.retrieval.words.LANGUAGES``.
+            language: one of :func:`acqo_rl.retrieval.tokens.languages`.
             k1: term frequency saturation, at least 0.
             b: strength of the document length normalisation, 0 to 1.
             name: recorded in every ranking.

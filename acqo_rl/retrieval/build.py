@@ -40,7 +40,6 @@ from acqo_rl.retrieval.manifest import (
 )
 from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.retrieval.shards import FOLDER_NAME, Shards
-from acqo_rl.retrieval.words import version_of
 from acqo_rl.roles import Encoder
 from acqo_rl.types import Document
 
@@ -216,7 +215,7 @@ def build_bm25_index(
     """
     folder = Path(folder)
     doc_ids = [document.id for document in documents]
-    wanted = Manifest(Bm25Settings(language, k1, b, version_of(language)), len(documents), corpus_hash(documents))
+    wanted = Manifest(Bm25Settings(language, k1, b), len(documents), corpus_hash(documents))
     if is_finished(folder, wanted):
         return read_manifest(folder)
     _check_ids(doc_ids)

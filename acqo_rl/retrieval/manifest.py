@@ -14,7 +14,7 @@ from typing import Any
 
 from acqo_rl.errors import IndexMismatchError
 from acqo_rl.files import write_atomic
-from acqo_rl.retrieval import words
+from acqo_rl.retrieval import tokens
 
 FORMAT_VERSION = 2
 FILE_NAME = "manifest.json"
@@ -70,13 +70,13 @@ class Bm25Settings:
         language: language of stemmer and stop words.
         k1: term frequency saturation.
         b: strength of the document length normalisation.
-        words: version of the tokenization, see ``acqo_rl.retrieval.words``.
+        words: version of the tokens, see :mod:`acqo_rl.retrieval.tokens`.
     """
 
     language: str = "english"
     k1: float = 1.5
     b: float = 0.75
-    words: int = words.version_of("english")
+    words: int = tokens.VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,11 +227,10 @@ def read_manifest(folder: Path) -> Manifest:
         if kind == "bm25":
             given = {"words": 1, **given}  # indexes without the field were built with version 1
         settings = _SETTINGS[kind](**given)
-        if isinstance(settings, Bm25Settings) and settings.words != (known := words.version_of(settings.language)):
+        if isinstance(settings, Bm25Settings) and settings.words != tokens.VERSION:
             raise IndexMismatchError(
-                f"{folder} was built with version {settings.words} of the word segmentation, but this acqo_rl has"
-                f" version {known} for {settings.language}. Delete {folder} and build it again (minutes for a million"
-                " passages)."
+                f"{folder} was built with version {settings.words} of the tokens of BM25, but this acqo_rl has version"
+                f" {tokens.VERSION}. Delete {folder} and build it again (minutes for a million passages)."
             )
         manifest = Manifest(settings, **row)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
