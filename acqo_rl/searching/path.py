@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.pass_through import pass_through
@@ -25,14 +27,21 @@ from acqo_rl.searching.trace import Trace
 from acqo_rl.text import within_limits
 from acqo_rl.types import Document, FeedbackSpec, Query, Ranking, Reformulation
 
+T = TypeVar("T")
+
 Reformulate = Callable[[Sequence[Query]], list[Reformulation]]
 """Returns one reformulation per query, in input order."""
 
-Choose = Callable[[Sequence[Reformulation], Sequence[Ranking]], tuple[list[str | None], tuple[Failure, ...]]]
-"""Returns the name that a hop searches for each query, in input order, and what failed for all of them."""
+Guard = Callable[[str, str, Callable[[], list[T]]], tuple[list[T] | None, tuple[Failure, ...]]]
+"""Makes the call of a step, given the names of the step and of its component.
 
-Rerank = Callable[[Sequence[Reformulation], Sequence[Ranking]], tuple[list[Ranking], tuple[Failure, ...]]]
-"""Returns the reranked rankings, in input order, and what failed for all of them."""
+Returns what the call returns, one value per query, or ``None`` and the failure.
+"""
+
+
+def unguarded(_step: str, _component: str, call: Callable[[], list[T]]) -> tuple[list[T], tuple[Failure, ...]]:
+    """Calls directly; exceptions are raised."""
+    return call(), ()
 
 
 @dataclass(frozen=True)
@@ -91,7 +100,7 @@ class SearchPath:
         queries = list(map(within_limits, queries))
         searches = ConcurrentSubQuerySearch.direct(self.retrievers, max(k, self.depth))
         threshold = self.score_threshold
-        return self.run(queries, k, searches, self._reformulate, Trace(), threshold, self._choose, self._rerank)
+        return self.run(queries, k, searches, self._reformulate, Trace(), threshold, unguarded)
 
     def run(
         self,
@@ -101,8 +110,7 @@ class SearchPath:
         reformulate: Reformulate,
         trace: Trace,
         score_threshold: float | None,
-        choose: Choose,
-        rerank: Rerank,
+        guard: Guard[Any],
     ) -> list[SearchResult]:
         """Runs the path with the caller's own search and reformulation calls.
 
@@ -114,41 +122,42 @@ class SearchPath:
                 :func:`~acqo_rl.searching.sub_queries.normalise_sub_queries`.
             trace: records the steps.
             score_threshold: replaces the path's own threshold; ``None`` disables it.
-            choose: calls ``hops.hop``; not called if there are no hops.
-            rerank: calls ``reranking``; not called if there is none.
+            guard: calls the hops and the reranking; if one fails, the results so far are kept.
         """
         first, reformulations = self.reformulate(queries, searches, reformulate, trace)
-        not_chosen: tuple[Failure, ...] = ()
+        failed: list[Failure] = []
         if self.hops:
-            reformulations, not_chosen = self._hop(reformulations, searches, choose, trace)
+            reformulations, failed[:] = self._hop(self.hops, reformulations, searches, guard, trace)
         depth = max(k, self.reranking.depth) if self.reranking else k
         rankings, fused = _search(reformulations, searches, self.fusion, depth, score_threshold, trace)
-        not_reranked: tuple[Failure, ...] = ()
         if self.reranking:
-            with trace.step("reranking", self.reranking.reranker.name):
-                fused, not_reranked = rerank(reformulations, fused)
-            fused = [ranking.first(k) for ranking in fused]
+            name, call = self.reranking.reranker.name, partial(self.reranking, reformulations, fused)
+            with trace.step("reranking", name):
+                reranked, failures = guard("reranking", name, call)
+            failed += failures
+            fused = [ranking.first(k) for ranking in reranked or fused]
         searched = zip(first, reformulations, strict=True) if first else zip(reformulations, strict=True)
-        failures = [(*_failed(made[-1]), *searches.failures(*made), *not_chosen, *not_reranked) for made in searched]
+        of_each = [(*_failed(made[-1]), *searches.failures(*made), *failed) for made in searched]
         return [
-            SearchResult(*parts, trace.steps) for parts in zip(reformulations, rankings, fused, failures, strict=True)
+            SearchResult(*parts, trace.steps) for parts in zip(reformulations, rankings, fused, of_each, strict=True)
         ]
 
     def _hop(
         self,
+        hops: Hops,
         reformulations: Sequence[Reformulation],
         searches: ConcurrentSubQuerySearch,
-        choose: Choose,
+        guard: Guard[str | None],
         trace: Trace,
     ) -> tuple[list[Reformulation], tuple[Failure, ...]]:
         """Adds the searches of the hops; each reads the results of all searches before it."""
-        assert self.hops is not None
         made, going = list(reformulations), list(range(len(reformulations)))
-        for _ in range(self.hops.most):
-            with trace.step("hop", self.hops.hop.name):
+        for _ in range(hops.most):
+            with trace.step("hop", hops.hop.name):
                 searched = [made[i] for i in going]
-                names, failures = choose(searched, self.fusion.fuse(searches.search(searched), DEPTH))
-            chosen = {i: name for i, name in zip(going, names, strict=True) if name is not None}
+                fused = self.fusion.fuse(searches.search(searched), DEPTH)
+                names, failures = guard("hop", hops.hop.name, partial(hops.hop.choose, searched, fused))
+            chosen = {i: name for i, name in zip(going, names or [None] * len(going), strict=True) if name is not None}
             made = [with_name(one, chosen[i]) if i in chosen else one for i, one in enumerate(made)]
             going = list(chosen)
             if failures or not going:
@@ -189,18 +198,6 @@ class SearchPath:
             asked = with_feedback(queries, tops, self.corpus or {}, self._reads)
         with trace.step("reformulation", self.reformulator.name):
             return first, reformulate(asked)
-
-    def _choose(
-        self, searched: Sequence[Reformulation], fused: Sequence[Ranking]
-    ) -> tuple[list[str | None], tuple[Failure, ...]]:
-        assert self.hops is not None
-        return self.hops.hop.choose(searched, fused), ()
-
-    def _rerank(
-        self, reformulations: Sequence[Reformulation], fused: Sequence[Ranking]
-    ) -> tuple[list[Ranking], tuple[Failure, ...]]:
-        assert self.reranking is not None
-        return self.reranking(reformulations, fused), ()
 
     def _reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         return normalise_sub_queries(one_each(self.reformulator, queries), split_retrievers(self.retrievers)[0])

@@ -9,11 +9,12 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from acqo_rl import time_limit
 from acqo_rl.errors import ConfigError, SearchError
@@ -33,7 +34,7 @@ from acqo_rl.searching.trace import Trace
 from acqo_rl.searching.workers import Workers
 from acqo_rl.text import one_line, within_limits
 from acqo_rl.timed_cache import TimedCache, exact_key
-from acqo_rl.types import Document, FeedbackSpec, Query, Ranking, Reformulation
+from acqo_rl.types import Document, FeedbackSpec, Query, Reformulation
 
 REWRITTEN, REPAIRED, FELL_BACK = (
     "query_rewriting_completed",
@@ -42,11 +43,8 @@ REWRITTEN, REPAIRED, FELL_BACK = (
 )
 """Log events: a reformulation, one that was changed before the search, and one that failed. They have no texts."""
 
-NOT_RERANKED = "reranking_failed"
-"""Log event: a reranker that failed."""
-
-NOT_HOPPED = "hop_failed"
-"""Log event: a hop that failed."""
+FAILED = {"hop": "hop_failed", "reranking": "reranking_failed"}
+"""Log events: a step that failed, so that the results before it are kept."""
 
 _log = logging.getLogger(__name__)
 
@@ -212,8 +210,8 @@ class AdaptiveSearcher:
         if new:
             searches = self._searches(max(k, self._path.depth))
             reformulate = partial(self._reformulate, searches, context)
-            choose, rerank = partial(self._choose, searches.deadline), partial(self._rerank, searches.deadline)
-            results = self._path.run(list(new.values()), k, searches, reformulate, Trace(), threshold, choose, rerank)
+            guard = partial(self._guard, searches.deadline)
+            results = self._path.run(list(new.values()), k, searches, reformulate, Trace(), threshold, guard)
             complete = {key: f for key, f in zip(new, results, strict=True) if not f.failures}
             for key, found in complete.items():
                 self._results.put(key, found)
@@ -256,30 +254,15 @@ class AdaptiveSearcher:
             concurrent(self.retrievers), concurrent(self.originals) if self.originals else None
         )
 
-    def _choose(
-        self, deadline: float | None, searched: Sequence[Reformulation], fused: Sequence[Ranking]
-    ) -> tuple[list[str | None], tuple[Failure, ...]]:
-        """The names that the hop chooses; if it fails, none and the failure."""
-        assert self._path.hops is not None
-        hop = self._path.hops.hop
-        [outcome] = self._workers.run(
-            [(f"hop by {hop.name}", partial(hop.choose, searched, fused))], _least(None, deadline)
-        )
+    def _guard(
+        self, deadline: float | None, step: str, component: str, call: Callable[[], list[Any]]
+    ) -> tuple[list[Any] | None, tuple[Failure, ...]]:
+        """What a call returns; if it fails or times out, nothing and the failure."""
+        limit = self._timeouts.reranking if step == "reranking" else None
+        [outcome] = self._workers.run([(f"{step} by {component}", call)], _least(limit, deadline))
         if isinstance(outcome, Exception):
-            _log.warning(NOT_HOPPED, extra={"hop": hop.name, "error": type(outcome).__name__})
-            return [None] * len(searched), (Failure.of("hop", outcome),)
-        return outcome, ()
-
-    def _rerank(
-        self, deadline: float | None, reformulations: Sequence[Reformulation], fused: Sequence[Ranking]
-    ) -> tuple[list[Ranking], tuple[Failure, ...]]:
-        """The reranked rankings; if the reranker fails, the fused ones and the failure."""
-        assert self._path.reranking is not None
-        name, call = self._path.reranking.reranker.name, partial(self._path.reranking, reformulations, fused)
-        [outcome] = self._workers.run([(f"reranking by {name}", call)], _least(self._timeouts.reranking, deadline))
-        if isinstance(outcome, Exception):
-            _log.warning(NOT_RERANKED, extra={"reranker": name, "error": type(outcome).__name__})
-            return list(fused), (Failure.of("reranking", outcome),)
+            _log.warning(FAILED[step], extra={"component": component, "error": type(outcome).__name__})
+            return None, (Failure.of(step, outcome),)
         return outcome, ()
 
     def _reformulate(

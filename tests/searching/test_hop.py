@@ -20,6 +20,7 @@ from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
 from acqo_rl.types import Document, Query
 
+WHO = Query("q", "who?")
 FOUND = {
     "who?": ("1", "2"),
     "BERT": ("3", "1"),
@@ -46,14 +47,10 @@ def searchers(hops, retriever, **settings):
     return searcher, SearchPath(PassThrough(), retriever, RankScoreFusion(), hops=hops)
 
 
-@pytest.mark.parametrize("way", [0, 1])
-def test_a_name_is_searched_alone_and_after_the_question_and_fused_with_all_lists(way):
+@pytest.mark.parametrize("find", [lambda s, path: s.search_many([WHO]), lambda s, path: path.search([WHO])])
+def test_a_name_is_searched_alone_and_after_the_question_and_fused_with_all_lists(find):
     retriever, hop = ScriptedRetriever(FOUND), ScriptedHop("BERT")
-    [found] = (
-        [searchers(Hops(hop, 3), retriever)[way].search(given)[0] for given in [[Query("q", "who?")]]]
-        if way
-        else [searchers(Hops(hop, 3), retriever)[0].search("who?")]
-    )
+    [found] = find(*searchers(Hops(hop, 3), retriever))
     # 1/P: document 3 is first in two lists, 1 is first and second, 2 is second in two lists
     assert list(zip(found.fused.doc_ids, found.fused.scores, strict=True)) == [("3", 2.0), ("1", 1.5), ("2", 1.0)]
     assert retriever.calls == [["who?"], ["BERT", "who? BERT"]]

@@ -129,7 +129,7 @@ def test_a_reranker_that_fails_leaves_the_fused_order_and_is_reported(reranker, 
 
     [event] = [record for record in caplog.records if record.name == "acqo_rl.searching.searcher"]
     error = "ConnectionError" if reranker.error else "TimeoutError"
-    assert (event.message, event.reranker, event.error) == ("reranking_failed", reranker.name, error)
+    assert (event.message, event.component, event.error) == ("reranking_failed", reranker.name, error)
 
     assert found.fused.doc_ids == FOUND["stone bridge"]
     assert [failure.step for failure in found.failures] == ["reranking"]
