@@ -10,9 +10,7 @@ from acqo_rl.api_keys import key_in
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.remote import (
     ODD_ANSWERS,
-    accepted_limit,
     client_settings,
-    complaint_of,
     complete_each,
     counted,
     failed,
@@ -100,24 +98,23 @@ class AnthropicModel(LanguageModel):
         return Completion(text, tokens, finished=reply.stop_reason != "max_tokens")
 
     def _create(self, system: str, turns: Any, schema: Schema | None) -> Message:
-        """Makes a call; repeats it with the limit of new tokens that the server names, and without a refused format."""
+        """Makes a call; if the model refuses the format, repeats the call without it."""
         import anthropic
 
-        wanted: dict[str, Any] = {"max_tokens": self._max_new_tokens, "system": system, "messages": turns}
-        if schema is not None and self._takes_format:
-            output = {"type": "json_schema", "schema": anthropic.transform_schema(dict(schema))}
-            wanted["output_config"] = {"format": output}
-        has_dropped = False
-        while True:
-            try:
-                reply: Message = wait_for(self._client.messages.create(model=self.name, **wanted))
-            except anthropic.BadRequestError as error:
-                if (most := accepted_limit(complaint_of(error), wanted["max_tokens"])) is not None:
-                    wanted["max_tokens"] = most
-                elif wanted.pop("output_config", None):
-                    has_dropped = True
-                else:
-                    raise
-            else:
-                self._takes_format &= not has_dropped
-                return reply
+        def call(**more: Any) -> Message:
+            reply: Message = wait_for(
+                self._client.messages.create(
+                    model=self.name, max_tokens=self._max_new_tokens, system=system, messages=turns, **more
+                )
+            )
+            return reply
+
+        if schema is None or not self._takes_format:
+            return call()
+        output = {"type": "json_schema", "schema": anthropic.transform_schema(dict(schema))}
+        try:
+            return call(output_config={"format": output})
+        except anthropic.BadRequestError:
+            reply = call()
+            self._takes_format = False
+            return reply

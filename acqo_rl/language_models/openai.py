@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import logging
 import os
-import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,7 +13,6 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.chat import folded
 from acqo_rl.language_models.remote import (
     ODD_ANSWERS,
-    accepted_limit,
     client_settings,
     complaint_of,
     complete_each,
@@ -37,19 +35,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_REFUSED = re.compile(
-    r"unsupported|(?:not|n't) (?:be )?(?:support|permit|accept|allow|enabl|recogni[sz]e|implement)|unknown"
-    r"|unrecogni[sz]ed|unexpected"
-    r"|deprecated|only (?:the )?(?:default|\d)|(?:does not|doesn't|cannot) (?:take|set|use)|extra (?:inputs?|fields?)"
-    r"|greater than 0\b|(?:strictly|be) positive",
-    re.I,
-)
 _SYSTEM = "system"
-_OF_SYSTEM = re.compile(
-    r"\b(?:system|developer)\b.{0,20}\b(?:role|message|prompt|instruction)|\brole.{0,20}\b(?:system|developer)\b", re.I
-)
-_ONLY_OTHERS = re.compile(r"\bonly user\b.{0,40}\broles?\b|\broles? must alternate\b|\bstart with a user\b", re.I)
-"""Complaints of chat templates without a system role that do not name it."""
 _FORMAT = "response_format"
 _REFUSABLE = ("max_tokens", "temperature", "seed", "stream_options")
 
@@ -158,8 +144,6 @@ class OpenAIModel(StreamingModel, SamplingModel):
         """Makes a call; settings that the server rejects are omitted in a retry and in all later calls.
 
         A format is taken to be rejected if the call succeeds without it.
-
-        If the limit of new tokens is too large for the server, the call is repeated with the limit that it names.
         """
         import openai
 
@@ -174,11 +158,7 @@ class OpenAIModel(StreamingModel, SamplingModel):
                 messages = cast(Any, folded(conversation) if _SYSTEM in refused else conversation)
                 reply = wait_for(self._client.chat.completions.create(model=self.name, messages=messages, **sent))
             except (openai.BadRequestError, openai.UnprocessableEntityError, openai.InternalServerError) as error:
-                complaint = complaint_of(error)
-                if (most := accepted_limit(complaint, wanted["max_tokens"])) is not None:
-                    wanted = {**wanted, "max_tokens": most}
-                    continue
-                named = _refused_by(complaint, sent, conversation)
+                named = _refused_by(complaint_of(error), sent, conversation) - refused
                 if not named and _FORMAT in sent and not isinstance(error, openai.InternalServerError):
                     named = {_FORMAT}
                 if not named:
@@ -215,16 +195,14 @@ def _accepted(settings: dict[str, Any], refused: set[str]) -> dict[str, Any]:
 
 
 def _refused_by(complaint: str, sent: dict[str, Any], conversation: Conversation) -> set[str]:
-    """The settings that a server's error message rejects; includes ``system`` if it rejects system messages."""
+    """The settings that a server's error message names; ``system`` if it names a role that the conversation has."""
+    named = {name for name in _REFUSABLE if name in sent and name in complaint}
     if "max_tokens" in sent and "max_completion_tokens" in complaint:
-        return {"max_tokens"}
+        named = {"max_tokens"}
     has_system = len(conversation) > 1 and conversation[0]["role"] == _SYSTEM
-    if has_system and _ONLY_OTHERS.search(complaint):
-        return {_SYSTEM}
-    if not _REFUSED.search(complaint):
-        return set()
-    named = {name for name in _REFUSABLE if name in sent and re.search(rf"\b{name}\b", complaint)}
-    return named | ({_SYSTEM} if has_system and _OF_SYSTEM.search(complaint) else set())
+    if has_system and any(word in complaint.lower() for word in ("role", _SYSTEM, "developer")):
+        named.add(_SYSTEM)
+    return named
 
 
 def _without(settings: dict[str, Any], names: set[str]) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -24,26 +23,6 @@ T = TypeVar("T")
 ODD_ANSWERS = (ValueError, TypeError, AttributeError, LookupError, RecursionError, TimeoutError)
 """Exceptions after an invalid response, because the clients check neither JSON nor the shape of the data, and of
 :func:`wait_for`."""
-_STATUS = re.compile(r"^status \d+: ")
-_MAX_TOKENS = r"max(?:imum)?[ _](?:(?:completion|new|output)[ _])?tokens"
-_OF_TOKENS = re.compile(rf"{_MAX_TOKENS}|completion tokens|context (?:length|window|size)", re.I)
-_TOO_LARGE = re.compile(
-    r"too (?:large|high|many|long)|exceed|maximum|less than|at most|valid range|up to|larger than|greater than|[<>]",
-    re.I,
-)
-_AT_MOST = re.compile(
-    rf"{_MAX_TOKENS}.{{0,60}}?(?:at most|less than or equal to|<=|up to|no more than"
-    r"|(?:maximum|limit) (?:is|of)|\[\d+, ?|between \d+ and|from \d+ to)\D{0,12}?(\d+)",
-    re.I | re.S,
-)
-_CONTEXT = re.compile(
-    rf"(?:context (?:length|window|size)|model length|inputs?\W{{1,2}}tokens \+ \W?{_MAX_TOKENS})\D{{0,20}}(\d+)", re.I
-)
-_PROMPT = re.compile(
-    r"(\d+) (?:\W?inputs?\W{1,2}tokens|in the (?:messages|prompt)|prompt tokens)"
-    r"|(?:prompt|input) (?:has|contains) (\d+)",
-    re.I,
-)
 
 
 def complete_each(
@@ -150,24 +129,6 @@ def complaint_of(error: Exception) -> str:
     except ODD_ANSWERS:
         said = one_line(response.text)
     return f"status {response.status_code}: {said}" if said else ""
-
-
-def accepted_limit(complaint: str, sent: int) -> int | None:
-    """The number of new tokens that a server accepts, if its error message says that ``sent`` is too large.
-
-    A message about the context length ("4096 tokens ... 30 input tokens") leaves the rest of the context.
-    """
-    said = _STATUS.sub("", complaint)
-    named = _AT_MOST.search(said)
-    if not (named or (_OF_TOKENS.search(said) and _TOO_LARGE.search(said) and re.search(rf"\b{sent}\b", said))):
-        return None
-    context, prompt = _CONTEXT.search(said), _PROMPT.search(said)
-    if context and prompt:
-        most = int(context[1]) - int(prompt[1] or prompt[2])
-    else:
-        below = [int(number) for number in re.findall(r"\d+", said) if int(number) < sent]
-        most = int(named[1]) if named else max(below, default=0)
-    return most if 0 < most < sent else None
 
 
 def seen_in(reply: Any) -> str:

@@ -81,6 +81,8 @@ class _Handler(BaseHTTPRequestHandler):
                 return self.send(400, {"error": {"message": complaint.replace("{}", str(sent))}})
         if wish == "no formats" and {"response_format", "output_config"} & set(body):
             return self.send(400, {"error": {"message": "This model reads no grammar."}})
+        if wish == "other roles":
+            return self.send(400, {"error": {"message": "the system message has no role"}})
         if wish == "too long":
             return self.send(400, {"error": {"message": "the messages are too long for this model"}})
         if wish == "malformed":
