@@ -147,8 +147,9 @@ def serving(config: BenchmarkConfig, engine: str, batching: str) -> Iterator[Cal
         "engine": engine, "collections": config.collection, "strategies": config.strategy, "port": 0,
         "batch_size": config.batch_size if batching == "on" else 1,
         "max_batch_delay_ms": config.max_batch_delay_ms if batching == "on" else 0.0,
-        "result_cache_size": 0, "max_queued_requests": max(config.clients),
-        "search_timeout": config.seconds, "reformulation_timeout": config.seconds, "queue_timeout": config.seconds,
+        "result_cache_size": 0, "limits.max_queued": max(config.clients),
+        "timeouts.search": config.seconds, "timeouts.reformulation": config.seconds,
+        "limits.queue_timeout": config.seconds,
         "index_device": config.index_device, "index_float16": config.index_float16,
     }  # fmt: skip
     arguments = [word for key, value in settings.items() for word in (f"--{key}", str(value))]

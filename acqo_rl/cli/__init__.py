@@ -28,8 +28,7 @@ COMMANDS = {
     "distill": "make a copy of a policy with fewer layers, which is faster",
     "difficulty": "score how difficult the training queries are for a policy",
     "push": "export a trained policy, write its model card, push it to the Hub",
-    "serve": "serve search, reformulation and answers, or an index, over HTTP",
-    "mcp": "serve search as tools for a language model (Model Context Protocol)",
+    "serve": "serve searches and answers over HTTP or as tools (MCP), or an index to other processes",
     "skill": "write an agent skill, which explains the commands to an AI agent",
     "reproduce": "run published evaluations again and compare the figures",
 }

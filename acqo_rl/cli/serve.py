@@ -1,4 +1,4 @@
-r"""Serve search, reformulation and answers over HTTP.
+r"""Serve search, reformulation and answers over HTTP, or as tools for a language model.
 
     acqo serve --config configs/serve/embedded.yaml
     acqo serve --collections wiki=data/wiki,indexes/wiki faq=data/faq,indexes/faq_dense,indexes/faq_bm25 \
@@ -15,6 +15,11 @@ One index can be served to other processes, which give the URL in place of an in
     acqo serve --retriever outputs/demo/index --port 8100
     acqo search --index http://127.0.0.1:8100 --data outputs/demo/data --query "capital of Norway"
 
+With --mcp, the tools search and reformulate are served to a language model over stdin and stdout. MCP clients start the
+command themselves, by a configuration such as:
+
+    {"mcpServers": {"acqo-rl": {"command": "acqo", "args": ["serve", "--mcp", "--config", "/my/service.yaml"]}}}
+
 The page at / shows the reformulation of a question and how fusion changes the ranks. /docs documents all paths with
 examples; /healthz, /readyz and /metrics are for monitoring. If the environment variable ACQO_API_KEYS contains API
 keys, separated by commas, all paths under /v1 require one of them; clients of an index set ACQO_RETRIEVER_KEY to it.
@@ -24,11 +29,12 @@ per line and contains neither queries nor keys.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.addresses import Address
 from acqo_rl.cli import command
+from acqo_rl.cli.fields import group, setting
 from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.errors import ConfigError
 from acqo_rl.ranges import PORTS, check_ranges
@@ -38,47 +44,44 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from acqo_rl.serving.http import Web
-    from acqo_rl.serving.limits import Limits
+
+
+@dataclass
+class LimitOptions:
+    """Limits of a service."""
+
+    body_bytes: int = setting("Maximum size of a request body; larger ones get 413.", 262_144)
+    concurrency: int = setting("Maximum number of requests processed at once.", 32)
+    max_queued: int = setting("Maximum number of waiting requests; further ones get 429.", 64)
+    queue_timeout: float = setting("Seconds that a request may wait; then it gets 429.", 5.0)
 
 
 @dataclass
 class ServeConfig(WithStrategy):
     """Settings of the server."""
 
-    retriever: Address | None = field(
-        default=None,
-        metadata={
-            "help": "Index to serve in place of a service. It searches one request at a time; its requests may have 16 "
-            "MB, and 256 of them wait for up to 30 s."
-        },
+    retriever: Address | None = setting(
+        "Index to serve in place of a service. It searches one request at a time; its requests may have 16 MB, and 256 "
+        "of them wait for up to 30 s.",
+        None,
     )
-    host: str = field(default="127.0.0.1", metadata={"help": "Address to listen on."})
-    port: int = field(default=8080, metadata={"help": "Port to listen on; 0 chooses a free port."})
-    root_path: str = field(default="", metadata={"help": "Path prefix of a reverse proxy, such as /search."})
-    cors_origins: list[str] = field(
-        default_factory=list,
-        metadata={"help": "Origins whose pages may call the service, such as https://app.example.org; * for all."},
+    mcp: bool = setting("Serve tools over stdin and stdout (Model Context Protocol) in place of HTTP.", False)
+    host: str = setting("Address to listen on.", "127.0.0.1")
+    port: int = setting("Port to listen on; 0 chooses a free port.", 8080)
+    root_path: str = setting("Path prefix of a reverse proxy, such as /search.", "")
+    cors_origins: list[str] = setting(
+        "Origins whose pages may call the service, such as https://app.example.org; * for all.", []
     )
-    allowed_hosts: list[str] = field(
-        default_factory=list,
-        metadata={
-            "help": "Names in the header Host, such as search.example.org, that are accepted besides those of this "
-            "machine; by default all, but none on a loopback address."
-        },
+    allowed_hosts: list[str] = setting(
+        "Names in the header Host, such as search.example.org, that are accepted besides those of this machine; by "
+        "default all, but none on a loopback address.",
+        [],
     )
-    max_body_bytes: int = field(
-        default=262_144, metadata={"help": "Maximum size of a request body; larger ones get 413."}
+    limits: LimitOptions = group("Limits of the requests, such as --limits.concurrency 8.", LimitOptions)
+    shutdown_timeout: float = setting(
+        "Seconds to finish requests at shutdown; should be more than an answer takes.", 90.0
     )
-    max_concurrent_requests: int = field(default=32, metadata={"help": "Maximum number of requests processed at once."})
-    max_queued_requests: int = field(
-        default=64, metadata={"help": "Maximum number of waiting requests; further ones get 429."}
-    )
-    queue_timeout: float = field(default=5.0, metadata={"help": "Seconds that a request may wait; then it gets 429."})
-    shutdown_timeout: float = field(
-        default=90.0,
-        metadata={"help": "Seconds to finish requests at shutdown; should be more than an answer takes."},
-    )
-    log_level: str = field(default="INFO", metadata={"help": "DEBUG, INFO, WARNING or ERROR."})
+    log_level: str = setting("DEBUG, INFO, WARNING or ERROR.", "INFO")
 
 
 def make_parser() -> Any:
@@ -95,18 +98,34 @@ def main(settings: ServiceSettings, config: ServeConfig) -> None:
     check_ranges(config, PORTS)
     if bool(config.retriever) == bool(settings.collections):
         raise ConfigError("Give either collections, to serve searches and answers, or retriever, to serve an index.")
+    if config.mcp:
+        serve_tools(settings, config)
+        return
     return_freed_blocks()
     configure_logs(config.log_level)
     app = make_index(settings, config.retriever, config) if config.retriever else make_service(settings, config)
     serve(app, config.host, config.port, config.shutdown_timeout)
 
 
+def serve_tools(settings: ServiceSettings, config: ServeConfig) -> None:
+    """Serves the service without its answer model until stdin is closed."""
+    from acqo_rl.integrations.mcp import make_server, run
+
+    service = load_service(replace(settings, answer_model=None), config.strategy)
+    try:
+        run(make_server(service))
+    finally:
+        service.close()
+
+
 def make_service(settings: ServiceSettings, config: ServeConfig) -> FastAPI:
     """The application of a service."""
     from acqo_rl.serving.app import make_app
+    from acqo_rl.serving.limits import Limits, keys_of_environment
     from acqo_rl.serving.metrics import Metrics
 
-    metrics, limits, web = Metrics(), make_limits(config), make_web(config)
+    metrics, web = Metrics(), make_web(config)
+    limits = Limits(keys_of_environment(), **asdict(config.limits))
     return make_app(load_service(settings, config.strategy, metrics.batch), metrics, limits, web)
 
 
@@ -130,16 +149,3 @@ def make_web(config: ServeConfig) -> Web:
 
     hosts = accepted_hosts(config.host, config.allowed_hosts)
     return Web(config.root_path, tuple(config.cors_origins), hosts)
-
-
-def make_limits(config: ServeConfig) -> Limits:
-    """The limits of a configuration, with the API keys of the environment."""
-    from acqo_rl.serving.limits import Limits, keys_of_environment
-
-    return Limits(
-        keys=keys_of_environment(),
-        body_bytes=config.max_body_bytes,
-        concurrency=config.max_concurrent_requests,
-        max_queued=config.max_queued_requests,
-        queue_timeout=config.queue_timeout,
-    )

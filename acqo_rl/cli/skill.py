@@ -25,7 +25,7 @@ from acqo_rl.errors import ConfigError
 
 NAME = "adaptive-search"
 TITLE = "# Adaptive search"
-EXPLAINED = ("index", "search", "serve", "mcp", "evaluate")
+EXPLAINED = ("index", "search", "serve", "evaluate")
 COLUMNS = "110"
 
 

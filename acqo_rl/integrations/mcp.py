@@ -7,7 +7,7 @@
     settings = ServiceSettings(["demo=outputs/demo/data,outputs/demo/index"], strategies=["rules"])
     run(make_server(load_service(settings, StrategySettings())))  # over stdin and stdout
 
-``acqo mcp`` does the same on the command line. Needs ``pip install 'acqo-rl[mcp]'``.
+``acqo serve --mcp`` does the same on the command line. Needs ``pip install 'acqo-rl[mcp]'``.
 """
 
 from __future__ import annotations

@@ -20,6 +20,17 @@ _INDEX_THREADS = 4
 
 
 @dataclass
+class TimeoutSettings:
+    """Time limits of a service in seconds."""
+
+    search: float = 10.0
+    reformulation: float = 5.0
+    sub_query: float = 3.0
+    reranking: float = 3.0
+    answer: float = 60.0
+
+
+@dataclass
 class ServiceSettings(HopSettings, IndexSettings):
     """Collections, strategies and limits of a service."""
 
@@ -56,22 +67,14 @@ class ServiceSettings(HopSettings, IndexSettings):
             "indexes."
         },
     )
-    search_timeout: float = field(default=10.0, metadata={"help": "Time limit of a search, in seconds."})
-    reformulation_timeout: float = field(
-        default=5.0,
-        metadata={"help": "Time limit of a reformulation, in seconds; afterwards the raw query is searched."},
-    )
-    sub_query_timeout: float = field(
-        default=3.0,
-        metadata={"help": "Time limit of one sub-query's search, in seconds; a ranking that comes later is not used."},
-    )
     reranker: Address | None = field(default=None, metadata={"help": RERANKER_HELP})
     rerank_depth: int = field(default=DEPTH, metadata={"help": "Number of documents per query that are reranked."})
-    reranking_timeout: float = field(
-        default=3.0, metadata={"help": "Time limit of the reranker, in seconds; afterwards the fused order is kept."}
-    )
-    answer_timeout: float = field(
-        default=60.0, metadata={"help": "Time limit of an answer, in seconds; its model calls end then."}
+    timeouts: TimeoutSettings = field(
+        default_factory=TimeoutSettings,
+        metadata={
+            "help": "Time limits in seconds: search, reformulation (then the raw query is searched), sub_query (later "
+            "rankings are not used), reranking (then the fused order is kept), answer (then no model call starts)."
+        },
     )
     result_cache_size: int = field(
         default=1024, metadata={"help": "Number of results that are cached for an hour; 0 disables the cache."}
@@ -112,7 +115,7 @@ def load_service(
     from acqo_rl.serving.strategies import Strategies, load_answer_model, offered_names
 
     wait = settings.max_batch_delay_ms / 1000
-    limits: dict[str, Any] = {"size": settings.batch_size, "wait": wait, "timeout": settings.sub_query_timeout}
+    limits: dict[str, Any] = {"size": settings.batch_size, "wait": wait, "timeout": settings.timeouts.sub_query}
     batcher = partial(Batcher, threads=_INDEX_THREADS, **limits) if settings.batch_size > 1 else None
     batches: dict[str, Any] = {
         "batch_size": settings.batch_size,
@@ -125,31 +128,31 @@ def load_service(
     }
     fusion = fusion_named(settings.fusion, settings.rrf_k)
     collections = [
-        open_collection(one, settings.sub_query_timeout, batcher, settings.open_index) for one in settings.collections
+        open_collection(one, settings.timeouts.sub_query, batcher, settings.open_index) for one in settings.collections
     ]
     open_to_all = (collection for collection in collections if not collection.has_tenants)
     documents = (document for collection in open_to_all for document in collection.documents.values())
     lexicon = lexicon_for(offered_names(models), documents)
     service = Service(
         collections,
-        Strategies(models, strategies, timeout=settings.reformulation_timeout, lexicon=lexicon, **batches),
+        Strategies(models, strategies, timeout=settings.timeouts.reformulation, lexicon=lexicon, **batches),
         fusion,
         Timeouts(
-            settings.search_timeout,
-            settings.reformulation_timeout,
-            settings.sub_query_timeout,
-            settings.reranking_timeout,
+            settings.timeouts.search,
+            settings.timeouts.reformulation,
+            settings.timeouts.sub_query,
+            settings.timeouts.reranking,
         ),
         answer_model=load_answer_model(settings.answer_model, settings.answer_tokens, strategies, **batches)
         if settings.answer_model
         else None,
         num_variants=strategies.num_variants,
         max_model_calls=settings.max_model_calls,
-        answer_timeout=settings.answer_timeout,
+        answer_timeout=settings.timeouts.answer,
         cache_size=settings.result_cache_size,
         threads=settings.threads,
         score_threshold=settings.score_threshold,
-        reranker=load_reranker(settings.reranker, settings.reranking_timeout) if settings.reranker else None,
+        reranker=load_reranker(settings.reranker, settings.timeouts.reranking) if settings.reranker else None,
         rerank_depth=settings.rerank_depth,
         reformulate_below=strategies.reformulate_below,
         hops=settings,

@@ -28,7 +28,6 @@ COMMANDS = {
     "evaluate": "--data DATA --split dev --index INDEX --output OUT",
     "search": "--data DATA --index INDEX --reformulator raw --query Peru",
     "serve": "--collections world=DATA,INDEX",
-    "mcp": "--collections world=DATA,INDEX",
 }
 
 

@@ -95,7 +95,7 @@ def test_requests_in_progress_are_finished_and_logged(folder, slow_model):
     """SIGTERM arrives while a model writes; log lines are JSON with the request id and without secrets."""
     slow_model.go.set()  # for the first search of the process
     arguments = ("--collections", f"world={folder},{folder}/index", "--strategies", "multi_query")
-    more = ("--model", f"openai:m@{slow_model.url}", "--reformulation_timeout", "20", "--search_timeout", "30")
+    more = ("--model", f"openai:m@{slow_model.url}", "--timeouts.reformulation", "20", "--timeouts.search", "30")
     with started("serve", *arguments, *more, ACQO_API_KEYS=f"{KEY},other", OPENAI_API_KEY="model-secret") as server:
         slow_model.go.clear()
         slow_model.asked.clear()

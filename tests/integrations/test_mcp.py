@@ -37,10 +37,10 @@ def service(folder):
 
 @asynccontextmanager
 async def process(folder, *arguments):
-    """A client of an acqo mcp process."""
+    """A client of an acqo serve --mcp process."""
     server = StdioServerParameters(
         command=sys.executable,
-        args=[*ACQO[1:], "mcp", "--collections", f"world={folder}/data,{folder}/index", *arguments],
+        args=[*ACQO[1:], "serve", "--mcp", "--collections", f"world={folder}/data,{folder}/index", *arguments],
         env=ENVIRONMENT,
     )
     async with Client(server, read_timeout_seconds=60) as client:
@@ -98,7 +98,7 @@ def test_a_broken_emoji_is_replaced_and_later_messages_are_answered(folder):
         ),
     ]
     with subprocess.Popen(
-        [*ACQO, "mcp", "--collections", f"world={folder}/data,{folder}/index", "--strategies", "turns"],
+        [*ACQO, "serve", "--mcp", "--collections", f"world={folder}/data,{folder}/index", "--strategies", "turns"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=ENVIRONMENT,

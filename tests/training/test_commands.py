@@ -178,8 +178,9 @@ def test_score_difficulty(difficulty):
     folder, done = difficulty
     scored = load_difficulties(folder / "difficulty.jsonl")
     assert len(scored) == 8
-    assert any(d.spread > 0 for d in scored)
-    assert "keeps 8 queries" in done.stdout
+    kept = [d for d in scored if d.spread > 0 and 0.05 <= d.mean <= 2.5]
+    assert kept
+    assert f"keeps {len(kept)} queries" in done.stdout
     for name in ("report.md", "histogram.png", "config.json"):
         assert (folder / name).stat().st_size > 0
 
@@ -230,7 +231,7 @@ def test_difficulty_resumes_after_the_last_scored_batch(shared, tmp_path, monkey
 def test_grpo_uses_only_queries_inside_the_band(difficulty, shared, tmp_path, monkeypatch):
     file = difficulty[0] / "difficulty.jsonl"
     settings = {**shared, **GRPO, "output_dir": tmp_path / "run", "difficulty": file}
-    with pytest.raises(ConfigError, match=r"5(\.0)? .*6"):
+    with pytest.raises(ConfigError, match=r"5\.0.*6\.0"):
         train_here(monkeypatch, {**settings, "min_mean_reward": 5, "max_mean_reward": 6})
 
 
@@ -267,7 +268,7 @@ def warm_start(monkeypatch):
 
 def test_scoring_resumes_after_the_last_batch(warm_start, data, index, passing, tmp_path, monkeypatch):
     config = warm_start.WarmStartConfig(data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path))
-    materials = open_materials(config, FeedbackSpec(config.feedback_results or 0))
+    materials = open_materials(config, FeedbackSpec(config.prompt.feedback_results or 0))
     whole = warm_start.collect(config, materials, tmp_path / "whole" / "examples.jsonl")
     monkeypatch.setattr("acqo_rl.training.warm_start._BATCH", 3)
     asked = []
@@ -292,7 +293,7 @@ def test_rollouts_of_the_policy_are_candidates(warm_start, data, index, passing,
     config = warm_start.WarmStartConfig(
         data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path), rollouts_per_query=2, examples=8
     )
-    materials = open_materials(config, FeedbackSpec(config.feedback_results or 0))
+    materials = open_materials(config, FeedbackSpec(config.prompt.feedback_results or 0))
     texts = {q.id: [materials.corpus[doc_id].text for doc_id in materials.qrels[q.id]] for q in materials.train}
 
     class Scripted(Reformulator):
@@ -332,7 +333,7 @@ def test_kinds_to_keep_get_the_policys_own_reformulations(warm_start, data, inde
         Policy, "from_pretrained", lambda *_, **generation: {0.0: Scripted()}[generation["temperature"]]
     )
     config = warm_start.WarmStartConfig(**settings, preserve_kinds=["simple"])
-    materials = open_materials(config, FeedbackSpec(config.feedback_results or 0))
+    materials = open_materials(config, FeedbackSpec(config.prompt.feedback_results or 0))
     examples = {e.query_id: e for e in warm_start.collect(config, materials, tmp_path / "examples.jsonl")}
     simple = [q.id for q in materials.train if q.id.startswith("s-")]
     assert asked == simple
@@ -379,7 +380,7 @@ def test_rollouts_are_determined_by_the_seed(warm_start, data, index, passing, t
             rollouts_per_query=4,
             seed=seed,
         )
-        queries = open_materials(config, FeedbackSpec(config.feedback_results or 0)).train
+        queries = open_materials(config, FeedbackSpec(config.prompt.feedback_results or 0)).train
         return [answer.completion for answer in warm_start.rollouts(config, queries, 4, temperature=1.0)]
 
     first = completions(1)
