@@ -112,13 +112,12 @@ def make_parser() -> Any:
 def main(config: BenchmarkConfig) -> None:
     """Starts the servers, sends the requests, and prints one line per number of clients and server."""
     from acqo_rl.data.beir import read_queries
-    from acqo_rl.serving.collections import split_paths
 
     if min(config.requests, config.turns, *config.clients) < 1:
         raise ConfigError("requests, turns and clients must be at least 1.")
     if unknown := set(config.batching) - {"off", "on"}:
         raise ConfigError(f"batching contains {min(unknown)!r}; give off, on or both.")
-    data = split_paths(config.collection.partition("=")[2])[0]
+    data = config.collection.partition("=")[2].split(",")[0]
     queries = {query.text: query for query in read_queries(data, config.split)}
     chosen = list(queries.values())[: config.requests]
     sent = chosen if config.conversations else [Query(query.id, query.text) for query in chosen]
