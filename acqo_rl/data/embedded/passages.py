@@ -5,15 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from acqo_rl.data.embedded.drafts import (
-    Draft,
-    draft_city,
-    draft_country,
-    draft_currency,
-    draft_language,
-    draft_script,
-    draft_state,
-)
+from acqo_rl.data.embedded.drafts import Draft, drafts_of
 from acqo_rl.data.embedded.facts import Facts
 from acqo_rl.types import Document
 
@@ -47,12 +39,15 @@ class Entity:
 
 def write_entities(facts: Facts, rng: random.Random) -> list[Entity]:
     """Creates all entities with their passages; ``rng`` chooses titles, openings and lengths."""
-    entities = [_entity("country", c.code, c.name, "country", draft_country(c), rng) for c in facts.countries]
-    entities += [_entity("city", c.id, c.name, c.region, draft_city(c), rng) for c in facts.cities]
-    entities += [_entity("state", s.code, s.name, "state", draft_state(s), rng) for s in facts.states]
-    entities += [_entity("language", c.codes[1], c.name, "language", draft_language(c), rng) for c in facts.languages]
-    entities += [_entity("script", c.codes[0], c.name, "script", draft_script(c), rng) for c in facts.scripts]
-    entities += [_entity("currency", c.codes[0], c.name, "currency", draft_currency(c), rng) for c in facts.currencies]
+    entities = [_entity("country", c.code, c.name, "country", drafts_of("country", c), rng) for c in facts.countries]
+    entities += [_entity("city", c.id, c.name, c.region, drafts_of("city", c), rng) for c in facts.cities]
+    entities += [_entity("state", s.code, s.name, "state", drafts_of("state", s), rng) for s in facts.states]
+    for kind, place, coded in (
+        ("language", 1, facts.languages),
+        ("script", 0, facts.scripts),
+        ("currency", 0, facts.currencies),
+    ):
+        entities += [_entity(kind, c.codes[place], c.name, kind, drafts_of(kind, c), rng) for c in coded]
     return entities
 
 

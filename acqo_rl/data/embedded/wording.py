@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from acqo_rl.data.embedded.drafts import templates
 from acqo_rl.data.embedded.facts import plain
 from acqo_rl.data.embedded.passages import Entity
 
@@ -24,132 +25,6 @@ class Phrases:
     questions: tuple[str, ...]
     comparisons: tuple[str, ...] = ()
 
-
-_POPULATION = Phrases(
-    ("population", "number of inhabitants", "number of people"),
-    (
-        "how many people live in {}",
-        "what is the population of {}",
-        "how populous is {}",
-        "how many inhabitants does {} have",
-    ),
-    ("which has more people", "who has the larger population", "which one is more populous"),
-)
-_CITIES = Phrases(
-    ("largest cities", "biggest cities", "most populous cities"),
-    ("what are the largest cities of {}", "which cities are the biggest in {}", "where do most city people live in {}"),
-)
-_TIMEZONES = Phrases(
-    ("time zones", "local time zones"),
-    ("which time zones does {} use", "what time zone applies in {}", "what time zones are clocks in {} set to"),
-)
-PHRASES: dict[tuple[str, str], Phrases] = {
-    ("country", "capital"): Phrases(
-        ("capital", "capital city", "seat of government"),
-        ("what is the capital of {}", "which city is the capital of {}", "which city is the seat of government of {}"),
-    ),
-    ("country", "area"): Phrases(
-        ("area", "land area", "size in square kilometres"),
-        ("how large is {}", "how many square kilometres does {} cover", "what is the area of {}"),
-        ("which covers more land", "which is larger by area", "which has the bigger territory"),
-    ),
-    ("country", "borders"): Phrases(
-        ("neighbouring countries", "land borders", "bordering countries"),
-        ("which countries border {}", "what countries are next to {}", "who are the neighbours of {}"),
-        ("which has more land borders", "who has more neighbours"),
-    ),
-    ("country", "divisions"): Phrases(
-        ("administrative divisions", "first-level divisions", "provinces or regions"),
-        ("how is {} divided administratively", "what administrative divisions does {} have"),
-    ),
-    ("country", "timezones"): _TIMEZONES,
-    ("country", "population"): _POPULATION,
-    ("country", "currency"): Phrases(
-        ("currency", "money", "legal tender"),
-        ("what currency is used in {}", "what money do people pay with in {}", "which currency does {} have"),
-    ),
-    ("country", "languages"): Phrases(
-        ("languages", "spoken languages", "languages people speak"),
-        ("which languages are spoken in {}", "what do people speak in {}", "what languages does {} have"),
-        ("which has more languages", "where are more languages spoken"),
-    ),
-    ("country", "phone"): Phrases(
-        ("dialling code", "phone code", "country calling code"),
-        ("how do I phone {} from abroad", "what is the dialling code of {}", "which prefix do calls to {} need"),
-    ),
-    ("country", "domain"): Phrases(
-        ("internet domain", "top-level domain", "web address ending"),
-        (
-            "what is the internet domain of {}",
-            "what do web addresses from {} end in",
-            "which domain do sites in {} use",
-        ),
-    ),
-    ("country", "codes"): Phrases(
-        ("ISO codes", "two-letter and three-letter codes", "ISO country codes"),
-        ("what are the ISO codes of {}", "how is {} abbreviated in ISO 3166", "which country codes stand for {}"),
-    ),
-    ("country", "cities"): _CITIES,
-    ("city", "population"): _POPULATION,
-    ("city", "position"): Phrases(
-        ("coordinates", "latitude and longitude", "position on the map"),
-        (
-            "what are the coordinates of {}",
-            "what are the latitude and longitude of {}",
-            "is {} north or south of the equator",
-        ),
-        ("which lies further north", "which is closer to the equator", "which lies further east"),
-    ),
-    ("city", "timezone"): Phrases(
-        ("time zone", "local time", "local time zone"),
-        ("what time zone is {} in", "what is the local time zone of {}", "what time zone do clocks in {} follow"),
-    ),
-    ("city", "names"): Phrases(
-        ("other names", "alternative names", "names in other languages"),
-        ("what else is {} called", "what other names does {} have", "how is {} called in other languages"),
-    ),
-    ("city", "nearest"): Phrases(
-        ("nearest large city", "closest city", "nearest city"),
-        (
-            "which large city is nearest to {}",
-            "what is the closest city to {}",
-            "how far is {} from the next large city",
-        ),
-    ),
-    ("state", "codes"): Phrases(
-        ("postal abbreviation", "postal code letters", "mail abbreviation"),
-        ("what is the postal abbreviation of {}", "which letters stand for {} in the mail"),
-    ),
-    ("state", "counties"): Phrases(
-        ("counties", "number of counties"),
-        ("how many counties does {} have", "what counties are there in {}"),
-        ("which has more counties", "where are there more counties"),
-    ),
-    ("state", "cities"): _CITIES,
-    ("state", "timezones"): _TIMEZONES,
-    ("language", "codes"): Phrases(
-        ("language code", "ISO 639 codes", "code"),
-        ("what is the ISO 639 code of {}", "what is the code for {}", "which code stands for {}"),
-    ),
-    ("language", "countries"): Phrases(
-        ("speakers", "home countries", "countries with speakers"),
-        ("where is {} spoken", "in which countries do people speak {}", "which countries have speakers of {}"),
-        ("which is spoken in more countries", "which one has speakers in more places"),
-    ),
-    ("script", "codes"): Phrases(
-        ("script code", "ISO 15924 code", "code"),
-        ("what is the ISO 15924 code of {}", "what is the code for {}", "which code stands for {}"),
-    ),
-    ("currency", "codes"): Phrases(
-        ("currency code", "ISO 4217 code", "three-letter code"),
-        ("what is the ISO 4217 code of {}", "how do banks abbreviate {}", "what is the currency code of {}"),
-    ),
-    ("currency", "countries"): Phrases(
-        ("countries of use", "circulation"),
-        ("where is {} used", "which countries use {}", "in which countries can I pay with {}"),
-        ("which is used in more countries", "which circulates in more places"),
-    ),
-}
 
 _OPENINGS = (
     "could you tell me",
@@ -177,7 +52,8 @@ TYPO_RATE = 0.05
 
 def phrases(entity: Entity, attribute: str) -> Phrases:
     """The phrases for an attribute of the entity."""
-    return PHRASES[entity.kind, attribute]
+    template = templates()[entity.kind][attribute]
+    return Phrases(*(tuple(template.get(part, ())) for part in ("nouns", "questions", "comparisons")))
 
 
 def common_phrases(entities: Sequence[Entity], attribute: str) -> Phrases:
