@@ -1,4 +1,4 @@
-"""Streams an answer as server-sent events (WHATWG HTML, section 9.2)."""
+"""Answers as server-sent events (WHATWG HTML, section 9.2)."""
 
 from __future__ import annotations
 
@@ -8,49 +8,81 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict
-from functools import partial
+
+from fastapi import FastAPI, Request
+from fastapi.responses import StreamingResponse
 
 from acqo_rl.errors import AcqoError
-from acqo_rl.pipeline.pipeline import PipelineResult
+from acqo_rl.pipeline.pipeline import Pipeline, PipelineResult
 from acqo_rl.searching.trace import Step
-from acqo_rl.serving.http import detail_of, in_thread
+from acqo_rl.serving.http import REFUSALS, detail_of, in_thread
 from acqo_rl.serving.metrics import Metrics
-from acqo_rl.serving.schemas import AnswerResponse, Problem
+from acqo_rl.serving.schemas import AnswerRequest, AnswerResponse, Problem
+from acqo_rl.serving.service import Service
 from acqo_rl.types import Query
 
-logger = logging.getLogger(__name__)
+ANSWER = "/v1/answer"
 
 _PING_SECONDS = 15.0
 """Interval of comments on an idle stream, because proxies close idle connections."""
 
+_log = logging.getLogger(__name__)
 
-async def stream_answer(
-    ask: Callable[[Query, Callable[[Step], None], Callable[[str], None]], PipelineResult],
-    query: Query,
-    notes: list[str],
-    mode: str,
-    seconds: float | None,
+
+def add_answers(app: FastAPI, service: Service, metrics: Metrics) -> None:
+    """Adds ``/v1/answer`` to an application."""
+
+    @app.post(
+        ANSWER,
+        tags=["answer"],
+        responses={**REFUSALS, 200: {"content": {"text/event-stream": {}}, "description": "Server-sent events."}},
+        response_class=StreamingResponse,
+    )
+    async def answer(body: AnswerRequest, request: Request) -> StreamingResponse:
+        """Answers from the documents; streams the events `step` and `token`, then `result` or `error`.
+
+        Only model servers produce `token` events.
+        """
+        begin = time.perf_counter()
+        strategy = service.strategy(body.rewriting_strategy)
+        chosen = service.collections.named(body.knowledge_pool_ids, body.scope())
+
+        def prepared() -> tuple[Pipeline, Query, str, list[str]]:
+            return service.pipeline(strategy, body.num_variants, chosen), *body.read()
+
+        pipeline, query, context, notes = await in_thread(prepared, service.answer_timeout)
+
+        def ask(on_step: Callable[[Step], None], on_text: Callable[[str], None]) -> PipelineResult:
+            return pipeline.ask(query, on_step, on_text, mode=body.mode, context=context)
+
+        def shown(result: PipelineResult) -> AnswerResponse:
+            metrics.answered(strategy, result, service.max_model_calls)
+            for failure, public in zip(result.failures, result.public_failures, strict=True):
+                if failure != public:
+                    _log.warning("answer_call_failed", extra={"error": failure})
+            ms = 1000 * (time.perf_counter() - begin)
+            return AnswerResponse.of(result, body.mode, strategy, notes, request.state.request_id, ms)
+
+        events = _events(ask, shown, metrics, service.answer_timeout)
+        return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+
+async def _events(
+    ask: Callable[[Callable[[Step], None], Callable[[str], None]], PipelineResult],
+    shown: Callable[[PipelineResult], AnswerResponse],
     metrics: Metrics,
-    strategy: str,
-    max_model_calls: int,
-    request_id: str,
+    seconds: float | None,
 ) -> AsyncIterator[str]:
     """Yields ``step`` events, ``token`` events (if the model streams), and finally one ``result`` or ``error`` event.
 
     If the client disconnects, the work is told to end.
 
     Args:
-        ask: answers the question.
-        query: the question.
-        notes: notes on the request.
-        mode: mode of the request.
+        ask: answers the question; gets functions to call with each step and with each piece of the answer.
+        shown: converts the result.
+        metrics: count failures.
         seconds: time limit.
-        metrics: count the result.
-        strategy: name of the reformulation strategy.
-        max_model_calls: maximum number of model calls per answer.
-        request_id: id of the request.
     """
-    begin = time.perf_counter()
     loop = asyncio.get_running_loop()
     events: asyncio.Queue[str | None] = asyncio.Queue()
 
@@ -60,26 +92,18 @@ async def stream_answer(
     def on_text(text: str) -> None:
         loop.call_soon_threadsafe(events.put_nowait, _event("token", json.dumps({"text": text})))
 
-    work = asyncio.ensure_future(in_thread(partial(ask, query, on_step, on_text), seconds))
+    work = asyncio.ensure_future(in_thread(lambda: ask(on_step, on_text), seconds))
     work.add_done_callback(lambda _: events.put_nowait(None))
     try:
         while (event := await _next(events)) is not None:
             yield event
-        result = work.result()
-        metrics.answered(strategy, result, max_model_calls)
-        for failure, public in zip(result.failures, result.public_failures, strict=True):
-            if failure != public:
-                logger.warning("answer_call_failed", extra={"error": failure})
-        ms = 1000 * (time.perf_counter() - begin)
-        yield _event("result", AnswerResponse.of(result, mode, strategy, notes, request_id, ms).model_dump_json())
-    except AcqoError as error:
-        metrics.failed("answer", str(error))
-        logger.warning("answer_failed", extra={"error": str(error)})
-        yield _event("error", Problem(detail=detail_of(error)).model_dump_json())
+        yield _event("result", shown(work.result()).model_dump_json())
     except Exception as error:
-        metrics.failed("answer", type(error).__name__)
-        logger.exception("answer_failed", extra={"request_id": request_id})
         detail = f"The answer failed ({type(error).__name__}); see the log of the service."
+        if isinstance(error, AcqoError):
+            detail = detail_of(error)
+        metrics.failed("answer", f"{type(error).__name__}: {error}")
+        _log.warning("answer_failed", exc_info=not isinstance(error, AcqoError), extra={"error": str(error)})
         yield _event("error", Problem(detail=detail).model_dump_json())
     finally:
         work.cancel()

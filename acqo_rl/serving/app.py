@@ -5,17 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 
 from fastapi import FastAPI, Request
-from fastapi.responses import StreamingResponse
 
 from acqo_rl import __version__
 from acqo_rl.errors import SearchError
 from acqo_rl.retrieval.federated import split_id
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import Failure, SearchResult
-from acqo_rl.serving.answers import stream_answer
+from acqo_rl.serving.answers import ANSWER, add_answers
 from acqo_rl.serving.collections import Collection, DocumentsOf, cosine_lists
 from acqo_rl.serving.http import AT_ROOT, REFUSALS, Web, finish_app, in_thread
 from acqo_rl.serving.limits import Limits
@@ -23,7 +21,6 @@ from acqo_rl.serving.logs import log_failures
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.page import add_page
 from acqo_rl.serving.schemas import (
-    AnswerRequest,
     Cluster,
     CollectionInfo,
     CollectionsResponse,
@@ -40,8 +37,6 @@ from acqo_rl.serving.schemas import (
 )
 from acqo_rl.serving.service import Service
 from acqo_rl.types import Reformulation
-
-_ANSWER = "/v1/answer"
 
 
 def make_app(service: Service, metrics: Metrics, limits: Limits, web: Web = AT_ROOT) -> FastAPI:
@@ -71,8 +66,8 @@ def make_app(service: Service, metrics: Metrics, limits: Limits, web: Web = AT_R
 
     _add_listings(app, service)
     _add_searches(app, service, metrics)
-    _add_answers(app, service, metrics)
-    finish_app(app, metrics, limits, web, service.is_ready, open_paths=add_page(app), apart=[_ANSWER])
+    add_answers(app, service, metrics)
+    finish_app(app, metrics, limits, web, service.is_ready, open_paths=add_page(app), apart=[ANSWER])
     return app
 
 
@@ -137,28 +132,6 @@ def _add_searches(app: FastAPI, service: Service, metrics: Metrics) -> None:
             raise
         response.processing_time_ms = 1000 * (time.perf_counter() - begin)
         return response
-
-
-def _add_answers(app: FastAPI, service: Service, metrics: Metrics) -> None:
-    @app.post(
-        _ANSWER,
-        tags=["answer"],
-        responses={**REFUSALS, 200: {"content": {"text/event-stream": {}}, "description": "Server-sent events."}},
-        response_class=StreamingResponse,
-    )
-    async def answer(body: AnswerRequest, request: Request) -> StreamingResponse:
-        """Answers from the documents; streams the events `step` and `token`, then `result` or `error`.
-
-        Only model servers produce `token` events.
-        """
-        strategy = service.strategy(body.rewriting_strategy)
-        chosen = service.collections.named(body.knowledge_pool_ids, body.scope())
-        query, context, notes = await in_thread(body.read, service.answer_timeout)
-        pipeline = service.pipeline(strategy, body.num_variants, chosen)
-        ask = partial(pipeline.ask, mode=body.mode, context=context)
-        recorded = metrics, strategy, service.max_model_calls, request.state.request_id
-        events = stream_answer(ask, query, notes, body.mode, service.answer_timeout, *recorded)
-        return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
 def _response(

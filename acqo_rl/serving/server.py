@@ -22,11 +22,12 @@ class Impatient(H11Protocol):
     """Closes connections that send no request in time, and the oldest of them if there are too many."""
 
     most: ClassVar[int] = _MOST_WAITING
-    _waiting: ClassVar[dict[Impatient, asyncio.TimerHandle]] = {}
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begins to wait for a request."""
         super().connection_made(transport)
+        # One per server, in the order in which they began to wait.
+        self._waiting: dict[Impatient, asyncio.TimerHandle] = vars(self.server_state).setdefault("waiting", {})
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -67,6 +68,7 @@ def make_server(app: ASGIApp, host: str, port: int, shutdown_timeout: float) -> 
             host=host,
             port=port,
             http=Impatient,
+            ws="none",
             backlog=Impatient.most,  # asyncio accepts so many connections before it handles one
             timeout_graceful_shutdown=round(shutdown_timeout),
             **config,
