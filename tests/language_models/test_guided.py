@@ -1,5 +1,8 @@
 """Guided decoding: an untrained model writes completions of the grammar, and nothing else."""
 
+import json
+
+import jsonschema
 import pytest
 import torch
 from tokenizers import Tokenizer
@@ -8,10 +11,25 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from acqo_rl.language_models.guided import GuidedDecoding
 from acqo_rl.language_models.local import TransformersModel
+from acqo_rl.language_models.structured import BOOLEAN, example, fields, one_of, read_reply, several
+from acqo_rl.pipeline.decomposition import BRIEF_ANSWER, SPLIT
+from acqo_rl.pipeline.gaps import GAPS
+from acqo_rl.pipeline.questions import CHALLENGES
+from acqo_rl.pipeline.synthesis import CLAIMS
 from acqo_rl.reformulation.grammar import Grammar
+from acqo_rl.reformulation.strategies import (
+    ClassifyAndRewrite,
+    Decomposition,
+    Expansion,
+    HyDE,
+    MultiQuery,
+    Rewrite,
+    StepBack,
+)
 from acqo_rl.types import Query
 
 REGEX = Grammar(max_sub_queries=2).regex
+STRATEGIES = (MultiQuery(), HyDE(), StepBack(), Rewrite(), Decomposition(), Expansion(), ClassifyAndRewrite())
 
 
 @pytest.fixture(scope="module")
@@ -77,3 +95,51 @@ def test_random_weights_write_completions_of_the_grammar(model, tokenizer, tempe
         if completion.finished:
             Grammar(max_sub_queries=2).parse(completion.text, Query("q", "Question"))
     assert any(completion.finished for completion in guided) or temperature == 0
+
+
+TASKS = {strategy.name: strategy.schema for strategy in STRATEGIES} | {
+    "challenges": CHALLENGES.schema,
+    "split": SPLIT.schema,
+    "brief answer": BRIEF_ANSWER.schema,
+    "gaps": GAPS.schema,
+    "claims": CLAIMS.schema,
+}
+EXAMPLES = {
+    strategy.name: [m["content"] for m in strategy.conversation(Query("q", "?")) if m["role"] == "assistant"]
+    for strategy in STRATEGIES
+} | {
+    name: [example(**reply) for _, reply in task.examples]
+    for name, task in (
+        ("challenges", CHALLENGES), ("split", SPLIT), ("brief answer", BRIEF_ANSWER), ("gaps", GAPS), ("claims", CLAIMS)
+    )
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_guided_model_can_write_the_examples_of_every_task_and_stops_there(tokenizer, name):
+    guide = GuidedDecoding(tokenizer, [tokenizer.eos_token_id], TASKS[name], vocabulary=len(tokenizer))
+    for reply in EXAMPLES[name]:
+        ids = [*tokenizer.encode(reply, add_special_tokens=False), tokenizer.eos_token_id]
+        for place, token in enumerate(ids):
+            assert token not in guide([], ids[:place])
+        assert len(guide([], ids[:-1])) == len(tokenizer) - 1
+
+
+def test_random_weights_write_json_that_matches_a_schema(model, tokenizer):
+    """The same model writes free text without the schema, and both kinds of calls may share it."""
+    schema = fields(kind=one_of("simple", "compound"), numbers=several(one_of(1, 2, 3), 2), sure=BOOLEAN)
+    conversations = [[{"role": "user", "content": f"Question {number}"}] for number in range(8)]
+    shared = TransformersModel(model, tokenizer, max_new_tokens=40, temperature=1.0, seed=0)
+    for completion in shared.generate(conversations, schema):
+        assert completion.finished
+        jsonschema.validate(json.loads(completion.text), schema)
+        assert read_reply(completion, schema) is not None
+    assert not any(read_reply(completion, schema) for completion in shared.generate(conversations))
+
+
+def test_a_model_that_starts_in_thoughts_is_not_guided(model, tokenizer):
+    thinking = TransformersModel(model, tokenizer, max_new_tokens=4)
+    thinking.starts_thinking = True
+    [completion] = thinking.generate([[{"role": "user", "content": "?"}]], fields(sure=BOOLEAN))
+    assert completion.text == ""
+    assert "max_new_tokens" in completion.problem
