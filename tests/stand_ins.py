@@ -9,8 +9,10 @@ from itertools import pairwise
 import numpy as np
 
 from acqo_rl.roles import Hop, LanguageModel, Retriever
+from acqo_rl.searching.concurrent import ConcurrentSubQuerySearch
 from acqo_rl.searching.hop import HopScorer
 from acqo_rl.searching.hop_candidates import FEATURES, WHOLE
+from acqo_rl.searching.sub_queries import normalise_sub_queries, split_retrievers
 from acqo_rl.types import Completion, Ranking
 
 
@@ -131,3 +133,9 @@ def eager_scorer():
     return HopScorer(
         np.zeros(FEATURES, np.float32), np.ones(FEATURES, np.float32), ((weight, np.zeros((1, 1, 1), np.float32)),)
     )
+
+
+def search_reformulations(reformulations, retriever, depth=100):
+    """The rankings of each reformulation: one per distinct sub-query and retriever."""
+    asked, _ = split_retrievers(retriever)
+    return ConcurrentSubQuerySearch.direct(retriever, depth).search(normalise_sub_queries(reformulations, asked))

@@ -11,20 +11,15 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 from acqo_rl.roles import Composite, Retriever
 from acqo_rl.searching.result import Failure
-from acqo_rl.searching.sub_queries import (
-    DEPTH,
-    Retrievers,
-    normalise_sub_queries,
-    search_sub_queries,
-    searched_text,
-    split_retrievers,
-)
+from acqo_rl.searching.sub_queries import Retrievers, searched_text, split_retrievers
 from acqo_rl.searching.workers import Workers
-from acqo_rl.types import Query, Ranking, Reformulation, search_key
+from acqo_rl.text import one_line
+from acqo_rl.types import Query, Ranking, Reformulation, SubQuery, search_key
 
 _Key = tuple[int, tuple[bool, str]]
 """Identity of the retriever and key of the text."""
@@ -174,9 +169,15 @@ class ConcurrentSubQuerySearch:
         return self._of_sub_queries.deadline
 
     def search(self, reformulations: Sequence[Reformulation]) -> list[tuple[Ranking, ...]]:
-        """Returns the rankings of each reformulation: those of the sub-queries, then those of the raw query."""
-        search_raw = self._of_raw_queries.search if self._of_raw_queries else None
-        return search_sub_queries(reformulations, self._of_sub_queries.search, search_raw)
+        """Returns the rankings of each reformulation, in input order: those of the sub-queries, then of the raw query.
+
+        Blank sub-queries are not searched. A sub-query that does not reach its ``min_margin`` gets an empty ranking.
+        """
+        lists = _by_sub_query(reformulations, self._of_sub_queries)
+        if self._of_raw_queries is None:
+            return lists
+        of_raw_queries = _by_sub_query([_original_of(r) for r in reformulations], self._of_raw_queries)
+        return [(*some, *others) for some, others in zip(lists, of_raw_queries, strict=True)]
 
     def best_cosines(self, queries: Sequence[Query]) -> list[float]:
         """The best cosine that each raw query finds; minus infinity if there is none."""
@@ -188,14 +189,6 @@ class ConcurrentSubQuerySearch:
         failures = self._of_sub_queries.failures(texts)
         raw = searched[0].query.text
         return (*failures, *self._of_raw_queries.failures([raw])) if self._of_raw_queries else failures
-
-
-def search_reformulations(
-    reformulations: Sequence[Reformulation], retriever: Retrievers, depth: int = DEPTH
-) -> list[tuple[Ranking, ...]]:
-    """Returns the rankings of each reformulation: one per distinct sub-query and retriever."""
-    asked, _ = split_retrievers(retriever)
-    return ConcurrentSubQuerySearch.direct(retriever, depth).search(normalise_sub_queries(reformulations, asked))
 
 
 def flatten(retrievers: Sequence[Retriever]) -> list[Retriever]:
@@ -214,6 +207,42 @@ def dense_parts(retrievers: Sequence[Retriever]) -> list[Retriever]:
 def best_score(rankings: Iterable[Ranking | None]) -> float:
     """The highest score of the rankings; minus infinity if they are empty or missing."""
     return max((ranking.scores[0] for ranking in rankings if ranking and ranking.scores), default=-math.inf)
+
+
+def _by_sub_query(reformulations: Sequence[Reformulation], searches: ConcurrentSearch) -> list[tuple[Ranking, ...]]:
+    wanted = [[s for s in r.sub_queries if one_line(s.text)] for r in reformulations]
+    texts = {search_key(text): text for sub_queries in wanted for text in map(searched_text, sub_queries)}
+    found = dict(zip(texts, searches.search(texts.values()), strict=True))
+    return [
+        _by_margin([(s, _found_by(s, r)) for s in sub_queries for r in found[search_key(searched_text(s))]])
+        for sub_queries in wanted
+    ]
+
+
+def _by_margin(found: Sequence[tuple[SubQuery, Ranking]]) -> tuple[Ranking, ...]:
+    """The rankings; those of sub-queries that do not reach their ``min_margin`` are empty."""
+    best: dict[str, float] = {}
+    for sub_query, ranking in found:
+        if sub_query.min_margin is None and ranking.scores:
+            best[ranking.retriever] = max(ranking.scores[0], best.get(ranking.retriever, -math.inf))
+
+    def counts(sub_query: SubQuery, ranking: Ranking) -> bool:
+        if sub_query.min_margin is None or not ranking.scores:
+            return True
+        return ranking.scores[0] - best.get(ranking.retriever, -math.inf) > sub_query.min_margin
+
+    return tuple(ranking if counts(sub_query, ranking) else ranking.first(0) for sub_query, ranking in found)
+
+
+def _found_by(sub_query: SubQuery, ranking: Ranking) -> Ranking:
+    same = (type(ranking.query), ranking.query, ranking.weight) == (str, sub_query.text, sub_query.weight)
+    return ranking if same else replace(ranking, query=sub_query.text, weight=sub_query.weight)
+
+
+def _original_of(reformulation: Reformulation) -> Reformulation:
+    """The raw query as the only sub-query, with the weight that it has among the sub-queries."""
+    weight = next((s.weight for s in reformulation.sub_queries if s.kind == "original"), 1.0)
+    return replace(reformulation, sub_queries=(SubQuery(reformulation.query.text, "original", weight),))
 
 
 def _key(retriever: Retriever, text: str) -> _Key:

@@ -1,15 +1,14 @@
-"""Searches the sub-queries of a batch: each retriever is called once with the distinct texts."""
+"""What is searched: the texts of sub-queries, and the retrievers that search them."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.roles import Retriever
-from acqo_rl.text import distinct, normalised, one_line
-from acqo_rl.types import Passage, Ranking, Reformulation, SubQuery, search_key
+from acqo_rl.text import distinct, normalised
+from acqo_rl.types import Passage, Reformulation, SubQuery
 
 DEPTH = 100
 """Default number of documents per sub-query. The reward uses the first 100 documents of the fused ranking."""
@@ -28,9 +27,6 @@ class RawQueryOnly:
 
 Retrievers = Retriever | Sequence[Retriever | RawQueryOnly]
 """One retriever, or several whose rankings are merged."""
-
-SearchTexts = Callable[[list[str]], Sequence[Sequence[Ranking]]]
-"""Searches distinct texts; returns the rankings of each, in input order."""
 
 
 def split_retrievers(given: Retrievers) -> tuple[list[Retriever], list[Retriever]]:
@@ -60,65 +56,6 @@ def _searchable(made: Reformulation, *, cosines: bool) -> Reformulation:
     route = "pass" if is_raw else made.route
     same = (searched, route) == (made.sub_queries, made.route)
     return made if same else replace(made, sub_queries=searched, route=route)
-
-
-def search_sub_queries(
-    reformulations: Sequence[Reformulation], search: SearchTexts, search_raw: SearchTexts | None = None
-) -> list[tuple[Ranking, ...]]:
-    """Searches the sub-queries of a batch with the given search functions.
-
-    Args:
-        reformulations: one per query, as returned by :func:`normalise_sub_queries`; blank sub-queries are not searched.
-        search: called once with the distinct texts of the batch. A text and a hypothetical passage with the same words
-            are distinct.
-        search_raw: called once with the distinct raw queries of the batch.
-
-    Returns:
-        The rankings of each reformulation, in input order: first those of its sub-queries, then those of
-        ``search_raw``. A sub-query that does not reach its ``min_margin`` gets an empty ranking.
-    """
-    lists = _by_sub_query(reformulations, search)
-    if search_raw is None:
-        return lists
-    of_raw_queries = _by_sub_query([_original_of(r) for r in reformulations], search_raw)
-    return [(*some, *others) for some, others in zip(lists, of_raw_queries, strict=True)]
-
-
-def _by_sub_query(reformulations: Sequence[Reformulation], search: SearchTexts) -> list[tuple[Ranking, ...]]:
-    wanted = [[s for s in r.sub_queries if one_line(s.text)] for r in reformulations]
-    texts = {_key(s): searched_text(s) for sub_queries in wanted for s in sub_queries}
-    found = dict(zip(texts, search(list(texts.values())), strict=True)) if texts else {}
-    return [_by_margin([(s, _found_by(s, r)) for s in sub_queries for r in found[_key(s)]]) for sub_queries in wanted]
-
-
-def _by_margin(found: Sequence[tuple[SubQuery, Ranking]]) -> tuple[Ranking, ...]:
-    """The rankings; those of sub-queries that do not reach their ``min_margin`` are empty."""
-    best: dict[str, float] = {}
-    for sub_query, ranking in found:
-        if sub_query.min_margin is None and ranking.scores:
-            best[ranking.retriever] = max(ranking.scores[0], best.get(ranking.retriever, -math.inf))
-
-    def counts(sub_query: SubQuery, ranking: Ranking) -> bool:
-        if sub_query.min_margin is None or not ranking.scores:
-            return True
-        return ranking.scores[0] - best.get(ranking.retriever, -math.inf) > sub_query.min_margin
-
-    return tuple(ranking if counts(sub_query, ranking) else ranking.first(0) for sub_query, ranking in found)
-
-
-def _key(sub_query: SubQuery) -> tuple[bool, str]:
-    return search_key(searched_text(sub_query))
-
-
-def _found_by(sub_query: SubQuery, ranking: Ranking) -> Ranking:
-    same = (type(ranking.query), ranking.query, ranking.weight) == (str, sub_query.text, sub_query.weight)
-    return ranking if same else replace(ranking, query=sub_query.text, weight=sub_query.weight)
-
-
-def _original_of(reformulation: Reformulation) -> Reformulation:
-    """The raw query as the only sub-query, with the weight that it has among the sub-queries."""
-    weight = next((s.weight for s in reformulation.sub_queries if s.kind == "original"), 1.0)
-    return replace(reformulation, sub_queries=(SubQuery(reformulation.query.text, "original", weight),))
 
 
 def searched_text(sub_query: SubQuery) -> str:

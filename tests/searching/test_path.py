@@ -7,14 +7,13 @@ import threading
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedRetriever, ranking
+from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedRetriever, ranking, search_reformulations
 
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.roles import Reformulator
-from acqo_rl.searching.concurrent import search_reformulations
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.path import SearchPath, add_feedback, search
 from acqo_rl.searching.sub_queries import RawQueryOnly

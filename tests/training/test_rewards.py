@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedRetriever, ranking
+from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedRetriever, ranking, search_reformulations
 
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.grammar import Grammar
-from acqo_rl.searching.concurrent import search_reformulations
 from acqo_rl.text import text_of
 from acqo_rl.training.rewards import Reward, gold_ranks, rank_map
 from acqo_rl.types import Query, Reformulation, SubQuery
