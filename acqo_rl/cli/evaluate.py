@@ -119,7 +119,7 @@ class EvaluateConfig(HopSettings, WithStrategy, IndexSettings):
         "system is tested for non-inferiority.",
         None,
     )
-    robustness: list[str] = setting("Also evaluate changed queries: typos (drawn by --seed), paraphrases.", [])
+    robustness: list[str] = setting("Also evaluate changed queries: typos (drawn by --seed).", [])
     vary: dict = setting(
         "Setting of the reformulators -> list of values to evaluate, such as num_variants: [1, 3, 5].", {}
     )

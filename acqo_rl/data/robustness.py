@@ -1,7 +1,6 @@
-"""Queries changed by rules: with typos, or with another opening.
+"""Queries with typos, which show how much a system loses with less careful users.
 
-They show how much a system loses with less careful users. Rules and a seed make the texts reproducible. The judgements
-remain valid, because the meaning does not change. The conversation is not changed.
+A seed makes the texts reproducible. The judgements remain valid. The conversation is not changed.
 """
 
 from __future__ import annotations
@@ -18,37 +17,16 @@ _WORD = re.compile(r"[^\W\d_]{4,}")
 _WORDS_A_TYPO = 4
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
-_OPENINGS = (
-    (r"what is the difference between (.+?) and ([^?]+)", r"how do \1 and \2 differ"),
-    (r"compare (.+?) and ([^?]+)", r"how do \1 and \2 differ"),
-    (r"what(?:'s| is) the (\w+) of", r"tell me the \1 of"),
-    (r"what (is|are|was|were|does|do|did)", r"can you tell me what \1"),
-    (r"who (?:is|are)", r"give me the name of"),
-    (r"who", r"which person"),
-    (r"where (?:is|are)", r"in which place is"),
-    (r"where", r"in which place"),
-    (r"when", r"at what time"),
-    (r"how many", r"what number of"),
-    (r"how much", r"what amount of"),
-    (r"how (?:do|can|should) (?:i|you|we)", r"what is the way to"),
-    (r"why", r"for what reason"),
-    (r"which", r"what"),
-    (r"(?:can|could) you (?:please )?(?:tell|give) me", r"i need to know"),
-    (r"(?:give|tell|show) me", r"i am looking for"),
-)
-_RULES = tuple((re.compile(rf"^{pattern}(?!\w)", re.I), replacement) for pattern, replacement in _OPENINGS)
-
 
 def query_set_named(name: str) -> Callable[[Sequence[Query], int], list[Query]]:
     """The function that changes queries, given queries and a seed.
 
     Raises:
-        ConfigError: the name is neither ``typos`` nor ``paraphrases``.
+        ConfigError: the name is not ``typos``.
     """
-    known = {"typos": mistype, "paraphrases": paraphrase}
-    if name not in known:
-        raise ConfigError(f"There is no robustness set {name!r}; choose {', '.join(known)}.")
-    return known[name]
+    if name != "typos":
+        raise ConfigError(f"There is no robustness set {name!r}; choose typos.")
+    return mistype
 
 
 def mistype(queries: Sequence[Query], seed: int) -> list[Query]:
@@ -58,17 +36,6 @@ def mistype(queries: Sequence[Query], seed: int) -> list[Query]:
     a word is never changed.
     """
     return [replace(query, text=_mistype(query.text, random.Random(f"{seed} {query.id}"))) for query in queries]
-
-
-def paraphrase(queries: Sequence[Query], seed: int) -> list[Query]:
-    """Replaces the opening of each query by another one with the same meaning.
-
-    Args:
-        queries: if no rule matches, as in other languages than English, "I would like to know:" is put before the text.
-        seed: not used; the rules are deterministic.
-    """
-    del seed
-    return [replace(query, text=_paraphrase(query.text)) for query in queries]
 
 
 def _mistype(text: str, chance: random.Random) -> str:
@@ -95,11 +62,3 @@ def _neighbours(letter: str) -> str:
         if at >= 0:
             return row[max(0, at - 1) : at] + row[at + 1 : at + 2]
     return ""
-
-
-def _paraphrase(text: str) -> str:
-    for pattern, replacement in _RULES:
-        changed, count = pattern.subn(replacement, text, count=1)
-        if count:
-            return changed[:1].upper() + changed[1:] if text[:1].isupper() else changed
-    return f"I would like to know: {text}"

@@ -253,7 +253,7 @@ def test_no_file_and_no_message_has_the_password_of_an_index(script, world, tmp_
         ({"reformulator": "rewrite_retrieve_read=x"}, "none of "),
         ({"reformulator": ["raw", "rewrite_retrieve_read=x"]}, "give a dense index"),
         ({"fusion": "magic"}, "rsf, rrf"),
-        ({"robustness": "noise"}, "choose typos, paraphrases"),
+        ({"robustness": "noise"}, "choose typos"),
         ({"limit": 0}, "must be at least 1"),
         ({"data": "nowhere"}, "nowhere"),
         ({"reformulator": "../raw=x"}, "cannot name result files"),

@@ -13,7 +13,7 @@ from acqo_rl.cli import module_of
 from acqo_rl.cli.command import parse
 from acqo_rl.data.beir import read_beir, read_corpus, read_qrels, read_queries, read_query_metadata, read_splits
 from acqo_rl.data.public import write_public
-from acqo_rl.data.public.readers import passage, read_article
+from acqo_rl.data.public.readers import passage
 from acqo_rl.errors import ConfigError, DataError
 
 ROOT = Path(__file__).parents[2]
@@ -89,39 +89,12 @@ def topiocqa(conversation, turn):
     }
 
 
-def qrecc(conversation, turn, passages):
-    return {
-        "Conversation_no": conversation,
-        "Turn_no": turn,
-        "Conversation_source": "nq",
-        "Context": ["what is a lathe?", "A tool."],
-        "Question": "who uses it?",
-        "Truth_rewrite": "who uses a lathe?",
-        "Truth_answer": "Turners.",
-        "Truth_passages": passages,
-    }
-
-
 def two_splits(make):
     return {"train": [make(n) for n in range(60)], "validation": [make(n) for n in range(60, 70)]}
 
 
 def tables(name):
     """Path and configuration -> split -> rows, of one data set."""
-    rag = [
-        {
-            "query": f"Which paper wrote of flood {number}?",
-            "answer": "The Post",
-            "question_type": "inference_query",
-            "evidence_list": [{"title": "Flood", "url": f"https://news/{number}", "fact": "It rained."}],
-        }
-        for number in range(60)
-    ]
-    rag.append({"query": "What of nothing?", "answer": "None.", "question_type": "null_query", "evidence_list": []})
-    articles = [
-        {"title": f"Flood {number}", "url": f"https://news/{number}", "body": "It\n\nrained.", "author": "A"}
-        for number in range(80)
-    ]
     beir = {
         ("BeIR/scifact", "corpus"): {
             "corpus": [{"_id": f"{n}", "title": f"T{n}", "text": f"Text {n}."} for n in range(100)]
@@ -141,24 +114,11 @@ def tables(name):
         "musique": {("dgslibisey/MuSiQue", None): two_splits(musique)},
         "squad": {("rajpurkar/squad", None): two_splits(lambda n: squad(n, f"Mill_{n // 4}"))},
         "topiocqa": {("McGill-NLP/TopiOCQA", None): two_splits(lambda n: topiocqa(n // 3, n % 3 + 1))},
-        "multihop_rag": {
-            ("yixuantt/MultiHopRAG", "MultiHopRAG"): {"train": rag},
-            ("yixuantt/MultiHopRAG", "corpus"): {"train": articles},
-        },
-        "qrecc": {
-            ("slupart/qrecc", None): {
-                "train": [qrecc(n, 1, [f"http://a b/{n}"]) for n in range(40)],
-                "test": [qrecc(1, 1, ["http://a b/1", "http://a b/50"]), qrecc(1, 2, [])],
-            },
-            ("slupart/qrecc-passages", None): {
-                "train": [{"id": f"http://a b/{n}", "contents": f"Lathe\n{n}."} for n in range(60)]
-            },
-        },
         "beir/scifact": beir,
     }[name]
 
 
-NAMES = ["hotpotqa", "2wikimultihopqa", "musique", "squad", "topiocqa", "multihop_rag", "qrecc", "beir/scifact"]
+NAMES = ["hotpotqa", "2wikimultihopqa", "musique", "squad", "topiocqa", "beir/scifact"]
 
 
 def opener(rows):
@@ -258,10 +218,8 @@ def test_answers_rewrites_and_decompositions_stand_in_the_metadata_only(tmp_path
     about = read_query_metadata(folder)["2hop__3"]
     decomposition = ["which cat?", "who feeds #1?"]
     assert about == {"kind": "2 hops", "answers": ["Ada", "Ada L."], "decomposition": decomposition}
-    folder = write(tmp_path / "qrecc", "qrecc")
-    assert read_query_metadata(folder)["test-1-1"] == {"answers": ["Turners."], "rewrite": "who uses a lathe?"}
-    seen = "".join(q.text + "".join(turn.text for turn in q.history) for q in read_queries(folder))
-    assert "who uses a lathe?" not in seen
+    seen = "".join(query.text for query in read_queries(folder))
+    assert "Ada" not in seen
 
 
 def test_questions_without_a_known_passage_are_left_out_and_counted(tmp_path):
@@ -276,9 +234,6 @@ def test_questions_without_a_known_passage_are_left_out_and_counted(tmp_path):
         hotpot(n, supporting_facts={"title": ["Elsewhere"], "sent_id": [0]}) for n in range(9)
     ]
     assert read_splits(write(tmp_path / "hotpotqa", "hotpotqa", rows)) == ["test"]
-    folder = write(tmp_path / "qrecc", "qrecc")
-    assert list(read_qrels(folder, "test")) == ["test-1-1"]
-    assert len(read_qrels(folder, "test")["test-1-1"]) == 2
 
 
 def test_beir_keeps_ids_grades_and_splits(tmp_path):
@@ -327,8 +282,6 @@ def test_wrong_settings_are_refused(tmp_path):
     for name in ("squat", "beir", "beir/"):
         with pytest.raises(ConfigError, match=r"embedded, nq, hotpotqa, .*beir/NAME"):
             write(tmp_path, name, {})
-    with pytest.raises(ConfigError, match="distractors"):
-        write(tmp_path, "qrecc", distractors=None)
     for settings in ({"limit": 0}, {"distractors": -1}):
         with pytest.raises(ConfigError, match=r"limit is .* distractors is "):
             write(tmp_path, "squad", **settings)
@@ -454,8 +407,3 @@ def test_script_keeps_the_embedded_set_as_it_is(script, tmp_path, capsys):
     assert "already" in capsys.readouterr().out
     with pytest.raises(ConfigError, match="limit"):
         script.main(script.PrepareDataConfig(output=str(tmp_path / "small"), limit=[3]))
-
-
-def test_an_article_keeps_what_is_known_of_it():
-    row = {"title": "Flood", "url": "https://news/1", "body": "It rained.", "published_at": "2023", "author": None}
-    assert read_article(row).metadata == {"url": "https://news/1", "published_at": "2023"}

@@ -1,4 +1,4 @@
-"""Typos and paraphrases made by rules."""
+"""Typos made by rules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acqo_rl.conversations import read_history
-from acqo_rl.data.robustness import mistype, paraphrase, query_set_named
+from acqo_rl.data.robustness import mistype, query_set_named
 from acqo_rl.errors import ConfigError
 from acqo_rl.types import Query
 
@@ -55,29 +55,6 @@ def test_a_quarter_of_the_long_words_and_at_least_one(text, seed):
         assert query.text == text
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("What is the capital of Peru?", "Tell me the capital of Peru?"),
-        ("what's the capital of Peru", "tell me the capital of Peru"),
-        ("What are the moons of Mars?", "Can you tell me what are the moons of Mars?"),
-        ("Compare Peru and Chad", "How do Peru and Chad differ"),
-        ("What is the difference between C and C++?", "How do C and C++ differ?"),
-        ("how many moons has Mars", "what number of moons has Mars"),
-        ("Whose song is it?", "I would like to know: Whose song is it?"),
-        ("capital of Peru", "I would like to know: capital of Peru"),
-        ("Whatever works", "I would like to know: Whatever works"),
-    ],
-)
-def test_paraphrases_by_hand(text, expected):
-    assert paraphrase([Query("q", text)], 0)[0].text == expected
-
-
-@given(st.text(max_size=60))
-def test_a_paraphrase_is_another_text(text):
-    assert paraphrase([Query("q", text)], 0)[0].text != text
-
-
 def test_unknown_sets_are_refused():
-    with pytest.raises(ConfigError, match="typos, paraphrases"):
+    with pytest.raises(ConfigError, match="typos"):
         query_set_named("noise")

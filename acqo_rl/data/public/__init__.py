@@ -64,12 +64,10 @@ def write_public(
         command: command that writes the folder, for its README.
 
     Raises:
-        ConfigError: the data set is unknown, or a setting is missing or out of range.
+        ConfigError: the data set is unknown, or a setting is out of range.
         DataError: the source has changed, or none of its questions is usable.
     """
     source = find_source(name)
-    if not source.fits_memory and distractors is None:
-        raise ConfigError(f"The corpus of {name} does not fit into memory; set distractors, for example to 1000000.")
     if (limit is not None and limit < 1) or (distractors is not None and distractors < 0):
         raise ConfigError(
             f"limit is {limit} and distractors is {distractors}; limit must be at least 1 and distractors at least 0."

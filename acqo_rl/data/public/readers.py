@@ -133,53 +133,6 @@ def read_topiocqa(row: Row, split: str) -> Example:
     )
 
 
-QRECC: Shape = {
-    "Conversation_no": int,
-    "Turn_no": int,
-    "Question": str,
-    "Context": [str],
-    "Truth_rewrite": str,
-    "Truth_answer": str,
-    "Truth_passages": [str],
-}
-QRECC_PASSAGE: Shape = {"id": str, "contents": str}
-
-
-def read_qrecc(row: Row, split: str) -> Example:
-    """QReCC (Anantha et al. 2021) with the passages of SCAI-QReCC (Vakulenko et al. 2022)."""
-    conversation = f"{split}-{row['Conversation_no']}"
-    return Example(
-        Query(f"{conversation}-{row['Turn_no']}", row["Question"], read_history(row["Context"], row["Question"])),
-        split,
-        conversation,
-        {_stable_id(url): 1 for url in row["Truth_passages"]},
-        metadata={"answers": _answers(row["Truth_answer"]), "rewrite": row["Truth_rewrite"]},
-    )
-
-
-def read_qrecc_passage(row: Row) -> Document:
-    """A passage whose id is hashed: the original id contains a URL, which may have white space; BEIR ids must not."""
-    return Document(_stable_id(row["id"]), "", " ".join(row["contents"].split()))
-
-
-MULTIHOP_RAG: Shape = {"query": str, "answer": str, "question_type": str, "evidence_list": [{"url": str}]}
-ARTICLE: Shape = {"title": str, "url": str, "body": str}
-
-
-def read_multihop_rag(row: Row, split: str) -> Example:
-    """MultiHop-RAG (Tang and Yang 2024); null queries have no evidence."""
-    query = Query(_stable_id(row["query"]), row["query"])
-    relevance = {_stable_id(evidence["url"]): 1 for evidence in row["evidence_list"]}
-    metadata = {"kind": row["question_type"], "answers": _answers(row["answer"])}
-    return Example(query, split, query.id, relevance, metadata=metadata)
-
-
-def read_article(row: Row) -> Document:
-    """A complete news article; its id is a hash of its URL."""
-    metadata = {key: row[key] for key in ("url", "source", "author", "published_at") if row.get(key)}
-    return Document(_stable_id(row["url"]), " ".join(row["title"].split()), " ".join(row["body"].split()), metadata)
-
-
 BEIR_TEXT: Shape = {"_id": str, "title": str, "text": str}
 BEIR_QRELS: Shape = {"query-id": (str, int), "corpus-id": (str, int), "score": int}
 

@@ -24,7 +24,6 @@ class Source:
         splits: split of the source -> split in the BEIR folder; other splits are not read.
         read: reads the questions.
         read_corpus: reads the corpus, if it is a separate table and does not come with the questions.
-        fits_memory: False if the corpus must be sampled.
     """
 
     tables: tuple[Table, ...]
@@ -33,7 +32,6 @@ class Source:
     splits: dict[str, str]
     read: Callable[[OpenTable, dict[str, str]], Iterator[Example]]
     read_corpus: Callable[[OpenTable], Iterator[Document]] | None = None
-    fits_memory: bool = True
 
 
 def find_source(name: str) -> Source:
@@ -45,8 +43,6 @@ def find_source(name: str) -> Source:
     if name == "nq" or name.removeprefix("beir/") not in (name, ""):
         return _beir(name.removeprefix("beir/"))
     facts = "the paragraphs that hold the supporting facts"
-    news, articles = Table("yixuantt/MultiHopRAG", "MultiHopRAG"), Table("yixuantt/MultiHopRAG", "corpus")
-    qrecc, qrecc_passages = Table("slupart/qrecc"), Table("slupart/qrecc-passages")
     # load_dataset refuses repositories with a loading script, but this one also has plain JSONL files.
     topiocqa = Table(
         "McGill-NLP/TopiOCQA",
@@ -79,23 +75,6 @@ def find_source(name: str) -> Source:
             "the gold passage of each turn",
             readers.TOPIOCQA,
             readers.read_topiocqa,
-        ),
-        "multihop_rag": Source(
-            tables=(news, articles),
-            licence="ODC-By 1.0",
-            judgements="the news articles of the evidence, each whole",
-            splits={"train": "train"},
-            read=partial(_read_rows, news, readers.MULTIHOP_RAG, readers.read_multihop_rag),
-            read_corpus=partial(_read_documents, articles, readers.ARTICLE, readers.read_article),
-        ),
-        "qrecc": Source(
-            tables=(qrecc, qrecc_passages),
-            licence="CC BY-SA 3.0 (questions); the passages are web pages of Common Crawl under their own terms",
-            judgements="the passages that hold the answer, as judged for SCAI-QReCC 2021",
-            splits={"test": "test", "train": "train"},
-            read=partial(_read_rows, qrecc, readers.QRECC, readers.read_qrecc),
-            read_corpus=partial(_read_documents, qrecc_passages, readers.QRECC_PASSAGE, readers.read_qrecc_passage),
-            fits_memory=False,
         ),
     }
     if name not in sources:
