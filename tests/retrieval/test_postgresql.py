@@ -87,21 +87,6 @@ def test_a_batch_of_texts_is_searched_within_its_time_limit(engine_index):
     assert {len(ranking.doc_ids) for ranking in rankings} == {50}
 
 
-def test_an_index_of_vectors_returns_as_many_rows_as_asked(engine_index):
-    index = engine_index("postgresql", "many")
-    build_engine_index(
-        index, [Document(f"d{i}", "", f"text {i}", {"even": i % 2 == 0}) for i in range(400)], UnitEncoder()
-    )
-    with_index = f"{index}?options=-c%20enable_seqscan%3Doff"
-    retriever = load_retriever(with_index, encoder=UnitEncoder())
-
-    [ranking] = retriever.search(["a query"], 100)
-    [even] = restrict(retriever, Scope(read_filter({"even": True}))).search(["a query"], 100)
-
-    assert len(ranking.doc_ids) == 100
-    assert len(even.doc_ids) == 100
-
-
 @pytest.mark.parametrize("kind", ["ivfflat", "hnsw"])
 def test_an_index_of_others_finds_the_nearest_rows_of_all_and_of_a_tenant(postgres, kind):
     vectors = UnitEncoder().encode_queries([f"text {row}" for row in range(600)])

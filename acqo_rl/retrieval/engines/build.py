@@ -119,7 +119,7 @@ def _bring_up_to_date(
 ) -> None:
     from tqdm import tqdm
 
-    there = {document.id: _digest(document) for document in EngineDocuments(calls).scan()}
+    there = {document.id: _digest(document) for document in EngineDocuments(calls).passages()}
     new = [row for row, document in enumerate(documents) if there.get(document.id) != _digest(document)]
     gone = sorted(there.keys() - {document.id for document in documents})
     is_noted = False

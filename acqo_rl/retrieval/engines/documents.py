@@ -17,17 +17,15 @@ class EngineDocuments(Mapping[str, Document], RemoteCorpus):
     """Document id -> document, of the part of a collection that may be seen.
 
     The text of a document with several passages is that of all its passages, in the order of the engine. Read all
-    documents by ``values``; ``items`` calls the engine for each of them.
+    documents by ``values``, which keeps them in memory; ``items`` calls the engine for each of them.
 
     Attributes:
         calls: of the engine.
-        in_passages: whether a document may have several entries. Reading all then keeps them in memory.
         tenant_field: metadata field with the tenant of a document; empty if the collection has no tenants.
         scope: the part of the documents that may be seen.
     """
 
     calls: Calls
-    in_passages: bool = False
     tenant_field: str = ""
     scope: Scope = UNRESTRICTED
 
@@ -47,20 +45,19 @@ class EngineDocuments(Mapping[str, Document], RemoteCorpus):
         return {document.id: document for document in _joined(found)}
 
     def values(self) -> ValuesView[Document]:
-        """All documents, read page by page."""
-        return _Values(self)
+        """All documents, from one scan."""
+        return {document.id: document for document in _joined(self.passages())}.values()
 
-    def scan(self) -> Iterator[Document]:
-        """All documents, in any order."""
+    def passages(self) -> Iterator[Document]:
+        """All passages, in any order; one for each document in a collection of our own."""
         with reported(self.calls.shown, self.calls.engine):
-            passages = self._read(None)
-            yield from _joined(passages) if self.in_passages else passages
+            yield from self._read(None)
 
     def __getitem__(self, doc_id: str) -> Document:
         return self.fetch([doc_id])[doc_id]
 
     def __iter__(self) -> Iterator[str]:
-        return (document.id for document in self.scan())
+        return iter(dict.fromkeys(passage.id for passage in self.passages()))
 
     def __len__(self) -> int:
         schema = self.calls(self.calls.engine.schema)
@@ -71,15 +68,6 @@ class EngineDocuments(Mapping[str, Document], RemoteCorpus):
         for doc_id, row in self.calls.engine.rows(doc_ids, widened(where, fields)):
             if doc_id is not None and meets(where, row, fields):
                 yield as_document(doc_id, row, fields)
-
-
-class _Values(ValuesView[Document]):
-    def __init__(self, documents: EngineDocuments) -> None:
-        super().__init__(documents)
-        self._documents = documents
-
-    def __iter__(self) -> Iterator[Document]:
-        return self._documents.scan()
 
 
 def _joined(passages: Iterable[Document]) -> Iterable[Document]:

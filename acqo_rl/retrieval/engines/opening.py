@@ -181,10 +181,9 @@ def documents_of(index: str, seconds: float | None = None) -> EngineDocuments:
         IndexMismatchError: the documents of a collection of others have no field ``text``, and no other is named.
     """
     opened = open_collection(index, seconds)
-    is_foreign = opened.note is None
-    if is_foreign:
+    if opened.note is None:
         _check_fields(opened.location, opened.schema, text=opened.calls.engine.fields.text)
-    return EngineDocuments(opened.calls, in_passages=is_foreign, tenant_field=opened.location.tenant)
+    return EngineDocuments(opened.calls, opened.location.tenant)
 
 
 def check_overlap(index: str, doc_ids: Sequence[str]) -> None:
