@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from stand_ins import eager_scorer
 
 from acqo_rl.data.beir import write_beir
 from acqo_rl.reformulation.load import StrategySettings
@@ -69,3 +70,13 @@ def test_the_lexicon_is_built_only_if_the_rules_are_used(load, monkeypatch, pass
     monkeypatch.setattr(Lexicon, "of", lambda documents: read.append(list(documents)) or Lexicon())
     load(strategies=strategies)
     assert read == [DOCUMENTS] * times
+
+
+def test_hops_look_up_titles_of_local_documents(load, tmp_path):
+    eager_scorer().save(tmp_path / "hop")
+    service = load(strategies=["raw"], hops=1, hop=str(tmp_path / "hop"))
+    query = Query("q", "What is the inlet near a city of norway?")
+    found = service.search(query, "raw", None, service.collections.named(()))
+    [_, name, longer] = found.reformulation.sub_queries
+    assert longer.text == f"{query.text} {name.text}"
+    assert service._words(service.collections.named(())).titles["oslo"] == ("world/oslo",)
