@@ -149,7 +149,7 @@ def serving(config: BenchmarkConfig, engine: str, batching: str) -> Iterator[Cal
         "result_cache_size": 0, "limits.max_queued": max(config.clients),
         "timeouts.search": config.seconds, "timeouts.reformulation": config.seconds,
         "limits.queue_timeout": config.seconds,
-        "index_device": config.index_device, "index_float16": config.index_float16,
+        "index_device": config.index_device,
     }  # fmt: skip
     arguments = [word for key, value in settings.items() for word in (f"--{key}", str(value))]
     with tempfile.TemporaryDirectory() as folder, open(Path(folder, "log"), "w") as log:

@@ -12,15 +12,11 @@ from acqo_rl.language_models.anthropic import AnthropicModel
 from acqo_rl.language_models.openai import OpenAIModel
 from acqo_rl.loopback import is_loopback, proxy_note
 from acqo_rl.retrieval.remote import RemoteRetriever
-from acqo_rl.retrieval.rerankers import RerankServer
-from acqo_rl.retrieval.server_encoder import ServerEncoder
 
 FAR = "http://192.0.2.1:8100"
 ASK = [[{"role": "user", "content": "a"}]]
 CLIENTS = {
     "index": lambda: RemoteRetriever(FAR, attempts=1).search(["a"], 1),
-    "reranker": lambda: RerankServer(f"rerank:m@{FAR}", attempts=1).score([("a", "b")]),
-    "encoder": lambda: ServerEncoder(f"openai:m@{FAR}", max_retries=0),
     "openai": lambda: OpenAIModel("m", base_url=FAR, max_retries=0).generate(ASK),
     "anthropic": lambda: AnthropicModel("m", base_url=FAR, max_retries=0).generate(ASK),
 }
@@ -84,8 +80,14 @@ def test_other_machines(url):
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("variable", ["HTTP_PROXY", "ALL_PROXY"])
-@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:9", "gopher://127.0.0.1:9", "http://127.0.0.1:x", "http://[::1"])
+@pytest.mark.parametrize(
+    ("variable", "proxy"),
+    [
+        ("HTTP_PROXY", "socks5://127.0.0.1:9"),
+        ("ALL_PROXY", "gopher://127.0.0.1:9"),
+        ("HTTP_PROXY", "http://127.0.0.1:x"),
+    ],
+)
 def test_a_proxy_that_the_client_cannot_use_is_named(monkeypatch, client, variable, proxy):
     monkeypatch.setenv(variable, proxy)
     with pytest.raises(ConfigError, match=variable.upper()):

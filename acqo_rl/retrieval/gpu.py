@@ -20,7 +20,7 @@ _INSTEAD = "Set index_device to cpu, or build a Flat or IVF index."
 _log = logging.getLogger(__name__)
 
 
-def to_device(index: Any, device: IndexDevice, *, float16: bool = False) -> Any:
+def to_device(index: Any, device: IndexDevice) -> Any:
     """Returns the index, or a copy of it on one or several GPUs.
 
     Args:
@@ -29,17 +29,13 @@ def to_device(index: Any, device: IndexDevice, *, float16: bool = False) -> Any:
             process of a distributed training has its own copy. ``shards`` splits the index over all visible GPUs
             (``CUDA_VISIBLE_DEVICES``), for an index that is too large for one GPU. ``auto`` means ``gpu`` if FAISS has
             a GPU and supports the index type there, else ``cpu``.
-        float16: use half precision on the GPU, for the vectors of a flat index or the lookup tables of an IVF-PQ index.
 
     Raises:
-        ConfigError: FAISS has no GPU, does not support the index type on GPUs or lacks GPU memory, or ``float16`` has
-            no effect.
+        ConfigError: FAISS has no GPU, does not support the index type on GPUs or lacks GPU memory.
     """
     if device not in get_args(IndexDevice):
         raise ConfigError(f"index_device is {device!r}; choose one of {', '.join(get_args(IndexDevice))}.")
     if device == "cpu":
-        if float16:
-            raise ConfigError("index_float16 has no effect with index_device cpu; omit it, or choose gpu.")
         return index
     if missing := _no_gpu():
         if device == "auto":
@@ -47,13 +43,8 @@ def to_device(index: Any, device: IndexDevice, *, float16: bool = False) -> Any:
         raise ConfigError(f"index_device is {device}, but {missing}")
     if reason := _unsupported(index):
         return _keep_on_cpu(index, device, reason)
-    if float16 and not _float16_matters(index):
-        raise ConfigError(
-            f"index_float16 has no effect on a {type(index).__name__}; omit it. To halve the memory, build the index"
-            " with half-precision vectors, for example with factory IVF256,SQfp16."
-        )
     try:
-        return _OneSearchAtATime(_to_shards(index, float16) if device == "shards" else _to_own_gpu(index, float16))
+        return _OneSearchAtATime(_to_shards(index) if device == "shards" else _to_own_gpu(index))
     except RuntimeError as error:
         return _keep_on_cpu(index, device, reason_of(error))
 
@@ -95,36 +86,21 @@ def _unsupported(index: Any) -> str:
     This must be checked first, because FAISS may silently return a copy on the CPU.
     """
     faiss = import_faiss()
-    kinds = (faiss.IndexFlat, faiss.IndexIVFFlat, faiss.IndexIVFPQ, faiss.IndexIVFScalarQuantizer)
-    return "" if isinstance(_innermost(index), kinds) else "FAISS does not support this index type on GPUs"
-
-
-def _float16_matters(index: Any) -> bool:
-    faiss = import_faiss()
-    return isinstance(_innermost(index), (faiss.IndexFlat, faiss.IndexIVFPQ))
-
-
-def _innermost(index: Any) -> Any:
-    """The index without its vector transformations, such as PCA."""
-    faiss = import_faiss()
-    while isinstance(index, faiss.IndexPreTransform):
+    while isinstance(index, faiss.IndexPreTransform):  # such as PCA
         index = faiss.downcast_index(index.index)
-    return index
+    kinds = (faiss.IndexFlat, faiss.IndexIVFFlat, faiss.IndexIVFPQ, faiss.IndexIVFScalarQuantizer)
+    return "" if isinstance(index, kinds) else "FAISS does not support this index type on GPUs"
 
 
-def _to_own_gpu(index: Any, float16: bool) -> Any:
+def _to_own_gpu(index: Any) -> Any:
     faiss = import_faiss()
-    options = faiss.GpuClonerOptions()
-    options.useFloat16 = float16
-    own = _local_rank() % faiss.get_num_gpus()
-    return faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), own, index, options)
+    return faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), _local_rank() % faiss.get_num_gpus(), index)
 
 
-def _to_shards(index: Any, float16: bool) -> Any:
+def _to_shards(index: Any) -> Any:
     faiss = import_faiss()
     options = faiss.GpuMultipleClonerOptions()
     options.shard = True
-    options.useFloat16 = float16
     return faiss.index_cpu_to_all_gpus(index, options)
 
 

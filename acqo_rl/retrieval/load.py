@@ -44,7 +44,6 @@ def load_retriever(
     *,
     encoder: Encoder | None = None,
     device: IndexDevice = "auto",
-    float16: bool = False,
     mmap: bool = False,
     threads: int | None = None,
     search_parameters: str = "",
@@ -59,7 +58,6 @@ def load_retriever(
             do not apply to the index of a server, except ``expected_corpus_hash`` and ``remote_timeout``.
         encoder: the index's encoder, if it is already loaded; by default it is loaded from the manifest's settings.
         device: device of a dense index, see ``acqo_rl.retrieval.gpu.to_device``.
-        float16: use half precision on the GPU, see ``acqo_rl.retrieval.gpu.to_device``.
         mmap: map the index from disk instead of reading it, and do not compare its checksums; the device ``auto`` then
             means ``cpu``.
         threads: number of threads per search.
@@ -80,7 +78,6 @@ def load_retriever(
             load_retriever,
             encoder=encoder,
             device=device,
-            float16=float16,
             mmap=mmap,
             threads=threads,
             search_parameters=search_parameters,
@@ -108,7 +105,7 @@ def load_retriever(
     assert isinstance(settings, DenseSettings), folder
     index = faiss_index.read_index(folder / INDEX_NAME, mmap=mmap)
     faiss_index.set_parameters(index, search_parameters or settings.search_parameters)
-    index = to_device(index, "cpu" if mmap and device == "auto" else device, float16=float16)
+    index = to_device(index, "cpu" if mmap and device == "auto" else device)
     encoder = _fitting_encoder(folder, settings, encoder, remote_timeout)
     return FaissRetriever(index, doc_ids, encoder, threads=threads, fingerprint=manifest.fingerprint)
 

@@ -23,7 +23,7 @@ RERANKER_HELP = (
 
 @dataclass(kw_only=True)
 class IndexSettings:
-    """The device and precision of FAISS indexes."""
+    """The device of FAISS indexes."""
 
     index_device: IndexDevice = field(
         default="auto",
@@ -33,16 +33,12 @@ class IndexSettings:
             "else cpu. A retriever server has its own setting."
         },
     )
-    index_float16: bool = field(
-        default=False,
-        metadata={"help": "Use half precision on the GPU: halves the memory of a Flat index, scores differ slightly."},
-    )
 
     def open_index(self, index: str, **options: Any) -> Retriever:
         """Loads the retriever of an index with these settings; ``options`` as in ``load_retriever``."""
         from acqo_rl.retrieval.load import load_retriever
 
-        return load_retriever(index, device=self.index_device, float16=self.index_float16, **options)
+        return load_retriever(index, device=self.index_device, **options)
 
     def open_index_of(self, index: str, corpus: Mapping[str, Document]) -> Retriever:
         """Loads the retriever of an index that must hold a corpus.

@@ -19,7 +19,7 @@ from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.types import Document, Query
 
 ROOT = Path(__file__).parents[2]
-DEVICE = ["--index_device", "shards", "--index_float16", "True"]
+DEVICE = ["--index_device", "shards"]
 COMMANDS = {
     "grpo": "--data DATA --index INDEX --model MODEL --output_dir OUT --trainer.num_generations 2"
     " --trainer.per_device_train_batch_size 2",
@@ -63,7 +63,7 @@ def test_the_device_reaches_the_index(script, world, tmp_path, monkeypatch):
     module = module_of(script)
     with pytest.raises(Opened):
         module.main(*command.parse(module.make_parser(), [*words.split(), *DEVICE]))
-    assert (given["index"], given["device"], given["float16"]) == (str(world["INDEX"]), "shards", True)
+    assert (given["index"], given["device"]) == (str(world["INDEX"]), "shards")
 
 
 def test_the_service_benchmark_passes_the_device_to_the_server(monkeypatch):
@@ -80,7 +80,6 @@ def test_the_service_benchmark_passes_the_device_to_the_server(monkeypatch):
         pass
     words = started[0]
     assert words[words.index("--index_device") + 1] == "shards"
-    assert words[words.index("--index_float16") + 1] == "True"
 
 
 def test_the_recipe_passes_the_device_to_every_stage_that_searches():
@@ -89,7 +88,6 @@ def test_the_recipe_passes_the_device_to_every_stage_that_searches():
     searching = [stage for stage in recipe.plan(config) if "index" in stage.settings]
     assert len(searching) == 5
     assert all(stage.settings["index_device"] == "shards" for stage in searching)
-    assert all(stage.settings["index_float16"] is True for stage in searching)
 
 
 def test_all_commands_share_the_setting():

@@ -13,8 +13,6 @@ from acqo_rl.retrieval import build_bm25_index, build_dense_index, faiss_index, 
 from acqo_rl.retrieval.gpu import to_device
 from acqo_rl.retrieval.settings import IndexSettings
 
-FLOAT32, FLOAT16 = {"useFloat16": False}, {"useFloat16": True}
-
 
 def filled(factory, count=400):
     vectors = np.random.default_rng(0).standard_normal((count, 32)).astype(np.float32)
@@ -48,23 +46,23 @@ class Gpus:
     def __init__(self, monkeypatch, count):
         self.calls, self.copies, self.failure = [], [], None
         functions = {
-            "StandardGpuResources": Options, "GpuClonerOptions": Options, "GpuMultipleClonerOptions": Options,
+            "StandardGpuResources": Options, "GpuMultipleClonerOptions": Options,
             "get_num_gpus": lambda: count, "index_cpu_to_gpu": self.to_one, "index_cpu_to_all_gpus": self.to_all,
         }  # fmt: skip
         for name, function in functions.items():
             monkeypatch.setattr(faiss, name, function, raising=False)
 
-    def to_one(self, resources, device, index, options):
+    def to_one(self, resources, device, index):
         assert isinstance(resources, faiss.StandardGpuResources)
-        assert isinstance(options, faiss.GpuClonerOptions)
-        return self.copy(device, index, options)
+        return self.copy(device, index)
 
     def to_all(self, index, options, ngpu=-1):
         assert isinstance(options, faiss.GpuMultipleClonerOptions)
-        return self.copy("all", index, options)
+        assert options.shard
+        return self.copy("all", index)
 
-    def copy(self, device, index, options):
-        self.calls.append((device, type(index).__name__, vars(options)))
+    def copy(self, device, index):
+        self.calls.append((device, type(index).__name__))
         if self.failure:
             raise RuntimeError(self.failure)
         self.copies.append(Copy(index))
@@ -87,8 +85,8 @@ def without_gpu(monkeypatch):
 @pytest.mark.parametrize("device", ["auto", "gpu"])
 def test_an_index_goes_whole_to_one_gpu(gpus, device):
     to_device(filled("Flat"), device)
-    to_device(filled("IVF4,PQ8"), device, float16=True)
-    assert gpus.calls == [(0, "IndexFlat", FLOAT32), (0, "IndexIVFPQ", FLOAT16)]
+    to_device(filled("IVF4,PQ8"), device)
+    assert gpus.calls == [(0, "IndexFlat"), (0, "IndexIVFPQ")]
 
 
 def test_each_process_of_a_training_takes_its_own_gpu(gpus, monkeypatch):
@@ -100,8 +98,8 @@ def test_each_process_of_a_training_takes_its_own_gpu(gpus, monkeypatch):
 
 
 def test_shards_are_parts_on_all_gpus(gpus):
-    to_device(filled("Flat"), "shards", float16=True)
-    assert gpus.calls == [("all", "IndexFlat", {"shard": True, **FLOAT16})]
+    to_device(filled("Flat"), "shards")
+    assert gpus.calls == [("all", "IndexFlat")]
 
 
 def test_search_parameters_are_set_before_the_index_is_copied(gpus, tmp_path, documents, encoder):
@@ -176,13 +174,6 @@ def test_gpu_is_refused_where_faiss_has_no_support():
     assert to_device(index, "auto") is index
 
 
-def test_half_precision_without_effect_is_refused(gpus):
-    for factory, device in (("Flat", "cpu"), ("IVF4,Flat", "gpu")):
-        with pytest.raises(ConfigError, match="index_float16"):
-            to_device(filled(factory), device, float16=True)
-    assert gpus.calls == []
-
-
 def test_an_unknown_device_is_refused():
     with pytest.raises(ConfigError, match="'tpu'"):
         to_device(filled("Flat"), "tpu")
@@ -199,10 +190,10 @@ def test_an_index_that_is_left_on_disk_stays_there_under_auto(gpus, tmp_path, do
 def test_the_settings_of_a_command_place_its_index(gpus, tmp_path, documents, encoder):
     build_dense_index(tmp_path / "dense", documents, encoder)
     build_bm25_index(tmp_path / "bm25", documents)
-    settings = IndexSettings(index_device="shards", index_float16=True)
+    settings = IndexSettings(index_device="shards")
     settings.open_index(str(tmp_path / "dense"), encoder=encoder)
     settings.open_index(str(tmp_path / "bm25"))
-    assert gpus.calls == [("all", "IndexFlatIP", {"shard": True, **FLOAT16})]
+    assert gpus.calls == [("all", "IndexFlatIP")]
 
 
 real = [pytest.mark.gpu, pytest.mark.skipif(faiss.get_num_gpus() == 0, reason="FAISS finds no GPU")]
@@ -212,15 +203,13 @@ class TestOnAGpu:
     pytestmark = real
 
     @pytest.mark.parametrize("device", ["auto", "gpu", "shards"])
-    @pytest.mark.parametrize(("factory", "float16"), [("Flat", False), ("Flat", True), ("IVF16,Flat", False)])
-    def test_it_finds_what_the_cpu_finds(self, factory, float16, device):
+    @pytest.mark.parametrize("factory", ["Flat", "IVF16,Flat"])
+    def test_it_finds_what_the_cpu_finds(self, factory, device):
         queries = np.random.default_rng(1).standard_normal((20, 32)).astype(np.float32)
         index = filled(factory, 2000)
-        moved = to_device(index, device, float16=float16)
+        moved = to_device(index, device)
         assert moved is not index
-        np.testing.assert_allclose(
-            moved.search(queries, 10)[0], index.search(queries, 10)[0], atol=5e-2 if float16 else 1e-4
-        )
+        np.testing.assert_allclose(moved.search(queries, 10)[0], index.search(queries, 10)[0], atol=1e-4)
 
     @pytest.mark.parametrize("device", ["gpu", "shards"])
     def test_hnsw_is_refused(self, device):
