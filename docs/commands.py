@@ -14,9 +14,10 @@ _HEAD = """\
 
 `acqo COMMAND` runs one of the commands below. `acqo COMMAND --help` prints the same text.
 
-Every setting can be given on the command line or in a flat YAML file (`--config FILE`). The command line overrides the
-file, and an unknown key is an error in both. `--config NAME` finds the configs that come with the package, such as
-`--config embedded` for `configs/serve/embedded.yaml` of `acqo serve`.
+Every setting can be given on the command line or in a YAML file (`--config FILE`). The command line overrides the file,
+and an unknown key is an error in both. Groups of settings are mappings; `--reward.cost 0.02` sets one key.
+`--config NAME` finds the configs that come with the package, such as `--config embedded` for
+`configs/serve/embedded.yaml` of `acqo serve`.
 """
 
 

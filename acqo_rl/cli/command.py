@@ -1,6 +1,6 @@
 """Parses the settings of the subcommands.
 
-A subcommand consists of a dataclass, ``make_parser()`` and ``main(config)``. Settings come from a flat YAML file
+A subcommand consists of a dataclass, ``make_parser()`` and ``main(config)``. Settings come from a YAML file
 (``--config``) and from the command line, which has priority. Unknown settings are errors.
 """
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
 import sys
 from dataclasses import dataclass
 from importlib.resources import files
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from acqo_rl import __version__
-from acqo_rl.cli import command
+from acqo_rl.cli import command, parser_of
 from acqo_rl.cli.fields import setting
 from acqo_rl.errors import ConfigError
 
@@ -53,16 +52,10 @@ def main(config: SkillConfig) -> None:
     file = folder / "SKILL.md"
     if file.exists() and TITLE not in file.read_text(encoding="utf-8", errors="replace"):
         raise ConfigError(f"{file} was not written by this command: move it away, or give another --output.")
+    os.environ["COLUMNS"] = COLUMNS  # argparse wraps lines at this width
     for name in EXPLAINED:
-        lines = [f"# acqo {name}", "", "```text", *help_of(name).splitlines(), "```"]
+        lines = [f"# acqo {name}", "", "```text", *parser_of(name).format_help().splitlines(), "```"]
         write_atomic(folder / "references" / f"{name}.md", lines)
     text = skill.render(name=NAME, version=__version__, programs=shlex.quote(str(Path(sys.executable).parent)))
     write_atomic(file, text.splitlines())
     print(f"Wrote {file} with {len(EXPLAINED)} references.")
-
-
-def help_of(name: str) -> str:
-    """The help of a command, in lines of 110 characters."""
-    words = [sys.executable, "-m", "acqo_rl.cli", name, "--help"]
-    environment = {**os.environ, "COLUMNS": COLUMNS}
-    return subprocess.run(words, capture_output=True, text=True, check=True, env=environment).stdout

@@ -30,9 +30,6 @@ from acqo_rl.types import FeedbackSpec, Qrels, Query, Ranking, Reformulation, Sn
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
 
-_AT_ONCE = 500
-"""Number of keys in one SQL statement."""
-
 
 class Cache:
     """Answers and the milliseconds they took, in one SQLite file. A batch is written completely or not at all."""
@@ -61,16 +58,10 @@ class Cache:
             asked: everything except the key that the answer depends on.
             keys: see :func:`key_of`.
         """
-        found = {}
+        asked_for = "SELECT key, answer, ms FROM answers WHERE asked = ? AND key IN (SELECT value FROM json_each(?))"
         with self._usable(), self._lock:
-            for start in range(0, len(keys), _AT_ONCE):
-                some = keys[start : start + _AT_ONCE]
-                rows = self._database.execute(
-                    f"SELECT key, answer, ms FROM answers WHERE asked = ? AND key IN ({','.join('?' * len(some))})",
-                    (asked, *some),
-                )
-                found.update({key: (json.loads(answer), ms) for key, answer, ms in rows})
-        return found
+            rows = self._database.execute(asked_for, (asked, json.dumps(list(keys))))
+            return {key: (json.loads(answer), ms) for key, answer, ms in rows}
 
     def write(self, asked: str, answers: Iterable[tuple[str, Any, float]]) -> None:
         """Keeps (key, answer, milliseconds); answers must be JSON-serialisable."""

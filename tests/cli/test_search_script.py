@@ -11,7 +11,7 @@ import types
 import pytest
 from forked import run_command
 from pipeline_stand_ins import ModelByRole, gaps
-from shared import ACQO, help_of
+from shared import ACQO
 from tiny_policy import full_model
 
 from acqo_rl.cli import module_of
@@ -62,16 +62,6 @@ def test_an_index_folder_without_data_is_an_error(folder):
     script = module_of(SCRIPT)
     with pytest.raises(ConfigError):
         script.check(script.SearchConfig(index=str(folder / "index"), reformulator="raw", query="Peru"))
-
-
-def test_the_part_of_a_long_text_that_matches_is_shown(folder):
-    text = f"{'It has many rivers and lakes. ' * 20}The currency of Peru is the sol."
-    ranking = Ranking(("peru",), (1.0,), "bm25", "currency")
-    query = Query("1", "currency of Peru")
-    fused = Ranking(("peru",), (1.0,), similarities=(1.0,))
-    result = SearchResult(Reformulation(query, "pass", (SubQuery(query.text, "original"),), "raw"), (ranking,), fused)
-    shown = "\n".join(module_of(SCRIPT).lines(result, {"peru": Document("peru", "Peru", text)}, "1/P"))
-    assert "The currency of Peru is the sol." in shown
 
 
 @pytest.fixture(scope="module")
@@ -162,12 +152,6 @@ def test_by_default_a_policy_is_combined_with_the_rules(folder, policy):
     assert (answers["pass"]["made_by"], answers["pass"]["model_calls"]) == ("policy", 1)
 
 
-def test_the_end_of_the_input_ends_the_conversation(folder):
-    done = run(folder, "--reformulator", "raw", "--history", "U: hello", "S: hello", text="xyzzy")
-    assert done.stdout.count("query> ") == 2
-    assert done.stdout.count("no documents") == 2
-
-
 def test_an_interrupt_at_the_prompt_ends_the_conversation(folder):
     arguments = ("--data", folder, "--index", folder / "index", "--reformulator", "raw")
     with subprocess.Popen(
@@ -224,12 +208,6 @@ def test_a_query_of_100000_characters(folder):
 )
 def test_errors_name_the_setting(folder, arguments, message):
     assert message in run(folder, *arguments, status=2).stderr
-
-
-def test_help_is_fast():
-    printed, imported = help_of(SCRIPT)
-    assert ":quit" in printed
-    assert imported == []
 
 
 class TestStrategies:
@@ -301,14 +279,6 @@ class TestAnswers:
         assert [hop["query"] for hop in reply["hops"]] == ["capital of Peru", "currency of Peru"]
         assert [d["found_by"] for d in reply["documents"] if d["id"] == "Chad-capital"] == ["capital of Peru"]
         assert reply["documents"][0]["text"] == "Lima is the capital of Peru."
-
-    def test_self_query(self, answered):
-        reply, _ = answered("self_query")
-        assert [i["query"] for i in reply["iterations"]] == ["capital of Peru", "currency of Peru"]
-
-    def test_auto_chooses_a_mode(self, answered):
-        assert answered("auto")[0]["strategies"] == ["simple"]
-        assert answered("auto", "How does rain affect the capital of Peru?")[0]["strategies"] == ["multi_hop"]
 
     def test_the_terminal_shows_every_step_and_the_answer(self, answered):
         out, _ = answered("multi_hop", as_json=False)
