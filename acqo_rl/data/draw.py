@@ -1,11 +1,15 @@
-"""Draws some of the queries of a data set."""
+"""Draws queries, at random or by a hash of their ids."""
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Sequence
 
 from acqo_rl.types import Query
+
+HELD_OUT = 0.1
+"""Share of the queries without a split that is held out for dev, and the share for test."""
 
 
 def draw(queries: Sequence[Query], most: int, seed: int) -> list[Query]:
@@ -13,3 +17,13 @@ def draw(queries: Sequence[Query], most: int, seed: int) -> list[Query]:
     if most >= len(queries):
         return list(queries)
     return [queries[place] for place in sorted(random.Random(seed).sample(range(len(queries)), most))]
+
+
+def hashed(purpose: str, key: str) -> float:
+    """A pseudo-random number in [0, 1) that depends only on purpose and key."""
+    return int.from_bytes(hashlib.sha256(f"{purpose}\0{key}".encode()).digest()[:7]) / 2**56
+
+
+def split_by_hash(key: str) -> str:
+    """``train``, ``dev`` or ``test`` (8 : 1 : 1), by a hash of the key."""
+    return {0: "dev", 1: "test"}.get(int(hashed("held out", key) / HELD_OUT), "train")

@@ -13,9 +13,9 @@ from typing import Any
 
 from acqo_rl.conversations import read_history
 from acqo_rl.data.beir import write_beir
+from acqo_rl.data.draw import split_by_hash
 from acqo_rl.data.lines import Faults, read_jsonl, read_lines, shorten
 from acqo_rl.data.pages import PAGES, read_page
-from acqo_rl.data.public import HELD_OUT, draw
 from acqo_rl.data.qrels import read_judged
 from acqo_rl.data.tally import Tally, without_text
 from acqo_rl.errors import ConfigError, ConversationError, DataError
@@ -256,9 +256,7 @@ def _read_qrels(
     for setting in given:
         split, _, file = ("", "", setting) if Path(setting).exists() else setting.rpartition("=")
         for query_id, relevance in read_judged(Path(file), faults, queries, documents).items():
-            place = int(draw("held out", query_id) / HELD_OUT)
-            chosen = split or {0: "dev", 1: "test"}.get(place, "train")
-            qrels.setdefault(chosen, {}).setdefault(query_id, {}).update(relevance)
+            qrels.setdefault(split or split_by_hash(query_id), {}).setdefault(query_id, {}).update(relevance)
     return qrels
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acqo_rl.data.beir import write_beir
-from acqo_rl.data.public import HELD_OUT, draw
+from acqo_rl.data.draw import split_by_hash
 from acqo_rl.errors import DataError
 from acqo_rl.files import write_atomic
 from acqo_rl.labelling.agreement import Agreement, RewardAgreement
@@ -41,8 +41,7 @@ class Judged:
 
 def split_of(query: Query) -> str:
     """The split of a query, by a hash (8 : 1 : 1); the turns of one conversation have the same split."""
-    first = query.history[0].text if query.history else query.text
-    return {0: "dev", 1: "test"}.get(int(draw("held out", first) / HELD_OUT), "train")
+    return split_by_hash(query.history[0].text if query.history else query.text)
 
 
 def write_judged(

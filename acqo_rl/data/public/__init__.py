@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import heapq
 from collections import Counter
 from collections.abc import Iterable
@@ -10,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from acqo_rl.data.beir import write_beir
+from acqo_rl.data.draw import HELD_OUT, hashed
 from acqo_rl.data.public.readers import Example
 from acqo_rl.data.public.rows import OpenTable, Table
 from acqo_rl.data.public.sources import Source, find_source
@@ -18,9 +18,6 @@ from acqo_rl.files import write_atomic
 from acqo_rl.types import Document, Qrels
 
 __all__ = ["OpenTable", "Table", "write_public"]
-
-HELD_OUT = 0.1
-"""Share of the training groups that is held out for each split that the source does not have."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +123,7 @@ def _hold_out(examples: list[Example]) -> list[str]:
     there = {example.split for example in examples}
     missing = [split for split in ("dev", "test") if split not in there and "train" in there]
     for number, example in enumerate(examples):
-        place = int(draw("held out", example.group) / HELD_OUT)
+        place = int(hashed("held out", example.group) / HELD_OUT)
         if example.split == "train" and place < len(missing):
             examples[number] = replace(example, split=missing[place])
     return missing
@@ -139,7 +136,7 @@ def _sample(examples: list[Example], limit: int | None, seed: int) -> list[Examp
     kept: set[str] = set()
     for split in {example.split for example in examples}:
         ids = [example.query.id for example in examples if example.split == split]
-        kept.update(heapq.nsmallest(limit, ids, key=lambda query_id: draw(f"query {seed}", query_id)))
+        kept.update(heapq.nsmallest(limit, ids, key=lambda query_id: hashed(f"query {seed}", query_id)))
     return [example for example in examples if example.query.id in kept]
 
 
@@ -152,7 +149,7 @@ def _choose(documents: Iterable[Document], own: set[str], distractors: int | Non
             continue
         kept[document.id] = document
         if distractors is not None and document.id not in own:
-            heapq.heappush(furthest, (-draw(f"document {seed}", document.id), document.id))
+            heapq.heappush(furthest, (-hashed(f"document {seed}", document.id), document.id))
             if len(furthest) > distractors:
                 del kept[heapq.heappop(furthest)[1]]
     return list(kept.values())
@@ -160,11 +157,6 @@ def _choose(documents: Iterable[Document], own: set[str], distractors: int | Non
 
 def _is_judged(example: Example) -> bool:
     return max(example.relevance.values(), default=0) > 0
-
-
-def draw(purpose: str, key: str) -> float:
-    """A pseudo-random number in [0, 1) that depends only on purpose and key."""
-    return int.from_bytes(hashlib.sha256(f"{purpose}\0{key}".encode()).digest()[:7]) / 2**56
 
 
 def _readme(
