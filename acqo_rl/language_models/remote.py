@@ -53,15 +53,29 @@ def complete_each(
         return [future.result() for future in bar]
 
 
+_starting = threading.Lock()
+
+
 @cache
-def _loop() -> asyncio.AbstractEventLoop:
-    """The event loop of all calls: a call on it can be ended from another thread."""
+def _started_loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="acqo-calls", daemon=True).start()
     return loop
 
 
-os.register_at_fork(after_in_child=_loop.cache_clear)  # the thread does not run in the child
+def _loop() -> asyncio.AbstractEventLoop:
+    """The event loop of all calls: a call on it can be ended from another thread."""
+    with _starting:  # the first calls of a process are concurrent, and a connection belongs to one loop
+        return _started_loop()
+
+
+def _forget_loop() -> None:
+    _started_loop.cache_clear()
+    _starting.release()
+
+
+# The thread does not run in the child of a fork.
+os.register_at_fork(before=_starting.acquire, after_in_parent=_starting.release, after_in_child=_forget_loop)
 
 
 def wait_for(answer: Awaitable[T]) -> T:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from acqo_rl.api_keys import key_in
 from acqo_rl.errors import ConfigError
+from acqo_rl.language_models import remote
 from acqo_rl.language_models.anthropic import AnthropicModel
 from acqo_rl.language_models.load import load_language_model, on_server, without_url
 from acqo_rl.language_models.openai import OpenAIModel
@@ -406,3 +409,20 @@ def test_a_placeholder_of_a_key_is_not_masked_in_reasons(monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret-1")
     assert (key_in("OPENAI_API_KEY"), key_in("ANTHROPIC_API_KEY")) == ("x", "sk-secret-1")
     assert failed("exceeded the context: sk-secret-1").problem == "exceeded the context: ***"
+
+
+def test_concurrent_first_calls_of_a_process_share_one_event_loop(monkeypatch):
+    """A connection that one call opened may be used by the next call, which needs the same loop."""
+    new_loop = asyncio.new_event_loop
+
+    def slow():
+        time.sleep(0.1)
+        return new_loop()
+
+    async def running():
+        return asyncio.get_running_loop()
+
+    monkeypatch.setattr(asyncio, "new_event_loop", slow)
+    remote._started_loop.cache_clear()
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(lambda _: remote.wait_for(running()), range(8)))) == 1
