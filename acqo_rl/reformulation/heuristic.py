@@ -14,12 +14,12 @@ from typing import Any
 from acqo_rl.reformulation.marks import FIRST_YEAR, MARK, marks_of, with_marks, without_marks
 from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.reformulation.signals import ASKING, MORE, VERB, clauses, has, query_type_of, readable
+from acqo_rl.reformulation.signals import ASKING, VERB, clauses, has, query_type_of, readable
 from acqo_rl.reformulation.small_talk import past_small_talk
 from acqo_rl.reformulation.turns import with_last_turns
 from acqo_rl.roles import Reformulator
 from acqo_rl.text import distinct, normalised, one_line
-from acqo_rl.types import Query, Reformulation, Route, SubQuery, Turn
+from acqo_rl.types import Query, Reformulation, Route, SubQuery
 
 _MOST_TURNS = 8
 """Number of turns in which names are looked for."""
@@ -44,16 +44,6 @@ _DIFFERENCE = re.compile(
     re.I,
 )
 _COMPARE = re.compile(r"^.*?\b(?:compar(?:e|ing)|contrast(?:ing)?|tell apart)(?: and contrast)? ", re.I)
-_DIFFERS = re.compile(r"^how (?:do|does|did|is|are) (.+?) (?:differ(?:ent)?|compare) (?:from|to|with) (.+)$", re.I)
-_THAN = re.compile(
-    rf"^(?P<before>{VERB} )(?P<one>[^,]+?)(?P<after> (?:\w+ )?{MORE}\b[^,]*?) than "
-    r"(?:that of )?(?P<other>[^,\d][^,]*)$",
-    re.I,
-)
-_CHOICE = [
-    re.compile(rf"^(?P<before>{ASKING}\b[^,:]+)[,:] (?P<items>[^:]+ or [^:]+)(?P<after>)$", re.I),
-    re.compile(rf"^(?P<before>)(?P<items>[^:]+ or [^,:]+)[,:] (?P<after>{ASKING}\b.+)$", re.I),
-]
 _SIDES = re.compile(r",? (?:and|with|to|from|vs\.?|versus|or) (?:(?:that|those) of )?(?:the )?|, ", re.I)
 _HEAD = re.compile(r"^.*\b(?:of|in|for|between) ", re.I)
 _TAIL = re.compile(r"(?: (?:in|for|as|when|during|since|on|at|by)\b|:).*$", re.I)
@@ -70,7 +60,7 @@ _COURTESY = re.compile(
     re.I,
 )
 _BARE = re.compile(
-    r"^(?:(?:tell me about|wh(?:at|o)(?:'s| is| are| was| were)|define|explain|describe) )?(?:the |an? )?(.+)$", re.I
+    r"^(?:(?:tell me about|wh(?:at|o)(?:'s| is| are| was| were)|define|explain|describe) )?(?:(?:the|an?) )?", re.I
 )
 _POSSESSIVE = re.compile(r"\b(?:its|their|his|her)\b", re.I)
 _PRONOUN = re.compile(r"\b(?:it|they|them|he|she|him)\b", re.I)
@@ -124,22 +114,16 @@ class Heuristic(Reformulator):
         if has("code", text) or (self._splits_only and query.history):
             return "pass", [], ""
         parts = parts_of(text, self._lexicon)
-        leans = query.history and (not parts or has("reference", text))
+        leans = query.history and not (parts and has("comparison", text) and not has("reference", text))
         if leans and (found := list(follow_up(query, text, self._lexicon, sure=self._needs_reference))):
             return "disambiguate", found, f"Depends on the conversation; searched as {found[0].text!r}"
-        if not self._splits_only and (readings := self._lexicon.readings.get(bare_name(text), ())):
+        if not self._splits_only and (readings := self._lexicon.readings.get(_BARE.sub("", text).lower(), ())):
             found = [SubQuery(f"{text} {reading}", "reading") for reading in readings]
             return "disambiguate", found, f"A name with {len(readings)} meanings"
         found = [SubQuery(part, "part") for part in parts]
         if parts and (match := _DIFFERENCE.search(text)) and not match["what"]:
             found.append(SubQuery(query.text, "original"))
         return "decompose", found, f"Asks for {len(parts)} things, each with a search of its own"
-
-
-def bare_name(text: str) -> str:
-    """The text without question words and articles, in lower case: "mercury" for "What is Mercury?"."""
-    match = _BARE.match(text.rstrip(" ?!."))
-    return match[1].lower() if match else ""
 
 
 def follow_up(query: Query, text: str, lexicon: Lexicon, *, sure: bool = False) -> Iterator[SubQuery]:
@@ -154,39 +138,30 @@ def follow_up(query: Query, text: str, lexicon: Lexicon, *, sure: bool = False) 
         lexicon: names of the corpus.
         sure: only questions with a pronoun.
     """
-    own = [name for start, end in lexicon.spans(text) if not (name := text[start:end]).isupper()]
-    said = " ".join(turn.text for turn in query.history).lower()
-    meant = [r for name in own for r in lexicon.readings.get(name.lower(), ()) if r.lower() in said]
-    if meant:
-        yield SubQuery(f"{text} {' '.join(meant[:1])}", "expansion")
+    own = [name for name in lexicon.names(text) if not name.isupper()]
+    said = " ".join(turn.text for turn in query.history)
+    readings = [reading for name in own for reading in lexicon.readings.get(name.lower(), ())]
+    if meant := next((r for r in readings if re.search(rf"\b{re.escape(r)}\b", said, re.I)), ""):
+        yield SubQuery(f"{text} {meant}", "expansion")
         return
     turns = query.history[: -_MOST_TURNS - 1 : -1]
     users = [turn for turn in turns if turn.speaker == "user"]
-    if own and not _SMALL.sub("", _without(text, own)):  # "and Peru?"
-        if asked := next((turn.text for turn in users if lexicon.spans(turn.text)), ""):
+    if own and not _SMALL.sub("", re.sub("|".join(map(re.escape, own)), "", text)):  # "and Peru?"
+        if asked := next((turn.text for turn in users if lexicon.names(turn.text)), ""):
             start, end = lexicon.spans(asked)[-1]
             yield SubQuery(f"{asked[:start]}{own[0]}{asked[end:]}", "reading")
         return
-    first = clauses(text)[:1] or [text]
-    if not has("pronoun", text) if sure else (own and not (has("reference", text) and not lexicon.spans(first[0]))):
+    first = (clauses(text) or [text])[0]
+    is_complete = own and not (has("reference", text) and not lexicon.names(first))
+    if is_complete or (sure and not has("pronoun", text)):
         return
-    is_named = bool(users and lexicon.spans(users[0].text))
-    names = _last_names(users if is_named else turns, lexicon)
+    is_named = bool(users and lexicon.names(users[0].text))
+    found = (name for turn in (users if is_named else turns) for name in reversed(lexicon.names(turn.text)))
+    names = list(dict.fromkeys(found))[:2]
     if names:
         yield SubQuery(" ".join([one_line(query.text), *names]), "expansion", 1.0 if is_named else 0.5)
     if names or not sure:
         yield SubQuery(with_last_turns(query), "reading", 0.5 if is_named else 1.0)
-
-
-def _last_names(turns: Sequence[Turn], lexicon: Lexicon) -> list[str]:
-    found = (turn.text[start:end] for turn in turns for start, end in reversed(lexicon.spans(turn.text)))
-    return list(dict.fromkeys(found))[:2]
-
-
-def _without(text: str, names: Sequence[str]) -> str:
-    for name in names:
-        text = text.replace(name, " ")
-    return text
 
 
 def parts_of(text: str, lexicon: Lexicon | None = None) -> tuple[str, ...]:
@@ -262,13 +237,7 @@ def _what(match: re.Match[str]) -> str:
 
 
 def _compared(text: str) -> list[str]:
-    """One text per compared thing, for things without names: "tea or coffee", "tin vs zinc"."""
-    if match := _THAN.match(text):
-        return [f"{match['before']}{match[item]}{match['after']}" for item in ("one", "other")]
-    if match := next((m for pattern in _CHOICE if (m := pattern.match(text))), None):
-        return [f"{match['before']} {item} {match['after']}" for item in re.split(r",? or |, ", match["items"])]
-    if match := _DIFFERS.match(text):
-        return [match[1], match[2]]
+    """One text per compared thing, for things without names: "compare tea and coffee", "tin vs zinc"."""
     rest = _COMPARE.sub("", _DIFFERENCE.sub(_what, text))
     if rest == text and not re.search(r" (?:vs\.?|versus) ", text):
         return []

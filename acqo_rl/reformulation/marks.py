@@ -17,7 +17,7 @@ FIRST_YEAR = "\uf000"
 
 def marks_of(text: str, lexicon: Lexicon) -> dict[str, str]:
     """Mark -> name or year, for the distinct names and years of a text, which has no marks."""
-    names = dict.fromkeys(text[start:end] for start, end in lexicon.spans(text))
+    names = dict.fromkeys(lexicon.names(text))
     years = dict.fromkeys(str(year) for year in years_in(text) if not any(str(year) in name for name in names))
     marks = {chr(0xE000 + place): name for place, name in enumerate(names)}
     return marks | {chr(ord(FIRST_YEAR) + place): year for place, year in enumerate(years)}

@@ -48,12 +48,8 @@ _COMMON_READINGS = {
 }
 
 
-def names(text: str) -> list[str]:
-    """The capitalised spans of a text in order, without words that often start a sentence."""
-    return [text[start:end] for start, end in _capitalised(text)]
-
-
 def _capitalised(text: str) -> list[tuple[int, int]]:
+    """Start and end of the capitalised spans of a text, without words that often start a sentence."""
     found = []
     text = _NOUN.sub(lambda match: match[0].lower(), text)
     for match in _NAME.finditer(text):
@@ -91,6 +87,10 @@ class Lexicon:
                 found[match[1].lower()].add(match[2] or match[3])
         readings = {name: tuple(sorted(several)) for name, several in found.items() if len(several) > 1}
         return cls(frozenset(title.lower() for title in short) | bare, {**_COMMON_READINGS, **readings})
+
+    def names(self, text: str) -> list[str]:
+        """The names in a text, in order; see :meth:`spans`."""
+        return [text[start:end] for start, end in self.spans(text)]
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Start and end of the names in a text, in order.

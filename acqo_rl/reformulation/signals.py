@@ -17,7 +17,7 @@ LONGEST = 1_000
 
 ASKING = r"(?:who|whom|whose|what|when|where|which|why|how)"
 VERB = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|should|would|will)"
-MORE = r"(?:better|worse|more|less|fewer|first|earlier|(?!(?:other|ever|never|water|number|power)\b)[a-z]{2,}er)"
+_MORE = r"(?:better|worse|more|less|fewer|first|earlier|(?!(?:other|ever|never|water|number|power)\b)[a-z]{2,}er)"
 _MOST = r"(?:most|least|worst|first|(?!(?:inter|w|ea|r|t|for)est\b)\w+est)"
 _TASK = rf"(?!(?:w?{ASKING}|{VERB}|name|give|find|any)\b)[a-z]{{2,}}"
 
@@ -26,11 +26,11 @@ _TABLE = {
         compar(?:e[ds]?|ing|isons?) | contrast(?:s|ing)? | versus | vs | diff?e?rences? | differs?
         similarit(?:y|ies) | distinguish(?:es)? | (?:different|similar) (?:from|than|to) | apart | side by side
         pros and cons | (?:dis)?advantages and | trade-?offs? | rather than | instead of(?! \w+ers)
-        {MORE} (?:[\w'-]+ ){{0,5}}?than(?! \d) | is it {MORE}\b.{{0,80}} or
+        {_MORE} (?:[\w'-]+ ){{0,5}}?than(?! \d) | is it {_MORE}\b.{{0,80}} or
         as \w+ (?:to \w+ )?as(?! (?:possible|well|soon)) | (?:benefits|advantages) of .{{1,40}} over
-        {ASKING}\b.{{0,80}} {MORE}\b.{{0,80}}\bor(?! (?:not|without)\b) | ^[\w-]+ or [\w-]+ for
+        {ASKING}\b.{{0,80}} {_MORE}\b.{{0,80}}\bor(?! (?:not|without)\b) | ^[\w-]+ or [\w-]+ for
         (?:should|do|would|can) (?:i|we|you) (?:prefer|choose|buy|get|use)\b.{{0,80}} or(?! not\b)
-        (?:is|are|was|were) .{{1,60}} or .{{1,60}} {MORE}
+        (?:is|are|was|were) .{{1,60}} or .{{1,60}} {_MORE}
     """,
     "debugging": r"""
         (?<!standard )errors?(?! (?:of|bars|correction|rates?)\b) | (?-i:\w+(?:Error|Exception)) | exception
