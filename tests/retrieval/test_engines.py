@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from dataclasses import replace
 
@@ -136,6 +137,15 @@ def test_ids_and_filters_may_contain_any_sign(index):
         assert restrict(retriever, Scope(where)).search(["text"], 10)[0].doc_ids == (document.id,)
     build_engine_index(index, corpus[-1:], UnitEncoder(), update=True)
     assert list(documents_of(index)) == [corpus[-1].id]
+
+
+def test_documents_are_read_page_by_page_whatever_their_ids(index, monkeypatch):
+    monkeypatch.setattr(importlib.import_module(f"acqo_rl.retrieval.engines.{index.partition(':')[0]}"), "_PAGE", 3)
+    corpus = [Document(f'{sign}"{row}', "", "text") for row in range(5) for sign in ("a", "é 東", "\\")]
+
+    build_engine_index(index, corpus, UnitEncoder())
+
+    assert {document.id for document in documents_of(index).values()} == {document.id for document in corpus}
 
 
 def test_given_embeddings_are_written_as_they_are(index):

@@ -62,6 +62,9 @@ _TEMPORARY = (
 _LOADING_SECONDS = 3600.0
 """Time limit of loading a collection. Milvus Lite reads all of a file, and makes indexes, during the first call."""
 
+_BY_KEY = {"iterator": "True", "reduce_stop_for_best": "True"}
+"""Options of a query whose limited answer is in the order of the primary keys."""
+
 _NOT_LOADED = 101
 """Milvus's own code of the error of a collection that is not in memory."""
 
@@ -80,7 +83,7 @@ class MilvusEngine(Engine):
         self._location = location
         self._name = location.collection
         self._seconds = location.seconds
-        self._sparse = ""
+        self._key = self._sparse = ""
         self._indexes: dict[str, dict[str, Any]] = {}
         self._types: dict[str, DataType] = {}
         self._elements: dict[str, DataType] = {}
@@ -102,6 +105,7 @@ class MilvusEngine(Engine):
         self._types = {f["name"]: f["type"] for f in described["fields"]}
         self._elements = {f["name"]: f["element_type"] for f in described["fields"] if f["type"] == DataType.ARRAY}
         self._is_dynamic = bool(described.get("enable_dynamic_field"))
+        self._key = next(f["name"] for f in described["fields"] if f.get("is_primary"))
         vectors = {f["name"]: f["params"]["dim"] for f in described["fields"] if f["type"] == DataType.FLOAT_VECTOR}
         words = [f["output_field_names"][0] for f in described.get("functions", []) if f["type"] == FunctionType.BM25]
         self._sparse = words[0] if words else ""
@@ -114,7 +118,7 @@ class MilvusEngine(Engine):
             count=self._client.query(self._name, output_fields=["count(*)"], timeout=self._seconds)[0]["count(*)"],
             vectors={name: (dim, _METRICS.get(metrics[name], metrics[name])) for name, dim in vectors.items()},
             note=(described.get("properties") or {}).get(_NOTE),
-            key=next(f["name"] for f in described["fields"] if f.get("is_primary")),
+            key=self._key,
             fields=list(dict.fromkeys([*self._types, *(name for row in some for name in row)])),
         )
 
@@ -133,20 +137,19 @@ class MilvusEngine(Engine):
 
     def rows(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[tuple[str | None, Row]]:
         """Id and fields, without vectors, of the entries with the given ids, or of all, in any order."""
-        own = self.fields
-        names = [n for n in (own.id, own.title, own.text, own.metadata) if self._is_dynamic or n in self._types]
-        asked: dict[str, Any] = {"output_fields": names if own.metadata else ["*"]}
+        own, key = self.fields, self._key
+        names = [n for n in (key, own.id, own.title, own.text, own.metadata) if self._is_dynamic or n in self._types]
+        asked: dict[str, Any] = {"output_fields": list(dict.fromkeys(names)) if own.metadata else ["*"], "limit": _PAGE}
         tests = [self._test(condition) for condition in where]
-        if doc_ids is not None:  # the iterator does not quote ids
+        if doc_ids is not None:
             tests.append(f"({self._with_ids(doc_ids)})")
-            yield from map(self._row, self._loaded(self._client.query, filter=" and ".join(tests), **asked))
-            return
-        pages = self._loaded(self._client.query_iterator, batch_size=_PAGE, filter=" and ".join(tests), **asked)
-        try:
-            while rows := pages.next():
-                yield from map(self._row, rows)
-        finally:
-            pages.close()
+        page: list[dict[str, Any]] = []
+        while True:  # as QueryIterator, which does not quote the key
+            after = [f"{key} > {_quoted(page[-1][key])}"] if page else []
+            page = self._loaded(self._client.query, filter=" and ".join([*after, *tests]), **asked, **_BY_KEY)
+            yield from map(self._row, page)
+            if len(page) < _PAGE:
+                return
 
     def create(self, dimension: int) -> None:
         """Creates the collection with vectors for the cosine and a full text index."""
