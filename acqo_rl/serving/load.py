@@ -73,7 +73,7 @@ class ServiceSettings(HopSettings, IndexSettings):
         default_factory=TimeoutSettings,
         metadata={
             "help": "Time limits in seconds: search, reformulation (then the raw query is searched), sub_query (later "
-            "rankings are not used), reranking (then the fused order is kept), answer (then no model call starts)."
+            "rankings are not used), reranking (then the fused order is kept), answer (its model calls end then)."
         },
     )
     result_cache_size: int = field(
