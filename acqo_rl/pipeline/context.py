@@ -45,12 +45,18 @@ def excerpt(text: str, about: str, characters: int) -> str:
     return ("\u2026" if best else "") + parts[best] + ("\u2026" if best < len(parts) - 1 else "")
 
 
-def passages(chunks: Sequence[Chunk], about: str = "", characters: int | None = None) -> str:
-    """Title and text of each passage; ``characters`` limits each text to its best :func:`excerpt` for ``about``."""
-    texts = (c.document.text if characters is None else excerpt(c.document.text, about, characters) for c in chunks)
+def passages(chunks: Sequence[Chunk], about: str, characters: int) -> str:
+    """Title and text of each passage; long texts are cut to an :func:`excerpt`.
+
+    Args:
+        chunks: the passages.
+        about: the question.
+        characters: limit for all texts, shared equally; each gets at least 300.
+    """
+    share = max(characters // max(len(chunks), 1), _LEAST_CHARACTERS)
     return "\n\n---\n\n".join(
-        f"[{chunk.document.title or f'Document {number}'}]\n{text}"
-        for number, (chunk, text) in enumerate(zip(chunks, texts, strict=True), start=1)
+        f"[{chunk.document.title or f'Document {number}'}]\n{excerpt(chunk.document.text, about, share)}"
+        for number, chunk in enumerate(chunks, start=1)
     )
 
 
@@ -88,34 +94,25 @@ def question(query: Query) -> str:
     return "\n".join([*(["Earlier turns:", *turns, ""] if turns else []), f"Question: {query.text}"])
 
 
-def by_hop(state: RetrievalState, characters: int | None = None) -> str:
+def by_hop(state: RetrievalState, characters: int) -> str:
     """The passages grouped by hop; ``characters`` approximately limits the total length."""
-    share = _share(characters, sum(len(hop.doc_ids) for hop in state.hops))
+    share = characters // max(len(state.hops), 1)
     return "\n\n".join(
         f"[Hop {hop.number}]\n{passages(_chunks(state, hop.doc_ids), f'{asked(state)} {hop.query}', share)}"
         for hop in state.hops
     )
 
 
-def by_sub_question(state: RetrievalState, characters: int | None = None) -> str:
+def by_sub_question(state: RetrievalState, characters: int) -> str:
     """The passages grouped by sub-question, then those of references; ``characters`` is as in :func:`by_hop`."""
-    share = _share(characters, sum(len(part.doc_ids) for part in state.sub_questions))
+    share = characters // max(len(state.sub_questions), 1)
     parts = [
         f"[Sub-query {number}: {part.text}]\n{passages(_chunks(state, part.doc_ids), part.text, share)}"
         for number, part in enumerate(state.sub_questions, start=1)
     ]
     followed = [doc_id for step in state.path if step.action == "aggregate" for doc_id in step.doc_ids]
-    rest = [best(state, _chunks(state, followed), characters)] if followed else []
+    rest = [passages(_chunks(state, followed), asked(state), characters)] if followed else []
     return "\n\n===\n\n".join([*parts, *rest])
-
-
-def best(state: RetrievalState, chunks: Sequence[Chunk], characters: int | None = None) -> str:
-    """The passages; ``characters`` approximately limits the total length, with excerpts about the question."""
-    return passages(chunks, asked(state), _share(characters, len(chunks)))
-
-
-def _share(characters: int | None, number: int) -> int | None:
-    return None if characters is None else max(characters // max(number, 1), _LEAST_CHARACTERS)
 
 
 def _words(text: str) -> list[str]:

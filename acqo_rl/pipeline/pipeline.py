@@ -221,7 +221,7 @@ def _passages(state: RetrievalState, mode: Mode) -> str:
         return written.by_hop(state, written.CONTEXT_CHARACTERS)
     if mode == "recursive" and len(state.sub_questions) > 1:
         return written.by_sub_question(state, written.CONTEXT_CHARACTERS)
-    return written.best(state, state.ranked(), written.CONTEXT_CHARACTERS)
+    return written.passages(state.ranked(), written.asked(state), written.CONTEXT_CHARACTERS)
 
 
 def _result_of(state: RetrievalState, strategies: Sequence[str]) -> PipelineResult:
