@@ -118,14 +118,3 @@ class TestAnswers:
             [*_, (name, data)] = events(post(client, "/v1/answer", query="broken one").text)
         assert name == "error"
         assert "No search succeeded" in data["detail"]
-
-    def test_a_failing_collection_is_skipped_and_reported(self, serving, in_collection):
-        class Down(Words):
-            def search(self, texts, k):
-                raise ConnectionError("the index is down")
-
-        pools = [in_collection("world"), in_collection("other", Down())]
-        with serving(pools, answer_model=ModelByRole(**MODEL)) as client:
-            name, data = events(post(client, "/v1/answer", query="capital of Peru").text)[-1]
-        assert (name, data["passages"][0]["document_id"]) == ("result", "lima")
-        assert data["failures"][0].endswith("other/dense ConnectionError")

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-
 import pytest
 from pipeline_stand_ins import ModelByRole
 from serving_stand_ins import DOCUMENTS, PERU_AND_CHAD, Back, Parts, Scripted, Weighted, Words, events, post
 
-from acqo_rl.batching import BatchedReformulator, Batcher
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.turns import RecentTurns
@@ -232,17 +228,3 @@ def test_the_schema_has_examples_that_are_accepted(client):
         example.pop("rewriting_strategy", None)  # this server offers only stand-ins
         assert client.post(path, json=example).status_code == 200
         assert "429" in schema["paths"][path]["post"]["responses"]
-
-
-def test_concurrent_requests_reach_the_model_as_one_batch(serving):
-    model, sizes = Parts(), []
-    batched = BatchedReformulator(model, partial(Batcher, wait=1.0, size=8, on_batch=sizes.append))
-    with serving(strategies=Scripted(parts=batched)) as client, ThreadPoolExecutor(8) as pool:
-
-        def ask(number):
-            body = {"query": f"capital {number} of Peru and Chad"}
-            return client.post("/v1/reformulate", json=body).json()["query_rewrite_info"]["variants"][0]["text"]
-
-        assert list(pool.map(ask, range(8))) == [f"capital {number} of Peru" for number in range(8)]
-    assert sizes == [8]
-    assert len(model.batches) == 1

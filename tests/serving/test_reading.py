@@ -72,26 +72,26 @@ def test_reading_has_the_time_limit_of_the_request(serving, monkeypatch):
         over.set()
 
 
-@pytest.mark.parametrize("path", PATHS)
 class TestService:
-    def test_a_normal_request_has_no_notes(self, ask, path):
+    def test_a_normal_request_has_no_notes(self, ask):
         history = ["Where is Lima?", "In Peru.", ""]
-        assert ask(path, {"query": "capital of Peru", "history": history}) == (["capital of Peru"], [])
+        assert ask("/v1/reformulate", {"query": "capital of Peru", "history": history}) == (["capital of Peru"], [])
 
-    def test_a_last_turn_that_is_the_query_is_left_out(self, ask, path):
+    def test_a_last_turn_that_is_the_query_is_left_out(self, ask):
         turns = ["Where is Lima?", *["In Peru."] * MAX_TURNS, "its capital"]
         history = [{"role": "user" if turn != "In Peru." else "assistant", "content": turn} for turn in turns]
-        _, notes = ask(path, {"query": "Its capital?", "history": history[1:]})
+        _, notes = ask("/v1/reformulate", {"query": "Its capital?", "history": history[1:]})
         assert {turn.text for turn in ask.queries[-1].history} == {"In Peru."}
         assert notes == []
 
-    def test_a_long_query_keeps_both_ends(self, ask, path):
-        [text], notes = ask(path, {"query": f"capital {'x ' * MAX_QUERY} Peru"})
+    def test_a_long_query_keeps_both_ends(self, ask):
+        [text], notes = ask("/v1/reformulate", {"query": f"capital {'x ' * MAX_QUERY} Peru"})
         assert text.startswith("capital x")
         assert text.endswith("x Peru")
         assert MAX_QUERY - 20 < len(text) <= MAX_QUERY
         assert len(notes) == 1
 
+    @pytest.mark.parametrize("path", PATHS)
     def test_long_and_old_turns_are_reported(self, ask, path):
         turns = [f"{i} {'y ' * (MAX_TURN if i in (59, 60) else 1)}end{i}" for i in range(61)]
         history = ["", *turns, " \n", "\u200b", ""]
@@ -114,13 +114,15 @@ class TestService:
             (b"\xed\xa0\xbd\xed\xb8\x80", EMOJI),
         ],
     )
-    def test_a_broken_emoji_is_replaced(self, ask, path, written, read):
-        [text], notes = ask(path, b'{"query": "capital ' + written + b'"}')
+    def test_a_broken_emoji_is_replaced(self, ask, written, read):
+        [text], notes = ask("/v1/reformulate", b'{"query": "capital ' + written + b'"}')
         assert text == f"capital {read}"
         assert len(notes) == (HALF in read)
 
-    def test_a_broken_emoji_in_a_turn_is_replaced(self, ask, path):
-        _, notes = ask(path, b'{"query": "its capital", "history": [{"role": "user", "content": "a\\ud83d"}]}')
+    def test_a_broken_emoji_in_a_turn_is_replaced(self, ask):
+        _, notes = ask(
+            "/v1/reformulate", b'{"query": "its capital", "history": [{"role": "user", "content": "a\\ud83d"}]}'
+        )
         assert [turn.text for turn in ask.queries[-1].history] == [f"a{HALF}"]
         assert len(notes) == 1
 
