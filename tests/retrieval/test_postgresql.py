@@ -174,26 +174,21 @@ def test_a_column_without_a_dimension_and_vectors_is_refused(odd_vectors):
         load_retriever(odd_vectors.replace("/odd", "/hollow"), encoder=UnitEncoder(dim=2))
 
 
-@pytest.mark.parametrize("kind", ["timestamp", "boolean", "uuid", "double precision"])
-def test_documents_are_looked_up_by_ids_of_any_type(postgres, kind):
-    values = {
-        "timestamp": "2024-01-02 10:00:00",
-        "boolean": "true",
-        "uuid": "0b6f4a0e-3c5b-5c0e-8a59-1f2d8f6f5d11",
-        "double precision": "1e20",
-    }
-    table = f"of_{kind.replace(' ', '_')}"
+@pytest.mark.parametrize(
+    ("kind", "value"), [("timestamp", "2024-01-02 10:00:00"), ("uuid", "0b6f4a0e-3c5b-5c0e-8a59-1f2d8f6f5d11")]
+)
+def test_documents_are_looked_up_by_ids_of_any_type(postgres, kind, value):
     with psycopg.connect(postgres) as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        connection.execute(f"CREATE TABLE {table} (id {kind}, text text, emb vector(16))")
+        connection.execute(f"CREATE TABLE of_{kind} (id {kind}, text text, emb vector(16))")
         [vector] = UnitEncoder().encode_queries(["a"])
-        connection.execute(f"INSERT INTO {table} VALUES (%s, 'a', %s)", [values[kind], Vector(vector).to_text()])
-    index = f"{postgres}/{table}"
+        connection.execute(f"INSERT INTO of_{kind} VALUES (%s, 'a', %s)", [value, Vector(vector).to_text()])
+    documents = documents_of(f"{postgres}/of_{kind}")
 
-    [doc_id] = load_retriever(index, encoder=UnitEncoder()).search(["a"], 1)[0].doc_ids
+    [doc_id] = load_retriever(f"{postgres}/of_{kind}", encoder=UnitEncoder()).search(["a"], 1)[0].doc_ids
 
-    assert documents_of(index)[doc_id].text == "a"
-    assert list(documents_of(index)) == [doc_id]
+    assert documents[doc_id].text == "a"
+    assert list(documents) == [doc_id]
 
 
 def test_every_table_gets_its_own_indexes(postgres):

@@ -125,17 +125,6 @@ def test_a_filter_of_a_wrong_type_is_refused(client, filter):
         assert found(client, 422, path, filter=filter)["detail"]
 
 
-def test_a_tenant_sees_nothing_of_others_not_even_from_the_cache(of_tenants):
-    assert ids(found(of_tenants, tenant="anna")) == {"lima", "cusco"}
-    assert ids(found(of_tenants, tenant="ben")) == {"oslo"}
-    assert ids(found(of_tenants, tenant="anna", filter={"year": 2020})) == {"lima"}
-    assert ids(found(of_tenants, tenant="nobody")) == set()
-    assert ids(found(of_tenants, tenant="ben")) == {"oslo"}
-    answer = of_tenants.post("/v1/answer", json={"query": "capital", "tenant": "ben"}).text
-    assert "Oslo" in answer
-    assert "Lima" not in answer
-
-
 def test_a_search_names_a_tenant_where_there_are_some(client, of_tenants):
     assert found(of_tenants, 409)["detail"]
     assert found(of_tenants, 409, "/v1/answer")["detail"]
