@@ -19,9 +19,6 @@ MAX_TURNS = 50
 MAX_CHARACTERS = 200
 """Maximum number of characters of a sub-query."""
 
-UNSPACED = "[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]"
-"""Expression for a letter of Thai, Japanese or Chinese, which write words without spaces between them."""
-
 _CLOSING = "?!.,;:\u3002"  # NFKC has made the full-width forms of ? and ! plain
 _ALWAYS_CLOSING = re.compile("[?\u3002].*")  # never part of a name
 _LONGEST_ABBREVIATION = 4  # letters; a word this short may change its meaning without the dot: "no.", "mass."
