@@ -4,7 +4,8 @@ ICU (UAX #29) has dictionaries for Chinese, Japanese and Thai. Names that people
 
 - a word of several runs of letters or digits also gives each run: ``load_user``, ``iPhone15``, ``getUser``;
 - a version also gives its beginnings: ``3.11`` of ``3.11.4``;
-- what stands between two spaces also gives one token without its signs: ``Wi-Fi`` and ``wifi``, ``1,000`` and ``1000``;
+- what stands between two spaces also gives one token without its signs: ``Wi-Fi`` and ``wifi``;
+- a number with commas between thousands only gives the number without them;
 - ``+`` and ``#`` are no signs: ``C++``, ``C#``;
 - a word with accents or vowel points also gives the word without them: ``Zürich`` and ``Zurich``;
 - Chinese words also give their characters, Korean words pairs of syllables, because particles follow without a space.
@@ -19,11 +20,12 @@ from collections.abc import Callable, Iterator
 from acqo_rl.errors import ConfigError
 from acqo_rl.text import compatible, folded
 
-VERSION = 10
+VERSION = 11
 """Must be increased whenever the tokens change, because an index must be searched with the same tokens."""
 
 _APOSTROPHE = re.compile("['\u2019]")
 _POINT = re.compile("[.,]")
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _HAN, _HANGUL = "\u3400-\u9fff", "\uac00-\ud7a3"
 _NUMBER = r"\d+(?:[.,]\d+)*"
 _ASCII_RUN = re.compile(f"{_NUMBER}|[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -98,6 +100,8 @@ def _forms(chunk: list[str]) -> list[str]:
     words = [part for part in parts if any(map(str.isalnum, part))]
     forms: list[str] = []
     for word in words:
+        if _THOUSANDS.fullmatch(word):
+            word = word.replace(",", "")
         forms.append(word)
         if not (word.isascii() and word.isalpha() and (word.islower() or word.istitle())):
             forms += _runs(word)

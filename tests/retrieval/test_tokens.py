@@ -120,7 +120,9 @@ def test_names_with_signs_versions_and_capitals_rank_first(document, query, besi
     assert finds(document, query, "english", beside)
 
 
-@pytest.mark.parametrize(("one", "other"), [("か", "が"), ("पल", "पुल"), ("น้า", "น่า"), ("6 11", "611")])
+@pytest.mark.parametrize(
+    ("one", "other"), [("か", "が"), ("पल", "पुल"), ("น้า", "น่า"), ("6 11", "611"), ("1,250,000", "250")]
+)
 def test_letters_that_tell_words_apart_stay(one, other):
     assert set(make_tokenizer("none")(one)).isdisjoint(make_tokenizer("none")(other))
 
