@@ -58,6 +58,7 @@ class TrainHopConfig(IndexSettings):
     model: Address | None = setting("Policy of the reformulator.", None)
     hops: int = setting(f"Number of hops to train, 1 to {MOST_HOPS}.", 2)
     cost: float = setting("Subtracted from the reward for each search of a hop.", 0.02)
+    margin: float = setting("Score by which a name must exceed the option to stop.", 2.0)
     steps: int = setting(
         "Training steps. The first seventh imitates the best option, the rest maximises the reward.", 3500
     )
@@ -77,6 +78,7 @@ class TrainHopConfig(IndexSettings):
         others = {
             "hops": (1.0, MOST_HOPS),
             "cost": (0.0, FINITE),
+            "margin": (0.0, FINITE),
             "learning_rate": (ABOVE_0, FINITE),
             "seed": (0.0, FINITE),
         }
@@ -108,6 +110,7 @@ def main(config: TrainHopConfig) -> None:
     settings = Training(
         steps=config.steps,
         cost=2 * config.cost,
+        margin=config.margin,
         learning_rate=config.learning_rate,
         batch_size=config.batch_size,
         seeds=config.seeds,

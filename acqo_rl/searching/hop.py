@@ -39,11 +39,14 @@ class HopScorer:
         mean: of each feature in training, float32[features].
         scale: standard deviation of each feature in training, float32[features].
         layers: weights and biases, float32[networks, in, out] and float32[networks, 1, out].
+        margin: added to the score of stopping. A name must exceed it, because useless searches cost more than they
+            seem to in training, where the best of many names is partly chance.
     """
 
     mean: NDArray[np.float32]
     scale: NDArray[np.float32]
     layers: tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
+    margin: float = 0.0
 
     def score(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         """The score of each option, float32[options]."""
@@ -54,7 +57,9 @@ class HopScorer:
             hidden = hidden @ weight + bias
             if number < len(self.layers) - 1:
                 hidden = np.maximum(hidden, 0.0)
-        return np.asarray(hidden[..., 0].mean(axis=0))
+        scores = hidden[..., 0].mean(axis=0)
+        scores[0] += self.margin
+        return np.asarray(scores)
 
     def network(self, number: int) -> HopScorer:
         """The scorer that consists of one of the networks."""
@@ -69,7 +74,7 @@ class HopScorer:
         for number, (weight, bias) in enumerate(self.layers):
             tensors |= {f"weight.{number}": weight, f"bias.{number}": bias}
         (folder / WEIGHTS).write_bytes(save(tensors))
-        settings = {"version": VERSION, "layers": len(self.layers)}
+        settings = {"version": VERSION, "layers": len(self.layers), "margin": self.margin}
         (folder / SETTINGS).write_text(json.dumps(settings, indent=2), encoding="utf-8")
 
     @classmethod
@@ -85,14 +90,14 @@ class HopScorer:
         folder = Path(resolve(path))
         try:
             settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-            version, layers = settings["version"], settings["layers"]
+            version, layers, margin = settings["version"], settings["layers"], float(settings["margin"])
             tensors = load_file(folder / WEIGHTS)
             pairs = tuple((tensors[f"weight.{i}"], tensors[f"bias.{i}"]) for i in range(layers))
         except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
             raise ConfigError(f"{path} is not a scorer of hops ({error!r}); train one with acqo train-hop.") from error
         if version != VERSION or len(tensors["mean"]) != FEATURES:
             raise ConfigError(f"{path} has version {version}, this program reads version {VERSION}; train it again.")
-        return cls(tensors["mean"], tensors["scale"], pairs)
+        return cls(tensors["mean"], tensors["scale"], pairs, margin)
 
 
 @dataclass(frozen=True, slots=True)

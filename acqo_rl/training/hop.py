@@ -169,6 +169,7 @@ class Training:
         cost: subtracted for each option except stopping.
         learning_rate: of the first step; it falls to 0.
         batch_size: queries per step.
+        margin: of the scorer; not used in training.
         seeds: number of networks, trained independently.
         seed: of the first network.
     """
@@ -178,6 +179,7 @@ class Training:
     cost: float = 0.04
     learning_rate: float = 2e-3
     batch_size: int = 64
+    margin: float = 2.0
     seeds: int = 4
     seed: int = 0
 
@@ -227,7 +229,7 @@ def train(options: Sequence[Options], settings: Training) -> tuple[HopScorer, li
             curve.append((step, sums / 100))
             sums = 0.0
     weights = tuple((weight.detach().numpy(), bias.detach().numpy()) for weight, bias in layers)
-    return HopScorer(mean.numpy(), scale.numpy(), weights), curve
+    return HopScorer(mean.numpy(), scale.numpy(), weights, settings.margin), curve
 
 
 def _new_layers(inputs: int, networks: int, generator: torch.Generator) -> list[tuple[torch.Tensor, torch.Tensor]]:

@@ -146,7 +146,10 @@ def test_features_do_not_depend_on_the_scale_of_the_scores(factor, doc_ids):
 
 
 def test_a_scorer_is_saved_and_loaded_and_a_damaged_one_is_refused(tmp_path):
-    scorer, features = random_scorer(), np.random.default_rng(0).normal(size=(5, FEATURES)).astype(np.float32)
+    scorer, features = (
+        replace(random_scorer(), margin=2.0),
+        np.random.default_rng(0).normal(size=(5, FEATURES)).astype(np.float32),
+    )
     scorer.save(tmp_path)
     assert np.array_equal(HopScorer.load(str(tmp_path)).score(features), scorer.score(features))
     alone = [scorer.network(i).score(features) for i in range(2)]

@@ -70,7 +70,7 @@ def folder(tmp_path_factory):
 
 
 def config(folder, output, **changes):
-    settings = {"steps": 140, "seeds": 2, "hops": 2, "cost": 0.02}
+    settings = {"steps": 140, "margin": 0.0, "seeds": 2, "hops": 2, "cost": 0.02}
     return TrainHopConfig([str(folder)], [str(folder / "index")], str(output), **{**settings, **changes})
 
 
@@ -139,7 +139,7 @@ def test_the_cost_decides_whether_to_stop(cost, stops):
     options = [
         replace(option(str(i), (), ("a", "b"), [0.0, 1.0, 0.2]), features=np.eye(3, dtype=np.float32)) for i in range(8)
     ]
-    scorer, curve = train(options, Training(steps=200, cost=cost, seeds=2, batch_size=8))
+    scorer, curve = train(options, Training(steps=200, margin=0.0, cost=cost, seeds=2, batch_size=8))
     best = int(scorer.score(options[0].features).argmax())
     assert best == (0 if stops else 1)
     assert [step for step, _ in curve] == [100, 200]
