@@ -29,6 +29,8 @@ _LIST = re.compile(
     rf"(?P<link>\b(?:both|either|between|from) (?:the )?)?{MARK}"
     rf"(?:(?:,|,? (?:and|or|vs\.?|versus|than|to|as well as|compared (?:to|with))) {_BEFORE}{MARK})+(?: respectively)?"
 )
+_ASKED_OF = re.compile(rf"{ASKING}\b[^,]* {VERB} [^,]*, (?=.* or )", re.I)
+"""What is asked of one of several things: "Which dog is native to France, the Bulldog or the Basset"."""
 _SEPARATE = re.compile(r"\b(?:or|vs\.?|versus|than|as well as|compared)\b|(?:and|,) (?:in|of|for|to|at|from|by|on) ")
 """Words between two names that are not one thing, which "and" alone does not say."""
 _PLURAL = re.compile(
@@ -90,7 +92,7 @@ class Heuristic(Reformulator):
             lexicon: names of the corpus.
             needs_reference: in a conversation, only questions with a pronoun such as "it" or "her" are rewritten, and
                 not every question without a name.
-            splits_only: only compound questions without a conversation are rewritten.
+            splits_only: only compound questions without a conversation are rewritten, and none that asks for yes or no.
         """
         self.max_sub_queries = max_sub_queries
         self._lexicon = lexicon or Lexicon()
@@ -111,7 +113,7 @@ class Heuristic(Reformulator):
         return Reformulation(query, route, sub_queries, self.name, reasoning=reasoning)
 
     def _rewritten(self, query: Query, text: str) -> tuple[Route, list[SubQuery], str]:
-        if has("code", text) or (self._splits_only and query.history):
+        if has("code", text) or (self._splits_only and (query.history or re.match(rf"{VERB} ", text, re.I))):
             return "pass", [], ""
         parts = parts_of(text, self._lexicon)
         leans = query.history and not (parts and has("comparison", text) and not has("reference", text))
@@ -165,12 +167,7 @@ def follow_up(query: Query, text: str, lexicon: Lexicon, *, sure: bool = False) 
 
 
 def parts_of(text: str, lexicon: Lexicon | None = None) -> tuple[str, ...]:
-    """Returns the parts of an English question, at least two; empty if it asks for one thing.
-
-    Args:
-        text: a question, on one line.
-        lexicon: names of the corpus.
-    """
+    """Returns the parts of an English question on one line, at least two; empty if it asks for one thing."""
     lexicon = lexicon or Lexicon()
     asked = _COURTESY.sub("", re.sub(MARK, "", text).rstrip(" ?!.,;:"))
     marks = marks_of(asked, lexicon)
@@ -201,7 +198,9 @@ def _independent(found: Sequence[str]) -> list[str]:
     noun = rf"(?:the )?(?:(?!(?:{VERB}|{ASKING}|and)\b)[a-z][\w-]* ){{1,5}}?"
     phrase = rf"{noun}(?:of|in|for) (?:the )?{MARK}(?! [a-z]+ {MARK})"
     sep = r"(?:,? (?:and|plus|as well as)|,) "
-    joint = re.compile(rf"(?<={MARK}){sep}(?={phrase})|(?<=[a-z]){sep}(?={MARK}(?:'s)? [a-z-]+(?: [a-z-]+){{0,3}}$)")
+    joint = re.compile(
+        rf"(?<={MARK}){sep}(?={phrase})|(?<=[a-z]){sep}(?={MARK}(?:'s)? (?!{VERB}\b)[a-z-]+(?: [a-z-]+){{0,3}}$)"
+    )
     return [part for clause in found for part in joint.split(clause)]
 
 
@@ -214,7 +213,8 @@ def _split(clause: str, marks: Mapping[str, str], lexicon: Lexicon) -> list[str]
 
 def _listed(text: str, marks: Mapping[str, str], lexicon: Lexicon) -> list[str]:
     """One text per name or year of a list, if something shows that the list is not one thing."""
-    match = _LIST.search(text)
+    asked = _ASKED_OF.match(text)
+    match = (asked and _LIST.search(text, asked.end())) or _LIST.search(text)
     if match is None:
         return []
     items = re.findall(MARK, match[0])
@@ -261,12 +261,7 @@ def _of_one(text: str) -> list[str]:
 
 
 def kinds_of(queries: Sequence[Query], metadata: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """The kind of each query: ``kind`` in its metadata, otherwise the route that the rules choose.
-
-    Args:
-        queries: queries.
-        metadata: query id -> metadata from the BEIR folder.
-    """
+    """Query id -> ``kind`` in the query's metadata (by query id), otherwise the route that the rules choose."""
     given = {query.id: metadata.get(query.id, {}).get("kind") for query in queries}
     unknown = [query for query in queries if not given[query.id]]
     routes = {answer.query.id: answer.route for answer in Heuristic().reformulate(unknown)} if unknown else {}

@@ -43,8 +43,8 @@ class InTurn(Reformulator):
 def with_rules(policy: Reformulator, lexicon: Lexicon | None, name: str = "") -> InTurn:
     """The rules split compound questions without a conversation, the policy gets all others, then the rules again.
 
-    There the rules split better than a small policy, and the model call is saved. Of what the policy passes, the rules
-    rewrite only questions with a pronoun (``needs_reference``).
+    There the rules split better than a small policy, and the model call is saved; yes-or-no questions ("Are both A and
+    B ...") are left to the policy. Of what it passes, the rules rewrite only questions with a pronoun.
 
     Args:
         policy: the policy; its feedback is that of the combination.

@@ -115,7 +115,11 @@ _NEXT = re.compile(
 )
 """Between two questions."""
 
-_STATEMENT = re.compile(rf"(?!{ASKING}\b|{VERB}\b)[\w' -]+, (?={ASKING}\b)(?!.*[?;].*\w)", re.I)
+_STATEMENT = re.compile(
+    rf"(?:(?:in|on|at|for|if|after|before|during|since|according to) [^,;?]+|(?!{ASKING}\b|{VERB}\b)[\w' -]+)"
+    rf", (?={ASKING}\b)(?!.*[?;].*\w)",
+    re.I,
+)
 
 
 def has(signal: str, text: str) -> bool:

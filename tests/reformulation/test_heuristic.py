@@ -42,6 +42,7 @@ def searched(text, history=(), **settings):
         "When was Romeo and Juliet written?",
         "distance between Oslo and Bergen by train",
         "What do Chile and Norway have in common?",
+        "In the film Alien, who plays Ripley?",
         "wars between 1800 and 1815",
         "population of Lima from 1950 to 2000",
         "Which film starring Tom Hanks and Meg Ryan was released in 1998 and is set in New York?",
@@ -66,6 +67,10 @@ def test_simple_questions_pass_unchanged(text):
         ("Compare the economies of Japan and Germany", ["the economies of Japan", "the economies of Germany"]),
         ("Python vs Java performance", ["Python performance", "Java performance"]),
         ("population of Lima, Quito and Bogota", [f"population of {c}" for c in ("Lima", "Quito", "Bogota")]),
+        (
+            "Which river is in Peru, the Ucayali or the Loire?",
+            ["Which river is in Peru, the Ucayali", "Which river is in Peru, the Loire"],
+        ),
         ("Which is bigger, Peru or Chile?", ["Which is bigger, Peru", "Which is bigger, Chile"]),
         ("difference in price between butter and margarine", ["price of butter", "price of margarine"]),
         ("electric versus diesel cars in Norway", ["electric cars in Norway", "diesel cars in Norway"]),

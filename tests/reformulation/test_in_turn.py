@@ -72,6 +72,13 @@ def test_a_question_of_a_conversation_goes_to_the_policy_first():
     assert (passed.made_by, passed.calls, passed.completion, passed.route) == ("rules", 1, "pass", "decompose")
 
 
+def test_a_question_for_yes_or_no_goes_to_the_policy_first():
+    policy = Policy()
+    [answer] = with_rules(policy, None).reformulate(queries("Are both Lima and Quito capitals?"))
+    assert policy.asked == [["Are both Lima and Quito capitals?"]]
+    assert (answer.made_by, answer.calls) == ("rules", 1)
+
+
 def test_a_failure_of_the_policy_is_reported_though_the_rules_answer():
     [answer] = with_rules(Policy(), None).reformulate([talk("compare tin and failure", "Hello.")])
     assert (answer.route, answer.problem, answer.failed_calls) == ("decompose", "late", 1)
