@@ -154,7 +154,7 @@ def test_every_strategy_asks_its_model_in_batches(script, tmp_path, monkeypatch)
 
     def load(name, **settings):
         assert settings["batch_size"] == 256
-        loaded.append(ScriptedLanguageModel("Lima\ncapital city of Peru"))
+        loaded.append(ScriptedLanguageModel('{"search": "capital city of Peru"}'))
         return loaded[-1]
 
     monkeypatch.setattr(language_models, "load_language_model", load)
