@@ -6,7 +6,7 @@ model.safetensors config.json                            merged into the base mo
 adapter_model.safetensors adapter_config.json            or the LoRA adapter alone
 tokenizer.json tokenizer_config.json chat_template.jinja
 generation_config.json                                   greedy
-openvino_model.xml openvino_model.bin                    optional: the same model for OpenVINO
+model.gguf                                               optional: the same model for OpenVINO
 acqo.json                                                settings that the policy must be served with
 export.json                                              fingerprint of the exported model
 README.md                                                the model card
@@ -19,24 +19,19 @@ import json
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from acqo_rl.errors import HubError
 from acqo_rl.files import atomic, writing
 from acqo_rl.loopback import proxy_note
 from acqo_rl.reformulation.policy import SETTINGS_FILE, PolicySettings
 
-if TYPE_CHECKING:
-    from acqo_rl.language_models.openvino_graph import Weights
-
 EXPORT_FILE = "export.json"
 _ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors")
-_SUFFIXES = (".safetensors", ".json", ".txt", ".md", ".jinja")
-_GRAPH_FILES = ("openvino_model.xml", "openvino_model.bin")
+_SUFFIXES = (".safetensors", ".gguf", ".json", ".txt", ".md", ".jinja")
 
 
 def export_policy(
-    model: str | Path, output: str | Path, *, merge: bool = True, openvino: Weights | None = None, card: str = ""
+    model: str | Path, output: str | Path, *, merge: bool = True, openvino: bool = False, card: str = ""
 ) -> bool:
     """Writes a policy to a folder that ``Policy.from_pretrained`` can load.
 
@@ -48,7 +43,7 @@ def export_policy(
             been edited by hand.
         merge: merge a LoRA adapter into its base model; otherwise export the adapter alone. Merged weights are rounded
             to bfloat16, so a near tie between two tokens may be resolved differently than in float32.
-        openvino: also write the merged model for OpenVINO, which is faster on a CPU, with this type of weights
+        openvino: also write the merged model for OpenVINO, which is faster on a CPU
             (:mod:`acqo_rl.language_models.openvino`).
         card: text of ``README.md``.
 
@@ -62,7 +57,7 @@ def export_policy(
     """
     model, output = Path(model), Path(output)
     settings = read_settings(model)
-    form = f"{'merged' if merge else 'adapter'}{f' and OpenVINO {openvino}' if openvino else ''}"
+    form = f"{'merged' if merge else 'adapter'}{' and OpenVINO' if openvino else ''}"
     made_from = {"source": fingerprint(model), "form": form}
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         _renew_card(output, made_from, card)
@@ -127,9 +122,8 @@ def check_export(folder: str | Path) -> None:
     folder = Path(folder)
     read_settings(folder)
     for path in sorted(folder.iterdir()):
-        if not path.is_file() or (path.suffix not in _SUFFIXES and path.name not in _GRAPH_FILES):
-            allowed = ", ".join((*_SUFFIXES, *_GRAPH_FILES))
-            raise HubError(f"{path} is not allowed in an export; remove it. Allowed files: {allowed}.")
+        if not path.is_file() or path.suffix not in _SUFFIXES:
+            raise HubError(f"{path} is not allowed in an export; remove it. Allowed files: {', '.join(_SUFFIXES)}.")
         if path.suffix == ".json" and "auto_map" in json.loads(path.read_text(encoding="utf-8")):
             raise HubError(f"{path} refers to custom code (auto_map), which is never run; remove this entry.")
     merged = (folder / "config.json").is_file() and any(folder.glob("model*.safetensors"))
@@ -205,8 +199,8 @@ def push(folder: str | Path, repo_id: str, *, private: bool = True) -> str:
         api.upload_folder(
             repo_id=repo_id,
             folder_path=folder,
-            allow_patterns=[*(f"*{suffix}" for suffix in _SUFFIXES), *_GRAPH_FILES],
-            delete_patterns=["*.safetensors", "*.json", *_GRAPH_FILES],
+            allow_patterns=[f"*{suffix}" for suffix in _SUFFIXES],
+            delete_patterns=["*.safetensors", "*.json", "*.gguf"],
             commit_message="Policy exported by acqo_rl",
         )
     except HfHubHTTPError as error:
@@ -221,18 +215,20 @@ def push(folder: str | Path, repo_id: str, *, private: bool = True) -> str:
     return str(url)
 
 
-def _write_model(model: Path, folder: Path, settings: PolicySettings, *, merge: bool, openvino: Weights | None) -> None:
+def _write_model(model: Path, folder: Path, settings: PolicySettings, *, merge: bool, openvino: bool) -> None:
     """Writes weights, tokenizer and generation config."""
     import torch
     from transformers import GenerationConfig
 
     from acqo_rl.embedded import resolve
     from acqo_rl.language_models.chat import end_tokens
-    from acqo_rl.language_models.local import TransformersModel, base_model_of
-    from acqo_rl.language_models.openvino import write_graph
+    from acqo_rl.language_models.gguf import write_gguf
+    from acqo_rl.language_models.local import TransformersModel, base_model_of, load_tokenizer
+    from acqo_rl.language_models.openvino import EXPORT_FILE as GGUF_FILE
 
+    tokenizer = load_tokenizer(str(model))
     if openvino:
-        write_graph(TransformersModel.from_pretrained(str(model)), folder, openvino)
+        write_gguf(TransformersModel.from_pretrained(str(model)).model, tokenizer, folder / GGUF_FILE)
     if merge:
         TransformersModel.from_pretrained(str(model)).model.to(torch.bfloat16).save_pretrained(folder)
     else:
@@ -240,7 +236,6 @@ def _write_model(model: Path, folder: Path, settings: PolicySettings, *, merge: 
             if not (model / name).is_file():
                 raise HubError(f"{model} is a full model, not an adapter ({name} is missing); omit --adapter.")
             shutil.copyfile(model / name, folder / name)
-    tokenizer = TransformersModel.load_tokenizer(str(model))
     tokenizer.save_pretrained(folder)
     try:
         configured = GenerationConfig.from_pretrained(resolve(base_model_of(str(model))[0]))

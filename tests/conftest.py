@@ -26,9 +26,9 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def tokenizer():
     """The tokenizer of the embedded language model, with its chat template."""
-    from acqo_rl.language_models.local import TransformersModel
+    from acqo_rl.language_models.local import load_tokenizer
 
-    return TransformersModel.load_tokenizer("embedded:smollm2")
+    return load_tokenizer("embedded:smollm2")
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import pytest
 from acqo_rl import embedded
 from acqo_rl.embedded import resolve
 from acqo_rl.errors import ConfigError
-from acqo_rl.language_models.local import TransformersModel
+from acqo_rl.language_models.local import TransformersModel, load_tokenizer
 from acqo_rl.reformulation.policy import PolicySettings
 
 
@@ -65,7 +65,7 @@ class TestTrainedPolicy:
         assert layers == {"trained:demo": 30, "trained:four_sets": 20}[name]
 
     def test_uses_the_tokenizer_of_its_base_model(self, name, tokenizer):
-        assert TransformersModel.load_tokenizer(name).chat_template == tokenizer.chat_template
+        assert load_tokenizer(name).chat_template == tokenizer.chat_template
 
     def test_has_the_current_grammar_and_prompt_version(self, name):
         settings = PolicySettings.load(Path(resolve(name), "acqo.json"))

@@ -222,7 +222,7 @@ def test_push_is_private_and_uploads_only_files_of_an_export(full, tmp_path, scr
     upload = scripted_hub.calls["upload_folder"]
     assert upload["folder_path"] == tmp_path / "out"
     assert set(upload["allow_patterns"]) == {
-        "*.safetensors", "*.json", "*.txt", "*.md", "*.jinja", "openvino_model.xml", "openvino_model.bin"}  # fmt: skip
+        "*.safetensors", "*.gguf", "*.json", "*.txt", "*.md", "*.jinja"}  # fmt: skip
 
 
 def test_a_private_push_to_a_public_repository_is_rejected(full, tmp_path, scripted_hub, monkeypatch):
@@ -268,20 +268,11 @@ def test_invalid_repository_names_are_rejected(repo_id):
 
 
 @pytest.mark.parametrize("merge", [True, False])
-def test_an_export_for_openvino_is_used_with_its_tokenizer_and_limits(merge, adapter, tmp_path):
-    pytest.importorskip("openvino")
+def test_an_export_for_openvino_also_has_the_merged_model(merge, adapter, tmp_path):
     out = tmp_path / "out"
-    hub.export_policy(adapter, out, merge=merge, openvino="float16")
-    assert (
-        json.loads((out / "export.json").read_text())["form"]
-        == f"{'merged' if merge else 'adapter'} and OpenVINO float16"
-    )
-    assert {"openvino_model.xml", "openvino_model.bin", "config.json"} <= {path.name for path in out.iterdir()}
-    assert str(tmp_path) not in (out / "config.json").read_text()
-    fast = Policy.from_pretrained(f"openvino:{out}")
-    assert type(fast.model.model).__name__ == "OpenVinoCausalLM"
-    assert fast.model.max_new_tokens == TOKENS
-    assert [len(answer.sub_queries) > 0 for answer in fast.reformulate(QUERIES)] == [True] * len(QUERIES)
+    hub.export_policy(adapter, out, merge=merge, openvino=True)
+    assert json.loads((out / "export.json").read_text())["form"] == f"{'merged' if merge else 'adapter'} and OpenVINO"
+    assert (out / "model.gguf").read_bytes().startswith(b"GGUF")
     assert completions(out) == completions(adapter)
 
 

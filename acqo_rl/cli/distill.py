@@ -96,7 +96,9 @@ def main(config: DistillConfig) -> None:
         written = write_completions(model, conversations, folder / "completions.jsonl")
         chosen = folder / "layers.json"
         if not chosen.exists():
-            write_json(chosen, needed_layers(model.model, written, layers, model.tokenizer.pad_token_id, config.seed))
+            write_json(
+                chosen, needed_layers(model.model, written, layers, model.chat.tokenizer.pad_token_id, config.seed)
+            )
     kept = json.loads(chosen.read_text(encoding="utf-8"))
     state.print(f"Layers that stay: {', '.join(map(str, kept))}.")
     distill(

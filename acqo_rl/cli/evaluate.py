@@ -22,11 +22,11 @@ A reformulator is NAME or NAME=MODEL:
                        policy leaves unchanged; the suffix _with_rules works for every policy
     trained:demo       a MODEL alone, if it contains ":" or "/", is a policy; its name here is trained-demo
 
-With the prefix openvino:, a policy runs with OpenVINO; with openvino-int8:, it also has 8-bit weights. To test whether
-retrieval quality decreases by at most --non_inferiority_margin:
+With the prefix openvino:, a policy runs with OpenVINO on a CPU. To test whether retrieval quality decreases by at most
+--non_inferiority_margin:
 
     acqo evaluate --data data/embedded --split dev --index indexes/embedded --non_inferiority_margin 0.005 \
-        --reformulator float32=trained:demo int8=openvino-int8:trained:demo --output evaluations/int8
+        --reformulator float32=trained:demo bf16=openvino:trained:demo --output evaluations/openvino
 
 An index is a folder, the URL of a retriever server or a collection of a search engine (see acqo index). Several indexes
 need names: NAME=INDEX. NAME=ONE+OTHER is a hybrid of two indexes, given by their places or by names before it, and

@@ -77,7 +77,7 @@ def main(config: GrpoRunConfig) -> None:
 
     from accelerate import PartialState
 
-    from acqo_rl.language_models.local import TransformersModel, default_device
+    from acqo_rl.language_models.local import TransformersModel, default_device, load_tokenizer
     from acqo_rl.reformulation.policy import prompt_of
     from acqo_rl.training.callbacks import Alarms
     from acqo_rl.training.curves import write_curves
@@ -90,7 +90,7 @@ def main(config: GrpoRunConfig) -> None:
     trainer_args = trainer_settings(config)
     grpo_config(trainer_args, output_dir=config.output_dir, **precision())
     check_tracking(trainer_args["report_to"])
-    TransformersModel.load_tokenizer(config.model)  # refuses a model that cannot be prompted before any work is done
+    load_tokenizer(config.model)  # refuses a model that cannot be prompted before any work is done
     folder = Path(config.output_dir)
     state = PartialState(cpu=default_device() == "cpu")
     if warning := warn_of_low_rate(trainer_args["learning_rate"], config.lora_rank, LORA_RATE):

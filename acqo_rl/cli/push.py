@@ -3,9 +3,8 @@ r"""Export a trained policy and push it to the Hugging Face Hub.
     acqo push --model runs/acqo/model --repo_id NAME/acqo-demo --dry_run --output exports/acqo-demo
     acqo push --model runs/acqo/model --repo_id NAME/acqo-demo --evaluation evaluations/embedded
 
-A LoRA adapter is merged into its base model; --adapter exports the adapter alone. --openvino adds the merged
-model for OpenVINO. acqo serve and acqo search then use it on a CPU, and acqo evaluate --non_inferiority_margin tests
-its 8-bit weights.
+A LoRA adapter is merged into its base model; --adapter exports the adapter alone. --openvino True adds the merged
+model for OpenVINO. acqo serve and acqo search then use it on a CPU.
 The repository is private unless --public is given. --dry_run writes the folder and prints the model card; it needs
 neither network nor token.
 """
@@ -15,7 +14,7 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
@@ -33,9 +32,7 @@ class PushConfig:
         "Output folder of acqo evaluate with results of MODEL or its export, for the card.", None
     )
     adapter: bool = setting("Export the LoRA adapter alone, without merging it.", False)
-    openvino: Literal["float16", "int8"] | None = setting(
-        "Also export the merged model for OpenVINO, with weights of this type.", None
-    )
+    openvino: bool = setting("Also export the merged model for OpenVINO.", False)
     public: bool = setting("Create a public repository.", False)
     output: str | None = setting("Folder in which to keep the export.", None)
     dry_run: bool = setting("Write to OUTPUT and print the card, without pushing.", False)

@@ -114,7 +114,7 @@ def main(config: WarmStartConfig) -> None:
 
     from accelerate import PartialState
 
-    from acqo_rl.language_models.local import TransformersModel, default_device
+    from acqo_rl.language_models.local import default_device, load_tokenizer
     from acqo_rl.training.curves import write_curves
     from acqo_rl.training.materials import open_materials
     from acqo_rl.training.model import check_served_settings, describe_changed_settings
@@ -125,7 +125,7 @@ def main(config: WarmStartConfig) -> None:
     check_tracking(config.report_to)
     settings = policy_settings(config.prompt, config.model)
     name_teachers(config.teacher, config.model)
-    TransformersModel.load_tokenizer(config.model)  # refuses a model that cannot be prompted before any work is done
+    load_tokenizer(config.model)  # refuses a model that cannot be prompted before any work is done
     if config.preserve_kinds:
         check_served_settings(config.model, settings)
     folder = Path(config.output_dir)

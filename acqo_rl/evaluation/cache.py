@@ -21,7 +21,7 @@ from acqo_rl import __version__
 from acqo_rl.embedded import resolve
 from acqo_rl.errors import DataError
 from acqo_rl.files import writing
-from acqo_rl.language_models.openvino import split_prefix
+from acqo_rl.language_models.openvino import without_prefix
 from acqo_rl.reformulation.load import StrategySettings, prompts_model, strategy_key
 from acqo_rl.roles import Reformulator, Reranker, Retriever
 from acqo_rl.searching.sub_queries import DEPTH
@@ -275,7 +275,7 @@ def fingerprint(model: str) -> str:
 
     ``README.md`` and ``export.json`` do not count, because a new model card does not change the model.
     """
-    model = split_prefix(model)[1]
+    model = without_prefix(model)
     folder = Path(resolve(model) if model.startswith("trained:") else model)
     if not model or not folder.is_dir():
         return ""

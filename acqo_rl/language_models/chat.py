@@ -6,11 +6,12 @@ For example, turns of Gemma end with "<end_of_turn>" and those of a Qwen base mo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.language_models.thoughts import OPEN
-from acqo_rl.types import Conversation
+from acqo_rl.language_models.thoughts import OPEN, completion_of
+from acqo_rl.types import Completion, Conversation
 
 _PROBE = "acqo-probe"
 _WHITE_SPACE = " \n\r\t\u2581"
@@ -32,6 +33,38 @@ _IN_PARTS = (
     "{%- set plain.messages = plain.messages + [{'role': message['role'], 'content': parts}] -%}"
     "{%- endfor -%}{%- set messages = plain.messages -%}"
 )
+
+
+class Chat:
+    """Writes conversations as prompts and reads completions, with the tokenizer of a model.
+
+    Attributes:
+        tokenizer: a tokenizer with a chat template.
+        ends: ids of the tokens that end a completion.
+        starts_thinking: whether the chat template opens a thought block, so that completions start inside it.
+    """
+
+    def __init__(self, tokenizer: Any, generation_config: Any = None) -> None:
+        self.tokenizer = tokenizer
+        self.ends = end_tokens(tokenizer, generation_config)
+        self.starts_thinking = opens_thoughts(tokenizer)
+
+    def prompt_ids(self, conversation: Conversation) -> list[int]:
+        """Token ids of a conversation as a prompt."""
+        options = {"add_generation_prompt": True, "tokenize": True, "return_dict": True}
+        ids: list[int] = self.tokenizer.apply_chat_template(conversation, **options)["input_ids"]
+        return ids
+
+    def completion(self, ids: Sequence[int]) -> Completion:
+        """The text of a completion, without its end token and its thoughts."""
+        length = next((n for n, token in enumerate(ids) if token in self.ends), len(ids))
+        finished = length < len(ids)
+        text = self.tokenizer.decode(ids[:length], skip_special_tokens=True)
+        return completion_of(text, length + finished, finished=finished, is_open=self.starts_thinking)
+
+    def count_tokens(self, text: str) -> int:
+        """Number of tokens of a text, without special tokens."""
+        return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
 def prepare_template(tokenizer: Any, name: str) -> None:

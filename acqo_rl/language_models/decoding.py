@@ -1,16 +1,43 @@
-"""Completions of prompts by causal language models."""
+"""Completions of prompts by causal language models of transformers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from tqdm import tqdm
 from transformers import DynamicCache, LogitsProcessor, LogitsProcessorList
 from transformers.cache_utils import DynamicLayer
 
-from acqo_rl.language_models.decoder import Decoder, Decoding, Forbidden
+Forbidden = Callable[[Sequence[int], Sequence[int]], npt.NDArray[np.int64]]
+"""Constraint on decoding: (prompt ids, ids generated so far) -> ids of the tokens that are forbidden next."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decoding:
+    """How completions are generated.
+
+    Attributes:
+        ends: ids of the tokens that end a completion.
+        pad: id of the token that pads short prompts on the left.
+        max_new_tokens: maximum number of tokens per completion.
+        temperature: 0 is greedy; above 0, tokens are sampled with torch's global generator.
+        top_p: nucleus sampling threshold.
+        batch_size: maximum number of rows per batch.
+        forbidden: constraint on decoding.
+    """
+
+    ends: Sequence[int]
+    pad: int
+    max_new_tokens: int
+    temperature: float = 0.0
+    top_p: float = 1.0
+    batch_size: int = 32
+    forbidden: Forbidden | None = None
 
 
 def keeps_every_token(model: Any) -> bool:
@@ -20,48 +47,70 @@ def keeps_every_token(model: Any) -> bool:
 
 @torch.no_grad()
 def complete(model: Any, prompts: Sequence[Sequence[int]], decoding: Decoding) -> list[list[int]]:
-    """Generates one completion per prompt.
+    """Generates one completion per prompt; equal prompts of a batch are read once.
 
     Args:
-        model: a causal language model. Models with sliding windows or recurrent states use ``model.generate`` with
-            fixed batches instead.
+        model: a causal language model.
         prompts: token ids; no prompt may be empty.
         decoding: how completions are generated.
 
     Returns:
         Token ids of each completion, in input order, including the end token if there is one.
     """
-    if not keeps_every_token(model):
-        return _fixed_batches(model, prompts, decoding)
-    return Decoder(model, decoding).complete(prompts)
+    completions: dict[int, list[int]] = {}
+    order = sorted(range(len(prompts)), key=lambda i: (len(prompts[i]), tuple(prompts[i])))
+    steps = range(0, len(order), decoding.batch_size)
+    for start in tqdm(steps, desc="generate", unit="batch", disable=len(steps) < 8, leave=False):
+        rows = order[start : start + decoding.batch_size]
+        for row, ids in zip(rows, _complete_batch(model, [prompts[row] for row in rows], decoding), strict=True):
+            completions[row] = ids[: first_end(ids, decoding.ends) + 1]
+    return [completions[row] for row in range(len(prompts))]
 
 
-def _fixed_batches(model: Any, prompts: Sequence[Sequence[int]], decoding: Decoding) -> list[list[int]]:
-    """Like :func:`complete`, but with ``model.generate``, which supports every kind of cache."""
+def _complete_batch(model: Any, prompts: Sequence[Sequence[int]], decoding: Decoding) -> list[list[int]]:
+    longest = max(map(len, prompts))
+    gaps = [longest - len(prompt) for prompt in prompts]
+    padded = [[decoding.pad] * gap + list(prompt) for gap, prompt in zip(gaps, prompts, strict=True)]
+    ids = torch.tensor(padded, device=model.device)
+    mask = torch.tensor([[0] * gap + [1] * (longest - gap) for gap in gaps], device=model.device)
     options: dict[str, Any] = {"do_sample": decoding.temperature > 0}
     if decoding.temperature > 0:
         options |= {"temperature": decoding.temperature, "top_p": decoding.top_p, "top_k": 0}
-    completions: dict[int, list[int]] = {}
-    order = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
-    for start in tqdm(range(0, len(order), decoding.batch_size), desc="generate", unit="batch", leave=False):
-        rows = order[start : start + decoding.batch_size]
-        longest = max(len(prompts[row]) for row in rows)
-        gaps = [longest - len(prompts[row]) for row in rows]
-        if decoding.forbidden is not None:
-            guide = _Guide(decoding.forbidden, [prompts[row] for row in rows])
-            options["logits_processor"] = LogitsProcessorList([guide])
-        padded = [[decoding.pad] * gap + list(prompts[row]) for gap, row in zip(gaps, rows, strict=True)]
-        output = model.generate(
-            input_ids=torch.tensor(padded, device=model.device),
-            attention_mask=torch.tensor([[0] * gap + [1] * (longest - gap) for gap in gaps], device=model.device),
-            max_new_tokens=decoding.max_new_tokens,
-            pad_token_id=decoding.pad,
-            eos_token_id=list(decoding.ends),
-            **options,
-        )
-        for row, ids in zip(rows, output[:, longest:].tolist(), strict=True):
-            completions[row] = ids[: first_end(ids, decoding.ends) + 1]
-    return [completions[row] for row in range(len(prompts))]
+    if decoding.forbidden is not None:
+        options["logits_processor"] = LogitsProcessorList([_Guide(decoding.forbidden, prompts)])
+    if len(set(map(tuple, prompts))) < len(prompts) and longest > 1 and keeps_every_token(model):
+        options["past_key_values"] = _read_once(model, ids[:, :-1], mask[:, :-1])
+        options["position_ids"] = _positions(mask)
+    output = model.generate(
+        input_ids=ids,
+        attention_mask=mask,
+        max_new_tokens=decoding.max_new_tokens,
+        pad_token_id=decoding.pad,
+        eos_token_id=list(decoding.ends),
+        **options,
+    )
+    return output[:, longest:].tolist()  # type: ignore[no-any-return]
+
+
+def _read_once(model: Any, ids: torch.Tensor, mask: torch.Tensor) -> DynamicCache:
+    """The cache of the rows after a pass over the distinct ones."""
+    distinct, places = torch.unique(torch.cat([ids, mask], dim=1), dim=0, return_inverse=True)
+    first = torch.stack([(places == place).nonzero()[0, 0] for place in range(len(distinct))])
+    cache = DynamicCache(config=model.config)
+    model(
+        input_ids=ids[first],
+        attention_mask=mask[first],
+        position_ids=_positions(mask[first]),
+        past_key_values=cache,
+        use_cache=True,
+        logits_to_keep=1,
+    )
+    cache.batch_select_indices(places)
+    return cache
+
+
+def _positions(mask: torch.Tensor) -> torch.Tensor:
+    return (mask.cumsum(dim=1) - 1).clamp(min=0)
 
 
 def first_end(ids: Sequence[int], ends: Sequence[int]) -> int:

@@ -7,28 +7,18 @@ import json
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from acqo_rl.embedded import loading
 from acqo_rl.errors import ConfigError
-from acqo_rl.language_models.chat import end_tokens, opens_thoughts, prepare_template
-from acqo_rl.language_models.drafts import Drafts
+from acqo_rl.language_models.chat import Chat, prepare_template
 from acqo_rl.language_models.guided import GuidedDecoding
-from acqo_rl.language_models.prompt_cache import PromptCache
-from acqo_rl.language_models.thoughts import completion_of
-from acqo_rl.language_models.words_once import WordsOnce
 from acqo_rl.roles import SamplingModel
 from acqo_rl.types import Completion, Conversation, Schema
 
 if TYPE_CHECKING:
     import torch
-
-    from acqo_rl.language_models.decoder import Decoder, Decoding, Forbidden
 
 
 def native_dtype(device: str = "cpu") -> torch.dtype:
@@ -103,7 +93,6 @@ def load_base(base: str, dtype: torch.dtype) -> Any:
     from transformers import AutoModelForCausalLM
 
     from acqo_rl.embedded import resolve
-    from acqo_rl.language_models.attention import read_groups_in_place
 
     remedy = (
         "Give safetensors weights of a causal language model that transformers supports; remote code and pickles are"
@@ -113,7 +102,6 @@ def load_base(base: str, dtype: torch.dtype) -> Any:
         model = AutoModelForCausalLM.from_pretrained(
             resolve(base), dtype=dtype, use_safetensors=True, trust_remote_code=False
         )
-    read_groups_in_place(model)
     return model
 
 
@@ -147,33 +135,17 @@ def _seeded(seed: int | None) -> Iterator[None]:
         yield
 
 
-def all_of(constraints: Sequence[Forbidden]) -> Forbidden:
-    """The constraint that forbids what one of several constraints forbids."""
-
-    def forbidden(prompt: Sequence[int], written: Sequence[int]) -> npt.NDArray[np.int64]:
-        return np.concatenate([constraint(prompt, written) for constraint in constraints])
-
-    return forbidden
-
-
 class TransformersModel(SamplingModel):
-    """A local chat model with its tokenizer.
+    """A local chat model.
 
     Attributes:
         model: a causal language model, with or without a LoRA adapter.
-        tokenizer: its tokenizer, with a chat template.
+        chat: writes prompts and reads completions.
         max_new_tokens: maximum number of tokens per completion.
         temperature: 0 is greedy; above 0, tokens are sampled with ``top_p`` and torch's global generator.
         batch_size: maximum number of rows per batch; by default 32 on a CPU and 256 on a GPU.
         seed: sampling seed of every call; ``None`` uses the current state of torch's global generator.
-        forbidden: constraint on decoding (:class:`~acqo_rl.language_models.words_once.WordsOnce`,
-            :class:`~acqo_rl.language_models.guided.GuidedDecoding`), or ``None``.
-        ends: ids of the tokens that end a completion.
-        starts_thinking: whether the chat template opens a thought block, so that completions start inside it; such a
-            model is not guided by schemas.
-        fixed_weights: whether the weights never change, so that the beginnings of earlier prompts are not read again,
-            and concurrent calls can share a batch.
-        drafts: guesses that save passes of greedy decoding; ``None`` writes one token per pass.
+        forbidden: constraint on decoding (:class:`~acqo_rl.language_models.guided.GuidedDecoding`), or ``None``.
     """
 
     def __init__(
@@ -186,90 +158,44 @@ class TransformersModel(SamplingModel):
         top_p: float = 1.0,
         batch_size: int | None = None,
         seed: int | None = None,
-        words_once: bool = False,
         regex: str | None = None,
-        fixed_weights: bool = False,
     ) -> None:
         self.model = model
-        self.tokenizer = tokenizer
+        self.chat = Chat(tokenizer, model.generation_config)
         self.max_new_tokens = max_new_tokens
         self.temperature = temperature
         self._turn = threading.Lock()
         self.top_p = top_p
         self.batch_size = batch_size or (32 if model.device.type == "cpu" else 256)
         self.seed = seed
-        self.ends = end_tokens(tokenizer, model.generation_config)
-        constraints: list[Forbidden] = [WordsOnce(tokenizer)] if words_once else []
-        if regex is not None and GuidedDecoding.supports(tokenizer):
-            constraints.append(self._guided(regex))
-        self.forbidden = all_of(constraints) if constraints else None
-        self.starts_thinking = opens_thoughts(tokenizer)
+        self.forbidden = self._guided(regex) if regex is not None and GuidedDecoding.supports(tokenizer) else None
         self._guides: dict[str, GuidedDecoding] = {}
-        self.fixed_weights = fixed_weights
-        self._prompt_cache = PromptCache() if fixed_weights else None
-        self._decoder: Decoder | None = None
-        self.drafts: Drafts | None = Drafts()
 
     @classmethod
     def from_pretrained(cls, name: str, **settings: Any) -> TransformersModel:
         """Loads a model from a Hub id, a folder or an ``embedded:`` name; an adapter is merged into its base for speed.
 
-        Remote code is never run and pickles are never read. With ``openvino:`` or ``openvino-int8:`` before its name,
-        the model runs with OpenVINO (:mod:`acqo_rl.language_models.openvino`).
+        Remote code is never run and pickles are never read.
 
         Raises:
             ConfigError: the model does not exist or cannot be loaded.
         """
-        from acqo_rl.language_models.openvino import OpenVinoCausalLM, graph_folder, split_prefix
-
-        weights, name = split_prefix(name)
-        if weights:
-            with loading(
-                "The OpenVINO graph of", name, "Delete it, or use the model without the prefix of the engine."
-            ):
-                graph = OpenVinoCausalLM(graph_folder(name, weights))
-            return cls(graph, cls.load_tokenizer(name), fixed_weights=True, **settings)
         base, adapter = base_model_of(name)
         device = default_device()
-        tokenizer = cls.load_tokenizer(name)
+        tokenizer = load_tokenizer(name)
         model = load_base(base, native_dtype(device))
         if adapter is not None:
             model = with_adapter(model, adapter).merge_and_unload()
-        return cls(model.to(device).eval(), tokenizer, fixed_weights=True, **settings)
-
-    @staticmethod
-    def load_tokenizer(name: str) -> Any:
-        """Loads the tokenizer of a model, with padding on the left.
-
-        An adapter without a tokenizer uses that of its base model.
-
-        Raises:
-            ConfigError: the model does not exist, or it has no tokenizer or no chat template.
-        """
-        from transformers import AutoTokenizer
-        from transformers.utils import cached_file
-
-        from acqo_rl.embedded import resolve
-
-        base, adapter = base_model_of(name)
-        if adapter and cached_file(adapter, "tokenizer_config.json", _raise_exceptions_for_missing_entries=False):
-            base = adapter
-        remedy = "Give a model with a tokenizer in the same folder, such as a run's model/ folder."
-        with loading("The tokenizer of", base, remedy):
-            tokenizer = AutoTokenizer.from_pretrained(resolve(base), padding_side="left", trust_remote_code=False)
-        prepare_template(tokenizer, name)
-        tokenizer.clean_up_tokenization_spaces = False
-        return tokenizer
+        return cls(model.to(device).eval(), tokenizer, **settings)
 
     def count_tokens(self, text: str) -> int:
         """Number of tokens of a text, without special tokens."""
-        return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        return self.chat.count_tokens(text)
 
     def at_temperature(self, temperature: float) -> TransformersModel:
         """Returns the same model at another temperature; weights and lock are shared, so calls do not overlap."""
         other = copy.copy(self)
         other.temperature = temperature
-        other._decoder = None
         return other
 
     def generate(self, conversations: Sequence[Conversation], schema: Schema | None = None) -> list[Completion]:
@@ -277,30 +203,34 @@ class TransformersModel(SamplingModel):
 
         Args:
             conversations: the prompts.
-            schema: JSON schema that guides the replies, instead of the model's own constraints.
+            schema: JSON schema that guides the replies, instead of the model's own constraint. A model that starts
+                inside a thought block is not guided.
         """
-        return [self._completion(completion) for _, completion in self.token_ids(conversations, schema)]
+        return [self.chat.completion(completion) for _, completion in self.token_ids(conversations, schema)]
 
     def token_ids(
         self, conversations: Sequence[Conversation], schema: Schema | None = None
     ) -> list[tuple[list[int], list[int]]]:
         """Like :meth:`generate`, but returns the token ids of each prompt and of its completion."""
-        from acqo_rl.language_models.decoding import complete
+        from acqo_rl.language_models.decoding import Decoding, complete
 
-        prompts = [self._ids(conversation) for conversation in conversations]
-        if decoder := self._shared_decoder():
-            completions = decoder.complete(prompts, self._guide(schema))
-        else:
-            decoding = self._decoding()
-            with self._turn, _seeded(self.seed):
-                completions = complete(
-                    self.model, prompts, replace(decoding, forbidden=self._guide(schema) or decoding.forbidden)
-                )
+        prompts = [self.chat.prompt_ids(conversation) for conversation in conversations]
+        decoding = Decoding(
+            ends=self.chat.ends,
+            pad=self.chat.tokenizer.pad_token_id,
+            max_new_tokens=self.max_new_tokens,
+            temperature=self.temperature,
+            top_p=self.top_p,
+            batch_size=self.batch_size,
+            forbidden=self._guide(schema) or self.forbidden,
+        )
+        with self._turn, _seeded(self.seed):
+            completions = complete(self.model, prompts, decoding)
         return list(zip(prompts, completions, strict=True))
 
     def _guide(self, schema: Schema | None) -> GuidedDecoding | None:
         """The constraint of a schema, compiled once; ``None`` if the model cannot be guided."""
-        if schema is None or self.starts_thinking or not GuidedDecoding.supports(self.tokenizer):
+        if schema is None or self.chat.starts_thinking or not GuidedDecoding.supports(self.chat.tokenizer):
             return None
         key = json.dumps(schema)
         if key not in self._guides:
@@ -308,55 +238,29 @@ class TransformersModel(SamplingModel):
         return self._guides[key]
 
     def _guided(self, form: str | Schema) -> GuidedDecoding:
-        return GuidedDecoding(self.tokenizer, self.ends, form, self.model.config.get_text_config().vocab_size)
+        vocabulary = self.model.config.get_text_config().vocab_size
+        return GuidedDecoding(self.chat.tokenizer, self.chat.ends, form, vocabulary)
 
-    def shares_batches(self) -> bool:
-        """Whether the completions of concurrent calls are written in one batch, which each of them can join and leave.
 
-        If not, calls wait for each other.
-        """
-        from acqo_rl.language_models.decoding import keeps_every_token
+def load_tokenizer(name: str) -> Any:
+    """Loads the tokenizer of a model, with padding on the left.
 
-        return self.fixed_weights and self.temperature == 0 and keeps_every_token(self.model)
+    An adapter without a tokenizer uses that of its base model.
 
-    def _shared_decoder(self) -> Decoder | None:
-        from acqo_rl.language_models.decoder import Decoder
+    Raises:
+        ConfigError: the model does not exist, or it has no tokenizer or no chat template.
+    """
+    from transformers import AutoTokenizer
+    from transformers.utils import cached_file
 
-        if not self.shares_batches():
-            return None
-        if self._decoder is None:  # another thread may hold the lock as long as it generates
-            with self._turn:
-                if self._decoder is None:
-                    one_by_one = self.model.device.type == "cpu"
-                    self._decoder = Decoder(self.model, self._decoding(), turn=self._turn, one_by_one=one_by_one)
-        return self._decoder
+    from acqo_rl.embedded import resolve
 
-    def _decoding(self) -> Decoding:
-        from acqo_rl.language_models.decoder import Decoding
-
-        return Decoding(
-            ends=self.ends,
-            pad=self.tokenizer.pad_token_id,
-            max_new_tokens=self.max_new_tokens,
-            temperature=self.temperature,
-            top_p=self.top_p,
-            batch_size=self.batch_size,
-            forbidden=self.forbidden,
-            prompt_cache=self._prompt_cache,
-            drafts=self.drafts,
-        )
-
-    def _ids(self, conversation: Conversation) -> list[int]:
-        """Token ids of a conversation as a prompt."""
-        options = {"add_generation_prompt": True, "tokenize": True, "return_dict": True}
-        ids: list[int] = self.tokenizer.apply_chat_template(conversation, **options)["input_ids"]
-        return ids
-
-    def _completion(self, ids: list[int]) -> Completion:
-        from acqo_rl.language_models.decoding import first_end
-
-        length = first_end(ids, self.ends)
-        finished = length < len(ids)
-        ids = ids[:length]
-        text = self.tokenizer.decode(ids, skip_special_tokens=True)
-        return completion_of(text, len(ids) + finished, finished=finished, is_open=self.starts_thinking)
+    base, adapter = base_model_of(name)
+    if adapter and cached_file(adapter, "tokenizer_config.json", _raise_exceptions_for_missing_entries=False):
+        base = adapter
+    remedy = "Give a model with a tokenizer in the same folder, such as a run's model/ folder."
+    with loading("The tokenizer of", base, remedy):
+        tokenizer = AutoTokenizer.from_pretrained(resolve(base), padding_side="left", trust_remote_code=False)
+    prepare_template(tokenizer, name)
+    tokenizer.clean_up_tokenization_spaces = False
+    return tokenizer

@@ -1,194 +1,254 @@
-"""Runs a causal language model of transformers on a CPU with OpenVINO, with smaller weights and less work per token."""
+"""Runs a policy on a CPU with OpenVINO GenAI: continuous batching, cached prefixes and guided decoding.
+
+Concurrent calls share one batch: their prompts join it at any step (iteration-level scheduling: Yu et al., Orca, OSDI
+2022).
+"""
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import importlib.util
 import logging
-import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from threading import Condition
+from typing import Any
 
+import numpy as np
+
+from acqo_rl.embedded import loading
 from acqo_rl.errors import ConfigError
+from acqo_rl.language_models.chat import Chat
+from acqo_rl.roles import SamplingModel
+from acqo_rl.types import Completion, Conversation, Schema
 
-if TYPE_CHECKING:
-    import torch
+PREFIX = "openvino:"
+"""Prefix of a model's name that chooses this engine. CPUs that support bfloat16 compute in it, others in float32."""
 
-    from acqo_rl.language_models.local import TransformersModel
-    from acqo_rl.language_models.openvino_graph import Weights
+COMPUTED_IN = {"KV_CACHE_PRECISION": "f16"}
+"""OpenVINO's settings of precision that are not its defaults; by default it rounds keys and values to 8 bits."""
 
-PREFIXES: dict[str, Weights] = {"openvino:": "float16", "openvino-int8:": "int8"}
-"""Prefix of a model's name that chooses this engine -> type of the stored weights.
-
-CPUs that support bfloat16 compute in it, others in float32. Weights in float16 are converted when they are loaded.
-Weights in int8 take half the memory of bfloat16, but they are slower and change more completions.
-"""
-
-GRAPH_FILE = "openvino_model.xml"
-_WEIGHTS_FILE = "openvino_model.bin"
-_VERSION = "7"
-"""Must be increased whenever the graph changes, so that cached graphs are written again."""
-
-_PREPARED_OPERATIONS = "32"
-"""Operations that OpenVINO, and oneDNN within it, keep prepared for the shapes that occurred.
-
-By default they keep thousands, at 3 MB per length of a prompt. Preparing them anew takes no measurable time.
-"""
-_OUT_OF_SIGHT = -1e9
+EXPORT_FILE = "model.gguf"
+_VERSION = "1"
+"""Must be increased whenever the written file changes, so that cached files are written again."""
+_CACHED_TOKENS = 16_384
+_TOKENS_PER_BLOCK = 32
+_TOKENS_PER_STEP = 2_048
 
 _log = logging.getLogger(__name__)
 
 
-class Read(NamedTuple):
-    """What a model of transformers returns: the cache, and logits of the last tokens, float[rows, last, vocabulary]."""
-
-    past_key_values: Any
-    logits: torch.Tensor
-
-
-class OpenVinoCausalLM:
-    """A causal language model that :func:`acqo_rl.language_models.decoding.complete` can call like one of transformers.
+class OpenVinoModel(SamplingModel):
+    """A chat model on a CPU.
 
     Attributes:
-        config: config of the original model.
-        generation_config: its generation config.
-        device: the CPU.
+        chat: writes prompts and reads completions.
+        max_new_tokens: maximum number of tokens per completion.
+        temperature: 0 is greedy; above 0, tokens are sampled with ``top_p`` and ``seed``.
     """
 
-    def __init__(self, folder: str | Path) -> None:
-        """Loads a folder that :func:`write_graph` wrote.
-
-        Args:
-            folder: holds graph, weights, config and generation config.
-        """
-        import openvino
-        import torch
-        from transformers import AutoConfig, GenerationConfig
-
-        from acqo_rl.language_models.openvino_graph import cache_dtype, precision_of
-
-        self.config = AutoConfig.from_pretrained(folder)
-        self.generation_config = GenerationConfig.from_pretrained(folder)
-        self.device = torch.device("cpu")
-        threads = torch.get_num_threads()
-        os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", _PREPARED_OPERATIONS)
-        settings = {
-            "INFERENCE_NUM_THREADS": threads,
-            "NUM_STREAMS": 1,
-            "ENABLE_CPU_PINNING": False,
-            "CPU_RUNTIME_CACHE_CAPACITY": _PREPARED_OPERATIONS,
-        }
-        core = openvino.Core()
-        graph = core.read_model(Path(folder, GRAPH_FILE))
-        # Integer activations, the default for int8 weights, lose more than bfloat16 and save little time.
-        precision = {"INFERENCE_PRECISION_HINT": precision_of(graph), "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0}
-        compiled = core.compile_model(graph, "CPU", {**settings, **precision})
-        self._request = compiled.create_infer_request()
-        self._cache_dtype = cache_dtype(graph)
-        self._tensor = openvino.Tensor
-
-    def __call__(
+    def __init__(
         self,
+        file: str | Path,
+        chat: Chat,
         *,
-        input_ids: torch.Tensor,
-        attention_mask: torch.Tensor,
-        position_ids: torch.Tensor,
-        past_key_values: Any,
-        logits_to_keep: int = 1,
-        **_: Any,
-    ) -> Read:
-        """Appends tokens to the cache.
+        max_new_tokens: int = 64,
+        temperature: float = 0.0,
+        top_p: float = 1.0,
+        seed: int = 0,
+        batch_size: int | None = None,
+        regex: str | None = None,
+    ) -> None:
+        """Loads a model.
 
         Args:
-            input_ids: int[rows, tokens].
-            attention_mask: int[rows, columns + tokens]; 0 where a row does not use a column.
-            position_ids: int[rows, tokens].
-            past_key_values: a cache of ``RoomyLayer``, changed in place.
-            logits_to_keep: number of last tokens whose logits are returned.
+            file: a GGUF file.
+            chat: the tokenizer of the model.
+            max_new_tokens: maximum number of tokens per completion.
+            temperature: see the class.
+            top_p: nucleus sampling threshold.
+            seed: seed of sampling.
+            batch_size: maximum number of prompts per batch; by default 32.
+            regex: regular expression that completions match.
         """
+        self.chat = chat
+        self.max_new_tokens = max_new_tokens
+        self.temperature = temperature
+        self._top_p, self._seed, self._regex = top_p, seed, regex
+        self._batch = _Batch(file, batch_size or 32)
+
+    @classmethod
+    def from_pretrained(cls, name: str, **settings: Any) -> OpenVinoModel:
+        """Loads a model from a Hub id, a folder, an ``embedded:`` or a ``trained:`` name, without :data:`PREFIX`.
+
+        Raises:
+            ConfigError: OpenVINO GenAI is not installed, or the model does not exist or is not supported.
+        """
+        from acqo_rl.language_models.local import load_tokenizer
+
+        file = gguf_file(name)
+        with loading("The GGUF file of", name, f"Delete {file}, or use the model without the prefix {PREFIX}."):
+            return cls(file, Chat(load_tokenizer(name)), **settings)
+
+    def count_tokens(self, text: str) -> int:
+        """Number of tokens of a text, without special tokens."""
+        return self.chat.count_tokens(text)
+
+    def at_temperature(self, temperature: float) -> OpenVinoModel:
+        """Returns the same model at another temperature; both share their weights and batches."""
+        other = copy.copy(self)
+        other.temperature = temperature
+        return other
+
+    def generate(self, conversations: Sequence[Conversation], schema: Schema | None = None) -> list[Completion]:
+        """Returns one completion per conversation, in input order; calls of other threads share the batch.
+
+        Args:
+            conversations: the prompts.
+            schema: not used, because policies write no JSON.
+        """
+        prompts = [self.chat.prompt_ids(conversation) for conversation in conversations]
+        return [self.chat.completion(ids) for ids in self._batch.complete(prompts, self._config())]
+
+    def _config(self) -> Any:
+        import openvino_genai
+
+        config = openvino_genai.GenerationConfig()
+        config.max_new_tokens = self.max_new_tokens
+        config.stop_token_ids = set(self.chat.ends)
+        config.do_sample = self.temperature > 0
+        if config.do_sample:
+            config.temperature, config.top_p, config.rng_seed = self.temperature, self._top_p, self._seed
+        if self._regex:
+            config.structured_output_config = openvino_genai.StructuredOutputConfig(regex=self._regex)
+        return config
+
+
+class _Batch:
+    """The running batch of a model, which the prompts of all threads join."""
+
+    def __init__(self, file: str | Path, rows: int) -> None:
+        import openvino_genai
         import torch
 
-        rows, tokens = input_ids.shape
-        columns = attention_mask.shape[1] - tokens
-        before = [room for layer in past_key_values.layers for room in self._rooms(layer, rows)]
-        mask = torch.full((rows, 1, tokens, before[0].shape[2] + tokens), _OUT_OF_SIGHT)
-        seen = attention_mask[:, None, None].bool()
-        mask[..., :columns].masked_fill_(seen[..., :columns], 0.0)
-        causal = torch.ones(tokens, tokens, dtype=torch.bool).tril()
-        mask[..., -tokens:].masked_fill_(seen[..., columns:] & causal, 0.0)
-        kept = torch.tensor([-logits_to_keep])
-        inputs = [tensor.contiguous() for tensor in (input_ids.int(), position_ids.int(), mask, kept, *before)]
-        for number, tensor in enumerate(inputs):
-            self._request.set_input_tensor(number, self._tensor(tensor.numpy(), shared_memory=True))
-        self._request.infer()  # reads the memory of ``inputs``
-        logits, *new = (torch.from_numpy(output.data) for output in self._request.output_tensors)
-        for layer, keys, values in zip(past_key_values.layers, new[::2], new[1::2], strict=True):
-            layer.update(keys, values) if columns else layer.update(keys.clone(), values.clone())
-        return Read(past_key_values, logits.clone())
+        scheduler = openvino_genai.SchedulerConfig()
+        scheduler.enable_prefix_caching = True
+        scheduler.num_kv_blocks = _CACHED_TOKENS * max(rows // 16, 1) // _TOKENS_PER_BLOCK
+        scheduler.max_num_batched_tokens = _TOKENS_PER_STEP
+        scheduler.max_num_seqs = rows
+        threads = {"INFERENCE_NUM_THREADS": torch.get_num_threads(), "ENABLE_CPU_PINNING": False}
+        settings = {**threads, **COMPUTED_IN}
+        self._pipeline = openvino_genai.ContinuousBatchingPipeline(str(file), scheduler, "CPU", settings)
+        self._running = openvino_genai.GenerationStatus.RUNNING
+        self._finished = openvino_genai.GenerationStatus.FINISHED
+        self._changed = Condition()
+        self._is_led = False
+        self._requests = 0
 
-    def _rooms(self, layer: Any, rows: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Keys and values of earlier tokens; one unused column if there are none."""
-        import torch
+    def complete(self, prompts: Sequence[Sequence[int]], config: Any) -> list[list[int]]:
+        """Generates one completion per prompt.
 
-        if layer.get_seq_length():
-            return layer.room  # type: ignore[no-any-return]
-        none = torch.zeros(rows, self.config.num_key_value_heads, 1, self._head_size, dtype=self._cache_dtype)
-        return none, none
+        One of the calling threads makes the steps for all, until its own completions are finished; then another goes
+        on.
 
-    @property
-    def _head_size(self) -> int:
-        config = self.config
-        return int(getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads)
+        Returns:
+            Token ids of each completion, in input order.
+        """
+        handles = [self._add(prompt, config) for prompt in prompts]
+
+        def is_done() -> bool:
+            return all(handle.get_status() != self._running for handle in handles)
+
+        while not is_done():
+            with self._changed:
+                self._changed.wait_for(lambda: not self._is_led or is_done())
+                if self._is_led or is_done():
+                    continue
+                self._is_led = True
+            try:
+                while not is_done():
+                    self._pipeline.step()
+                    with self._changed:
+                        self._changed.notify_all()
+            finally:
+                with self._changed:
+                    self._is_led = False
+                    self._changed.notify_all()
+        return [
+            list(handle.read_all()[0].generated_ids) if handle.get_status() == self._finished else []
+            for handle in handles
+        ]
+
+    def _add(self, prompt: Sequence[int], config: Any) -> Any:
+        import openvino
+
+        with self._changed:
+            self._requests += 1
+            return self._pipeline.add_request(self._requests, openvino.Tensor(np.array([prompt], np.int64)), config)
 
 
 def is_installed() -> bool:
     """Whether the engine's package is installed."""
-    return importlib.util.find_spec("openvino") is not None
+    return importlib.util.find_spec("openvino_genai") is not None
 
 
-def split_prefix(name: str) -> tuple[Weights | None, str]:
-    """Splits the name of a model into the weights that its prefix chooses, if it has one, and the rest."""
-    engine, colon, rest = name.partition(":")
-    weights = PREFIXES.get(engine + colon)
-    return weights, rest if weights else name
+def without_prefix(name: str) -> str:
+    """The name of a model without :data:`PREFIX`."""
+    return name.removeprefix(PREFIX)
 
 
 def fastest(name: str) -> str:
-    """Adds a prefix of this engine to a policy that was exported for it or comes with this package, on a CPU.
+    """Adds the prefix of this engine to a policy that was exported for it or comes with this package, on a CPU.
 
     Args:
         name: a folder, Hub id or ``trained:`` name; other names are returned unchanged.
     """
     from acqo_rl.language_models.local import default_device
 
-    if split_prefix(name)[0] or default_device() != "cpu" or not (name.startswith("trained:") or _exported(name)):
+    is_ours = name.startswith("trained:") or (not name.startswith(PREFIX) and _exported(name))
+    if default_device() != "cpu" or not is_ours:
         return name
     if not is_installed():
         _log.warning("%s runs with transformers; install acqo-rl[openvino] to run it faster on this CPU", name)
         return name
-    return f"openvino:{name}"
+    return f"{PREFIX}{name}"
 
 
-def write_graph(model: TransformersModel, folder: Path, weights: Weights) -> None:
-    """Writes graph, weights, config and generation config of a model to a folder.
+def gguf_file(name: str) -> Path:
+    """Returns the GGUF file of a model; writes it into the cache folder at first use.
+
+    Args:
+        name: a folder, Hub id, ``embedded:`` or ``trained:`` name. A file that was exported with the model is used.
 
     Raises:
-        ConfigError: the architecture is not supported, or OpenVINO is not installed.
+        ConfigError: OpenVINO GenAI is not installed, or the model does not exist or is not supported.
     """
-    try:
-        import openvino
-    except ModuleNotFoundError as error:
-        raise ConfigError("A graph for OpenVINO needs the package openvino; install acqo-rl[openvino].") from error
-    from acqo_rl.language_models.openvino_graph import build_graph, keep_float16
+    from acqo_rl.embedded import cached, resolve
+    from acqo_rl.language_models.gguf import write_gguf
+    from acqo_rl.language_models.local import TransformersModel, base_model_of
 
-    openvino.save_model(build_graph(model.model, weights), folder / GRAPH_FILE, compress_to_fp16=False)
-    keep_float16(folder / GRAPH_FILE)
-    model.model.config.save_pretrained(folder)
-    model.model.generation_config.save_pretrained(folder)
+    if not is_installed():
+        raise ConfigError(
+            f"To run {name} with OpenVINO, install acqo-rl[openvino]; or use {name} without the prefix {PREFIX}."
+        )
+    if exported := _exported(resolve(name)):
+        return exported
+    base, adapter = base_model_of(name)
+    made_from = [_VERSION, _content(resolve(base), "config.json")]
+    made_from += [_content(adapter, "adapter_config.json")] if adapter else []
+    key = hashlib.sha256("\n".join(made_from).encode()).hexdigest()
+
+    def write(folder: Path) -> None:
+        _log.info("converting %s for OpenVINO", name)
+        model = TransformersModel.from_pretrained(name)
+        write_gguf(model.model, model.chat.tokenizer, folder / EXPORT_FILE)
+
+    return cached(f"openvino/{key[:16]}", write) / EXPORT_FILE
 
 
 def _exported(name: str) -> Path | None:
-    """The folder of the graph that was exported with a model, in a folder or on the Hub."""
+    """The file that was exported with a model, in a folder or on the Hub."""
     from transformers.utils import cached_file
 
     from acqo_rl.language_models.local import is_missing_folder
@@ -196,13 +256,10 @@ def _exported(name: str) -> Path | None:
     if is_missing_folder(name):
         return None
     try:
-        files = [
-            cached_file(name, file, _raise_exceptions_for_missing_entries=False)
-            for file in (GRAPH_FILE, _WEIGHTS_FILE, "config.json")
-        ]
+        file = cached_file(name, EXPORT_FILE, _raise_exceptions_for_missing_entries=False)
     except OSError:  # neither a folder nor on the Hub; loading it says so
         return None
-    return Path(files[0]).parent if all(files) else None
+    return Path(file) if file else None
 
 
 def _content(name: str, config_file: str) -> str:
@@ -215,35 +272,3 @@ def _content(name: str, config_file: str) -> str:
         with path.open("rb") as file:
             digest.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
     return digest.hexdigest()
-
-
-def graph_folder(name: str, weights: Weights) -> Path:
-    """Returns the folder of a model's graph; writes it into the cache folder at first use.
-
-    Args:
-        name: a folder, Hub id, ``embedded:`` or ``trained:`` name. If a graph was exported with the model, its folder
-            is returned, whatever its weights are.
-        weights: type of the stored weights.
-
-    Raises:
-        ConfigError: OpenVINO is not installed, or the model does not exist or is not supported.
-    """
-    from acqo_rl.embedded import cached, resolve
-    from acqo_rl.language_models.local import TransformersModel, base_model_of
-
-    if not is_installed():
-        raise ConfigError(
-            f"To run {name} with OpenVINO, install acqo-rl[openvino]; or use {name} without the prefix of the engine."
-        )
-    if exported := _exported(resolve(name)):
-        return exported
-    base, adapter = base_model_of(name)
-    made_from = [_VERSION, weights, _content(resolve(base), "config.json")]
-    made_from += [_content(adapter, "adapter_config.json")] if adapter else []
-    key = hashlib.sha256("\n".join(made_from).encode()).hexdigest()
-
-    def write(folder: Path) -> None:
-        _log.info("converting %s for OpenVINO", name)
-        write_graph(TransformersModel.from_pretrained(name), folder, weights)
-
-    return cached(f"openvino/{key[:16]}", write)

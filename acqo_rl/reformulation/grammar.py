@@ -62,6 +62,14 @@ class Grammar:
         line = f"{edge}({inner}{{0,{MAX_CHARACTERS - 2}}}{edge})?"
         return f"({TAGS['pass']}|({TAGS['disambiguate']}|{TAGS['decompose']})(\\n{line}){{1,{self.max_sub_queries}}})"
 
+    @property
+    def ascii_regex(self) -> str:
+        """A looser expression without characters beyond ASCII, for engines that know no others.
+
+        It only fixes the tags and the number of lines; :meth:`parse_tolerantly` reads the rest.
+        """
+        return f"({TAGS['pass']}|({TAGS['disambiguate']}|{TAGS['decompose']})(\\n[^\\n]+){{1,{self.max_sub_queries}}})"
+
     def render(self, route: Route, sub_queries: Iterable[SubQuery], query: Query) -> str:
         """Renders the canonical completion for a route and its sub-queries; the inverse of :meth:`parse`.
 

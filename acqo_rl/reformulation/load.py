@@ -25,12 +25,12 @@ REWRITE_RETRIEVE_READ = "rewrite_retrieve_read"
 WITHOUT_MODEL = ("raw", "rules", "turns")
 """Reformulators without a model."""
 
-Engine = Literal["auto", "transformers", "int8"]
+Engine = Literal["auto", "transformers"]
 """What runs a policy on this machine."""
 
 ENGINE_HELP = (
     "What runs a policy on a CPU. auto: OpenVINO, if it is installed, for policies exported for it and those of this "
-    "package. int8: OpenVINO with 8-bit weights, which take less memory but are slower and change more completions."
+    "package."
 )
 
 WITH_RULES = "_with_rules"
@@ -136,14 +136,11 @@ def with_engine_prefix(name: str, model: str, engine: Engine) -> str:
     Args:
         name: as in :func:`load_reformulator`.
         model: its model, or empty.
-        engine: ``auto`` runs policies with OpenVINO where :func:`acqo_rl.language_models.openvino.fastest` says so;
-            ``int8`` runs them with OpenVINO and 8-bit weights.
+        engine: ``auto`` runs policies with OpenVINO where :func:`acqo_rl.language_models.openvino.fastest` says so.
     """
-    from acqo_rl.language_models.openvino import fastest, split_prefix
+    from acqo_rl.language_models.openvino import fastest
 
-    if engine == "transformers" or not model or prompts_model(name) or split_prefix(model)[0]:
-        return model
-    return f"openvino-int8:{model}" if engine == "int8" else fastest(model)
+    return model if engine == "transformers" or not model or prompts_model(name) else fastest(model)
 
 
 def lexicon_for(names: Iterable[str], documents: Iterable[Document]) -> Lexicon | None:
@@ -205,7 +202,7 @@ def load_reformulator(
             ``+`` (``multi_query+hyde``). Any other name is that of a trained policy; with the suffix ``_with_rules``
             (``policy_with_rules``) it is combined with the rules. ``rewrite_retrieve_read``
             loads only the rewriter; see :class:`acqo_rl.pipeline.rewrite_retrieve_read.RewriteRetrieveRead`.
-        model: folder, Hub id or ``embedded:`` name, with ``openvino:`` or ``openvino-int8:`` before it to run with
+        model: folder, Hub id or ``embedded:`` name, with ``openvino:`` before a policy to run it with
             OpenVINO; also ``openai:NAME@URL`` or ``anthropic:NAME`` for prompted strategies. Not used by ``raw``,
             ``rules`` and ``turns``.
         settings: settings of the reformulators.

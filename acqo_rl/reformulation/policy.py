@@ -118,8 +118,8 @@ class Policy(Reformulator):
         """Loads an exported policy (adapter or merged) from a folder or the Hub.
 
         Args:
-            path: a folder, a Hub id or ``trained:NAME`` (:mod:`acqo_rl.embedded`); with ``openvino:`` or
-                ``openvino-int8:`` before it, the model runs with OpenVINO.
+            path: a folder, a Hub id or ``trained:NAME`` (:mod:`acqo_rl.embedded`); with ``openvino:``
+                before it, the model runs with OpenVINO on a CPU.
             name: name in results.
             generation: ``temperature``, ``top_p``, ``batch_size`` or ``max_new_tokens``; greedy by default. With
                 ``regex=None``, completions may break the grammar, as in training.
@@ -129,16 +129,22 @@ class Policy(Reformulator):
             GrammarError: it is not a policy, or it has another grammar or prompt version.
         """
         from acqo_rl.language_models.local import TransformersModel
+        from acqo_rl.language_models.openvino import PREFIX, OpenVinoModel
 
         settings = read_settings(str(path))
-        regex = Grammar(settings.max_sub_queries).regex
-        options = {"max_new_tokens": settings.max_new_tokens, "words_once": True, "regex": regex, **generation}
-        model = TransformersModel.from_pretrained(str(path), **options)
+        grammar = Grammar(settings.max_sub_queries)
+        options = {"max_new_tokens": settings.max_new_tokens, **generation}
+        if str(path).startswith(PREFIX):
+            openvino = {"regex": grammar.ascii_regex, **options}
+            return cls.of(
+                OpenVinoModel.from_pretrained(str(path).removeprefix(PREFIX), **openvino), settings, name=name
+            )
+        model = TransformersModel.from_pretrained(str(path), **{"regex": grammar.regex, **options})
         return cls.of(model, settings, name=name)
 
     @classmethod
     def of(cls, model: Any, settings: PolicySettings, *, name: str = "policy") -> Policy:
-        """Creates a policy from a :class:`~acqo_rl.language_models.local.TransformersModel` and its settings."""
+        """Creates a policy from a model in this process and its settings."""
         return cls(model, prompt_of(settings, model.count_tokens), settings, name)
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
@@ -188,9 +194,9 @@ def read_settings(model: str) -> PolicySettings:
         GrammarError: it is not a policy, or it has another grammar or prompt version.
     """
     from acqo_rl.embedded import resolve
-    from acqo_rl.language_models.openvino import split_prefix
+    from acqo_rl.language_models.openvino import without_prefix
 
-    return PolicySettings.load(settings_file(resolve(split_prefix(model)[1])))
+    return PolicySettings.load(settings_file(resolve(without_prefix(model))))
 
 
 def settings_file(path: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from acqo_rl.batching import BatchedModel, BatchedReformulator, Batcher
 from acqo_rl.errors import NotFoundError
 from acqo_rl.language_models.local import TransformersModel
+from acqo_rl.language_models.openvino import OpenVinoModel
 from acqo_rl.reformulation.in_turn import with_rules
 from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
@@ -166,7 +167,7 @@ def load_answer_model(
 
 def _concurrent_calls(policy: Reformulator) -> int:
     model = policy.model if isinstance(policy, Policy) else None
-    return _CALLS if isinstance(model, TransformersModel) and model.shares_batches() else 1
+    return _CALLS if isinstance(model, OpenVinoModel) else 1
 
 
 def _batched(model: LanguageModel, batcher: Callable[..., Batcher[Any, Any]]) -> LanguageModel:

@@ -249,7 +249,7 @@ def distill(
         train_sampling_strategy="group_by_length",
         length_column_name="length",
     )
-    pad = policy.tokenizer.pad_token_id
+    pad = policy.chat.tokenizer.pad_token_id
     trainer = DistillationTrainer(
         policy=policy.model.requires_grad_(False),
         state_weight=state_weight,
@@ -268,7 +268,7 @@ def distill(
         student = trainer.accelerator.unwrap_model(trainer.model)
         if lora_rank:
             student, weights = student.merge_and_unload(), None
-        save_policy(student.to(torch.bfloat16), policy.tokenizer, settings, output_dir, weights)
+        save_policy(student.to(torch.bfloat16), policy.chat.tokenizer, settings, output_dir, weights)
     trainer.accelerator.wait_for_everyone()
     return Path(output_dir, "model")
 

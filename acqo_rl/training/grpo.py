@@ -20,11 +20,9 @@ from trl.models import unwrap_model_for_generation
 from acqo_rl.errors import ConfigError, did_you_mean
 from acqo_rl.files import writing
 from acqo_rl.language_models.chat import end_tokens
-from acqo_rl.language_models.decoder import Decoding, Forbidden
-from acqo_rl.language_models.decoding import complete, keeps_every_token
+from acqo_rl.language_models.decoding import Decoding, Forbidden, complete, keeps_every_token
 from acqo_rl.language_models.guided import GuidedDecoding
-from acqo_rl.language_models.local import TransformersModel, all_of
-from acqo_rl.language_models.words_once import WordsOnce
+from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.training.curriculum import RewardHistory
@@ -137,17 +135,13 @@ class AcqoTrainer(GRPOTrainer):
         with writing(self.args.output_dir):
             self.train(resume_from_checkpoint=str(checkpoint) if checkpoint is not None else None)
 
-    def _decoding_constraint(self) -> Forbidden:
-        """Forbids repeated words and completions outside the grammar.
-
-        The grammar is enforced only if the texts of single tokens are known.
-        """
-        constraints: list[Forbidden] = [WordsOnce(self.processing_class)]
-        if GuidedDecoding.supports(self.processing_class):
-            regex = Grammar(self._policy_settings.max_sub_queries).regex
-            vocabulary = self.model.config.get_text_config().vocab_size
-            constraints.append(GuidedDecoding(self.processing_class, self.eos_token_ids, regex, vocabulary))
-        return all_of(constraints)
+    def _decoding_constraint(self) -> Forbidden | None:
+        """Forbids completions outside the grammar; ``None`` if the texts of single tokens are not known."""
+        if not GuidedDecoding.supports(self.processing_class):
+            return None
+        regex = Grammar(self._policy_settings.max_sub_queries).regex
+        vocabulary = self.model.config.get_text_config().vocab_size
+        return GuidedDecoding(self.processing_class, self.eos_token_ids, regex, vocabulary)
 
     def _get_train_sampler(self, dataset: Dataset | None = None) -> Sampler[int]:
         if not self._prioritised_sampling:
@@ -206,7 +200,9 @@ class AcqoTrainer(GRPOTrainer):
         begun = [prompts[row] + list(route) for row, route in wanted]
         sizes = {tuple(prompt): len(route) for prompt, (_, route) in zip(begun, wanted, strict=True)}
         decoding = replace(
-            self._decoding(len(begun)), temperature=0.0, forbidden=after_beginnings(self._constraint, sizes)
+            self._decoding(len(begun)),
+            temperature=0.0,
+            forbidden=after_beginnings(self._constraint, sizes) if self._constraint else None,
         )
         open_rows = [n for n, (_, route) in enumerate(wanted) if route[-1] not in self.eos_token_ids]
         with unwrap_model_for_generation(self.model_wrapped, self.accelerator) as model, self.accelerator.autocast():
@@ -313,7 +309,7 @@ def _without_padding(ids: torch.Tensor, mask: torch.Tensor) -> list[list[int]]:
 
 def policy_of(model: Any, tokenizer: Any, settings: PolicySettings, **generation: Any) -> Policy:
     """Creates a policy from a model that is being trained."""
-    options = {"max_new_tokens": settings.max_new_tokens, "words_once": True, **generation}
+    options = {"max_new_tokens": settings.max_new_tokens, **generation}
     language_model = TransformersModel(model, tokenizer, **options)
     return Policy.of(language_model, settings)
 

@@ -11,10 +11,10 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.files import writing
 from acqo_rl.language_models.chat import end_tokens
 from acqo_rl.language_models.local import (
-    TransformersModel,
     base_model_of,
     default_device,
     load_base,
+    load_tokenizer,
     native_dtype,
     with_adapter,
 )
@@ -38,7 +38,7 @@ def load_trainable(path: str, lora_rank: int, seed: int) -> tuple[Any, Any]:
     from transformers import set_seed
 
     base, adapter = base_model_of(path)
-    tokenizer = TransformersModel.load_tokenizer(path)
+    tokenizer = load_tokenizer(path)
     model = load_base(base, _frozen_dtype() if lora_rank else torch.float32)
     model.generation_config.eos_token_id = end_tokens(tokenizer, model.generation_config)
     set_seed(seed)

@@ -14,8 +14,6 @@ from typing import Any
 
 import torch
 
-from acqo_rl.language_models.prompt_cache import common_length
-
 _NODES = {"cpu": 512, "cuda": 2048}
 """Tokens per forward pass. Attention is quadratic in this number; 512 was the fastest value on two CPU cores."""
 
@@ -125,9 +123,9 @@ def _passes(rows: Sequence[Sequence[int]], most: int) -> Iterator[list[int]]:
     """Splits rows into forward passes of about ``most`` nodes; rows with mostly common tokens stay together."""
     part: list[int] = []
     nodes = 0
-    last: Sequence[int] = ()
+    last: Sequence[int] = []
     for i in sorted(range(len(rows)), key=lambda i: list(rows[i])):
-        shared = common_length(last, rows[i])
+        shared = _common_length(last, rows[i])
         if nodes + len(rows[i]) - shared > most and 2 * shared < len(rows[i]):
             if part:
                 yield part
@@ -152,3 +150,8 @@ def _logits(model: Any, tree: PrefixTree, nodes: list[int]) -> torch.Tensor:
         logits_to_keep=torch.tensor(nodes, device=device),
         use_cache=False,
     ).logits
+
+
+def _common_length(first: Sequence[int], second: Sequence[int]) -> int:
+    shortest = min(len(first), len(second))
+    return next((n for n in range(shortest) if first[n] != second[n]), shortest)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from acqo_rl.language_models.decoder import Forbidden
+from acqo_rl.language_models.decoding import Forbidden
 
 Written = Sequence[int]
 """Token ids of a completion or of its beginning."""

@@ -111,7 +111,7 @@ def test_a_template_that_opens_thoughts_is_known_by_its_prompt(family, mark, ope
     tokenizer.chat_template += f"{{% if add_generation_prompt %}}{mark}{{% endif %}}"
     tokenizer.save_pretrained(tmp_path)
     model = TransformersModel.from_pretrained(str(tmp_path), max_new_tokens=3)
-    assert model.starts_thinking == model.at_temperature(0.5).starts_thinking == opens
+    assert model.chat.starts_thinking == model.at_temperature(0.5).starts_thinking == opens
     [answer] = Prompted(model, [StepBack()]).reformulate([Query("q", "Oslo?")])
     assert ("max_new_tokens" in (answer.problem or "")) == opens
 

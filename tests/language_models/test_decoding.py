@@ -1,4 +1,4 @@
-"""Rows that leave and join the running batch: every completion is the one that its prompt has alone."""
+"""Every completion is the one that its prompt has alone."""
 
 import numpy as np
 import pytest
@@ -6,11 +6,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
 
 from acqo_rl.language_models import decoding
-from acqo_rl.language_models.attention import NAME, read_groups_in_place
-from acqo_rl.language_models.decoder import Decoder, Decoding
-from acqo_rl.language_models.decoding import keeps_every_token
-from acqo_rl.language_models.drafts import Drafts
-from acqo_rl.language_models.prompt_cache import PromptCache
+from acqo_rl.language_models.decoding import Decoding, keeps_every_token
 
 SIZE = {
     "vocab_size": 12, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
@@ -29,9 +25,7 @@ def complete(model, prompts, **settings):
 def model():
     """Small enough a vocabulary that the end token comes after unlike numbers of steps."""
     torch.manual_seed(3)
-    model = LlamaForCausalLM(LlamaConfig(**SIZE, initializer_range=0.6)).eval()
-    read_groups_in_place(model)
-    return model
+    return LlamaForCausalLM(LlamaConfig(**SIZE, initializer_range=0.6)).eval()
 
 
 def by_transformers(model, prompt, limit):
@@ -49,7 +43,6 @@ def test_each_completion_is_that_of_transformers(model, batch_size, limit):
     assert completions == [by_transformers(model, prompt, limit) for prompt in PROMPTS]
     assert len({len(c) for c in completions}) > 2, "rows should leave at different steps"
     assert any(c[-1] == END for c in completions)
-    assert max(map(len, completions)) > limit / 2, "some should outgrow the room that a cache has at first"
 
 
 def test_any_of_several_tokens_ends_a_completion(model):
@@ -60,61 +53,19 @@ def test_any_of_several_tokens_ends_a_completion(model):
     assert complete(model, PROMPTS, ends=[END, other], pad=0, max_new_tokens=12) == cut != alone
 
 
-READING = pytest.mark.parametrize("one_by_one", [False, True])
-
-
-def written(model, prompts, *, one_by_one, **settings):
-    return Decoder(model, Decoding(ends=[END], pad=0, **settings), one_by_one=one_by_one).complete(prompts)
-
-
-@pytest.fixture
-def passes(model, monkeypatch):
-    """The shapes of what the model reads: rows and tokens of each pass."""
+def test_equal_prompts_are_read_once(model, monkeypatch):
     shapes = []
     forward = model.forward
     monkeypatch.setattr(
         model, "forward", lambda *a, **k: (shapes.append((*k["input_ids"].shape,)), forward(*a, **k))[1]
     )
-    return shapes
-
-
-@READING
-@pytest.mark.parametrize("batch_size", [1, 3, 8, 64])
-def test_prompts_are_read_together_or_one_by_one(model, one_by_one, batch_size):
-    completions = written(model, PROMPTS, max_new_tokens=12, batch_size=batch_size, one_by_one=one_by_one)
-    assert completions == [by_transformers(model, prompt, 12) for prompt in PROMPTS]
-
-
-@READING
-def test_equal_prompts_and_common_beginnings_are_read_once(model, one_by_one, passes):
     prompts = [PROMPTS[0]] * 4 + [PROMPTS[3]] * 4
-    written(model, prompts, max_new_tokens=2, temperature=1.0, batch_size=64, one_by_one=one_by_one)
-    shorter, longer = sorted({len(prompt) for prompt in prompts})
-    shared = next(n for n, (a, b) in enumerate(zip(PROMPTS[0], PROMPTS[3], strict=False)) if a != b)
-    together = [(1, shared), (2, longer - shared)]
-    read = [shape for shape in passes if shape[1] > 1]
-    assert read == ([(1, shorter), (1, longer - shared)] if one_by_one else together)
-
-
-@READING
-def test_what_was_read_in_an_earlier_call_is_not_read_again(model, one_by_one, passes):
-    """The next turn of a conversation continues its prompt; an equal prompt needs its last token for the logits."""
-    cache, first = PromptCache(), PROMPTS[7]
-    second = [*first, 8, 4, 9]
-    for prompt in (first, second, second):
-        [completion] = written(model, [prompt], max_new_tokens=1, prompt_cache=cache, one_by_one=one_by_one)
-        assert completion == by_transformers(model, prompt, 1)
-    ours = [shape for shape in passes if shape[1] in (3, 1)]
-    assert passes[0] == (1, len(first))
-    assert ours[:2] == [(1, 3), (1, 1)]
-
-
-def test_the_beginning_of_a_long_prompt_is_kept(model, passes):
-    cache, prompt = PromptCache(max_tokens=6), [*PROMPTS[7], 9]
-    for _ in range(2):
-        [completion] = written(model, [prompt], max_new_tokens=1, prompt_cache=cache, one_by_one=True)
-        assert completion == by_transformers(model, prompt, 1)
-    assert [tokens for _, tokens in passes if tokens > 1][::2] == [len(prompt), len(prompt) - 6]
+    completions = complete(model, prompts, ends=[END], pad=0, max_new_tokens=5)
+    read = list(shapes)
+    assert completions == [by_transformers(model, prompt, 5) for prompt in prompts]
+    longest = max(map(len, prompts))
+    assert read[0] == (2, longest - 1)
+    assert set(read[1:]) == {(8, 1)}
 
 
 def test_samples_of_one_prompt_differ_and_follow_the_seed(model):
@@ -148,54 +99,6 @@ def test_a_model_with_sliding_windows_is_left_to_transformers():
     assert completions == [by_transformers(model, prompt, 8) for prompt in PROMPTS]
 
 
-def test_grouped_attention_gives_the_same_logits(model):
-    assert model.config._attn_implementation == NAME
-    plain = LlamaForCausalLM(LlamaConfig(**SIZE)).eval()
-    plain.load_state_dict(model.state_dict())
-    ids = torch.tensor([PROMPTS[10], PROMPTS[10][::-1]])
-    mask = torch.ones_like(ids)
-    mask[1, :2] = 0
-    with torch.no_grad():
-        torch.testing.assert_close(
-            model(input_ids=ids, attention_mask=mask).logits, plain(input_ids=ids, attention_mask=mask).logits
-        )
-
-
-@pytest.mark.parametrize("batch_size", [1, 3, 8])
-def test_guesses_save_passes_and_change_nothing(model, monkeypatch, batch_size):
-    """With completions that were written before, so that most guesses are right, and with guesses that are wrong."""
-    settings = {"ends": [END], "pad": 0, "max_new_tokens": 30, "batch_size": batch_size}
-    passes = []
-    forward = model.forward
-    monkeypatch.setattr(model, "forward", lambda *a, **k: (passes.append(k["input_ids"].shape[0]), forward(*a, **k))[1])
-    plain = complete(model, PROMPTS[:5], **settings)
-    without = len(passes)
-
-    passes.clear()
-    drafts = Drafts()
-    assert complete(model, PROMPTS[:5], drafts=drafts, **settings) == plain
-    assert complete(model, PROMPTS[:5], drafts=drafts, **settings) == plain
-    assert len(passes) < 1.8 * without
-
-    passes.clear()
-    drafts = Drafts()
-    drafts.guess = lambda texts: [[9] * (i % 3) for i in range(len(texts))]
-    assert complete(model, PROMPTS[:5], drafts=drafts, **settings) == plain
-
-
-def test_guesses_follow_the_constraint(model):
-    """A guess is not taken where its token is forbidden."""
-
-    def no_token_twice(prompt, written):
-        return np.array([*written, END])
-
-    settings = {"ends": [END], "pad": 0, "max_new_tokens": 8, "batch_size": 2}
-    drafts = Drafts()
-    complete(model, PROMPTS, drafts=drafts, **settings)
-    completions = complete(model, PROMPTS, drafts=drafts, forbidden=no_token_twice, **settings)
-    assert completions == complete(model, PROMPTS, forbidden=no_token_twice, **settings)
-
-
 def test_no_prompts(model):
     assert complete(model, [], ends=[END], pad=0, max_new_tokens=4) == []
 
@@ -203,7 +106,7 @@ def test_no_prompts(model):
 @pytest.mark.parametrize("plain_cache", [True, False])
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_what_is_forbidden_is_not_written(model, monkeypatch, plain_cache, temperature):
-    """In our own decoding, and in that of transformers for models with other caches."""
+    """With prompts that are read once, and with caches that cannot be repeated."""
     monkeypatch.setattr("acqo_rl.language_models.decoding.keeps_every_token", lambda model: plain_cache)
 
     def no_token_twice(prompt, written):
@@ -212,6 +115,12 @@ def test_what_is_forbidden_is_not_written(model, monkeypatch, plain_cache, tempe
 
     torch.manual_seed(0)
     completions = complete(
-        model, PROMPTS, ends=[END], pad=0, max_new_tokens=8, temperature=temperature, forbidden=no_token_twice
+        model,
+        [*PROMPTS, PROMPTS[0]],
+        ends=[END],
+        pad=0,
+        max_new_tokens=8,
+        temperature=temperature,
+        forbidden=no_token_twice,
     )
     assert all(len(set(c)) == len(c) == 8 and END not in c for c in completions)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
-from concurrent.futures import ThreadPoolExecutor
-from threading import Event
 
 import pytest
 import torch
@@ -33,44 +30,11 @@ def test_a_batch_equals_one_by_one(model):
     assert len({c.text for c in together}) > 1
 
 
-def test_a_call_joins_the_batch_of_a_running_one(tiny_model, monkeypatch):
-    """The first call waits in its third pass until both calls have generated in one batch, or gives up."""
-    model = TransformersModel.from_pretrained(tiny_model, max_new_tokens=8)
-    expected = model.generate(CONVERSATIONS[:2])
-    assert model.shares_batches()
-    rows, waits, third_pass = [], [], Event()
-    forward = model.model.forward
-
-    def watched(*args, **settings):
-        rows.append(settings["input_ids"].shape[0])
-        if len(rows) == 3:
-            third_pass.set()
-            waits.append(wait_for(lambda: model._decoder._waiting))
-        return forward(*args, **settings)
-
-    monkeypatch.setattr(model.model, "forward", watched)
-    model.drafts = model._decoder._drafts = None
-    with ThreadPoolExecutor(2) as threads:
-        first = threads.submit(model.generate, CONVERSATIONS[:1])
-        assert third_pass.wait(30)
-        second = threads.submit(model.generate, CONVERSATIONS[1:2])
-        assert [*first.result(60), *second.result(60)] == expected
-    assert (waits, max(rows)) == ([True], 2)
-
-
-def wait_for(condition):
-    """Whether a condition becomes true within ten seconds."""
-    end = time.monotonic() + 10
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.01)
-    return bool(condition())
-
-
 def test_is_what_transformers_generates(model):
-    text = model.tokenizer.apply_chat_template(CONVERSATIONS[1], add_generation_prompt=True, tokenize=False)
-    ids = model.tokenizer(text, add_special_tokens=False, return_tensors="pt")
+    text = model.chat.tokenizer.apply_chat_template(CONVERSATIONS[1], add_generation_prompt=True, tokenize=False)
+    ids = model.chat.tokenizer(text, add_special_tokens=False, return_tensors="pt")
     plain = model.model.generate(**ids, max_new_tokens=8, do_sample=False)[0, ids["input_ids"].shape[1] :]
-    assert model.generate(CONVERSATIONS)[1].text == model.tokenizer.decode(plain, skip_special_tokens=True)
+    assert model.generate(CONVERSATIONS)[1].text == model.chat.tokenizer.decode(plain, skip_special_tokens=True)
 
 
 def test_the_token_limit_is_told(model):
@@ -79,11 +43,11 @@ def test_the_token_limit_is_told(model):
 
 
 def test_the_end_token_ends_a_text(model):
-    end = model.tokenizer.eos_token_id
-    word = model.tokenizer("Peru", add_special_tokens=False)["input_ids"]
-    completion = model._completion([*word, end, end, end])
+    end = model.chat.tokenizer.eos_token_id
+    word = model.chat.tokenizer("Peru", add_special_tokens=False)["input_ids"]
+    completion = model.chat.completion([*word, end, end, end])
     assert (completion.text, completion.tokens, completion.finished) == ("Peru", len(word) + 1, True)
-    assert model._completion([end]).text == ""
+    assert model.chat.completion([end]).text == ""
 
 
 def test_nothing_asked_nothing_answered(model):
@@ -108,7 +72,9 @@ def test_the_same_weights_at_another_temperature(tiny_model, model):
 
 def test_count_tokens_adds_none(model):
     assert model.count_tokens("") == 0
-    assert model.count_tokens("Peru Peru") == len(model.tokenizer("Peru Peru", add_special_tokens=False)["input_ids"])
+    assert model.count_tokens("Peru Peru") == len(
+        model.chat.tokenizer("Peru Peru", add_special_tokens=False)["input_ids"]
+    )
 
 
 def test_an_adapter_names_its_base(tiny_model, tmp_path):

@@ -1,9 +1,10 @@
-"""The engine for CPUs: its graphs compute what transformers computes, and are written once."""
+"""The engine for CPUs writes what transformers writes; its files are written once."""
 
 from __future__ import annotations
 
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -11,10 +12,14 @@ from tiny_policy import adapter_model, byte_tokenizer, full_model
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models import openvino
+from acqo_rl.language_models.gguf import write_gguf
 from acqo_rl.language_models.local import TransformersModel
-from acqo_rl.language_models.openvino import OpenVinoCausalLM, graph_folder, write_graph
+from acqo_rl.language_models.openvino import EXPORT_FILE, OpenVinoModel, gguf_file
+from acqo_rl.reformulation.grammar import Grammar
+from acqo_rl.reformulation.policy import Policy
+from acqo_rl.types import Query
 
-pytest.importorskip("openvino")
+pytest.importorskip("openvino_genai")
 
 CONVERSATIONS = [
     [{"role": "system", "content": "Write."}, {"role": "user", "content": "word " * n}] for n in (1, 30, 4, 12, 1, 7)
@@ -27,10 +32,9 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "cache" / "acqo_rl" / "openvino"
 
 
-def random_model(kind):
+def random_model(kind, tokenizer):
     from transformers import AutoConfig, AutoModelForCausalLM
 
-    tokenizer = byte_tokenizer()
     torch.manual_seed(0)
     config = AutoConfig.for_model(
         kind,
@@ -52,87 +56,75 @@ def random_model(kind):
     return TransformersModel(model, tokenizer, max_new_tokens=12, batch_size=4)
 
 
-def on_openvino(model, folder, weights="float32"):
+def on_openvino(model, folder, **settings):
+    """The same model on OpenVINO, in float16 weights."""
     folder.mkdir()
-    write_graph(model, folder, weights)
-    return TransformersModel(OpenVinoCausalLM(folder), model.tokenizer, max_new_tokens=12, batch_size=4)
+    write_gguf(model.model, model.chat.tokenizer, folder / EXPORT_FILE)
+    return OpenVinoModel(folder / EXPORT_FILE, model.chat, max_new_tokens=12, **settings)
+
+
+def in_float16(model):
+    """The model with weights that were rounded to float16, as they are stored."""
+    for tensor in model.model.parameters():
+        if tensor.ndim == 2:
+            tensor.data = tensor.data.half().float()
+    return model
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "qwen3"])
-def test_float32_writes_what_transformers_writes(kind, tmp_path):
-    """Grouped heads, biases, norms of heads, tied and separate output weights; rows join and leave the batch."""
-    original = random_model(kind)
+def test_openvino_writes_what_transformers_writes(kind, tokenizer, tmp_path, monkeypatch):
+    """Grouped heads, biases, norms of heads, tied and separate output weights, computed in float32."""
+    original = in_float16(random_model(kind, tokenizer))
     expected = original.generate(CONVERSATIONS)
-    assert on_openvino(original, tmp_path / "graph").generate(CONVERSATIONS) == expected
+    monkeypatch.setattr(openvino, "COMPUTED_IN", {"INFERENCE_PRECISION_HINT": "f32", "KV_CACHE_PRECISION": "f32"})
+    assert on_openvino(original, tmp_path / "model").generate(CONVERSATIONS) == expected
     assert len({completion.text for completion in expected}) > 2
 
 
-def test_float16_weights_of_projections_are_not_copied_to_float32(tmp_path):
-    """OpenVINO copies converted constants when it compiles a graph, unless the conversion is marked."""
-    import openvino as ov
-
-    folder = tmp_path / "graph"
-    on_openvino(random_model("qwen3"), folder, "float16")
-    graph = ov.Core().read_model(folder / openvino.GRAPH_FILE)
-    kept = {op.get_friendly_name() for op in graph.get_ops() if "decompression_0" in op.get_rt_info()}
-    parts = ("self_attn.q", "self_attn.o", "mlp.gate", "mlp.down")  # k and v are stored behind q, and up behind gate
-    assert kept == {f"model.layers.{layer}.{part}_proj.weight" for layer in range(2) for part in parts}
-
-
-@pytest.mark.parametrize(("weights", "most"), [("float16", 0.05), ("int8", 0.15)])
-def test_lower_precision_stays_close(weights, most, tmp_path):
-    import openvino as ov
-
-    from acqo_rl.language_models.openvino_graph import precision_of
-
-    original = random_model("llama")
-    fast = on_openvino(original, tmp_path / "graph", weights)
-    assert precision_of(ov.Core().read_model(tmp_path / "graph" / openvino.GRAPH_FILE)) == "bf16"
-    ids = torch.tensor([original._ids(CONVERSATIONS[3])])
-    with torch.no_grad():
-        wanted = original.model(ids).logits[0, -1]
-    seen = read(fast.model, ids).logits[0, -1]
-    assert 0 < (seen - wanted).std() < most * wanted.std()
-
-
-def read(model, ids):
-    from acqo_rl.language_models.rows import empty_cache
-
-    return model(
-        input_ids=ids,
-        attention_mask=torch.ones_like(ids),
-        position_ids=torch.arange(ids.shape[1])[None],
-        past_key_values=empty_cache(model),
+@pytest.mark.slow
+def test_a_policy_of_the_package_answers_as_with_transformers(monkeypatch):
+    monkeypatch.setattr(openvino, "COMPUTED_IN", {"INFERENCE_PRECISION_HINT": "f32", "KV_CACHE_PRECISION": "f32"})
+    queries = [Query("1", "Compare Oslo and Bergen"), Query("2", "capital of Peru"), Query("3", "And its population?")]
+    fast, plain = (
+        Policy.from_pretrained(name).reformulate(queries) for name in ("openvino:trained:demo", "trained:demo")
     )
+    assert [answer.sub_queries for answer in fast] == [answer.sub_queries for answer in plain]
 
 
-def test_memory_does_not_grow_with_the_number_of_lengths(tmp_path):
-    import psutil
-
-    model = on_openvino(random_model("llama"), tmp_path / "graph", "float16").model
-    read(model, torch.ones(1, 100, dtype=torch.long))
-    before = psutil.Process().memory_info().rss
-    for length in range(20, 100):
-        read(model, torch.ones(1, length, dtype=torch.long))
-    assert psutil.Process().memory_info().rss - before < 100e6
+def test_concurrent_calls_get_their_own_completions(tokenizer, tmp_path):
+    model = on_openvino(random_model("llama", tokenizer), tmp_path / "model", batch_size=4)
+    alone = [model.generate([conversation])[0] for conversation in CONVERSATIONS]
+    with ThreadPoolExecutor(8) as threads:
+        for _ in range(3):
+            assert list(threads.map(lambda c: model.generate([c])[0], CONVERSATIONS)) == alone
 
 
-def test_a_batch_equals_one_by_one_and_what_was_read_before_changes_nothing(tmp_path):
-    model = on_openvino(random_model("llama"), tmp_path / "graph")
-    plain = model.generate(CONVERSATIONS)
-    fixed = TransformersModel(model.model, model.tokenizer, max_new_tokens=model.max_new_tokens, fixed_weights=True)
-    for _ in range(2):
-        assert [fixed.generate([c])[0] for c in CONVERSATIONS] == plain
+def test_completions_match_the_expression(tokenizer, tmp_path):
+    """A random model would write anything."""
+    model = on_openvino(random_model("llama", tokenizer), tmp_path / "model", regex=Grammar(2).ascii_regex)
+    tags = ("pass", "resolve", "split")
+    assert all(any(tag.startswith(c.text.split("\n")[0]) for tag in tags) for c in model.generate(CONVERSATIONS))
 
 
-def test_the_graph_of_a_policy_is_written_once_and_again_if_its_adapter_changes(tmp_path, cache):
+def test_samples_differ_from_greedy_completions(tokenizer, tmp_path):
+    model = on_openvino(random_model("llama", tokenizer), tmp_path / "model")
+    greedy = model.generate(CONVERSATIONS)
+    assert model.at_temperature(2.0).generate(CONVERSATIONS) != greedy
+    assert model.generate(CONVERSATIONS) == greedy
+
+
+def _parts(folder):
+    model = TransformersModel.from_pretrained(str(folder))
+    return model.model, model.chat.tokenizer
+
+
+def test_the_file_of_a_policy_is_written_once_and_again_if_its_adapter_changes(tmp_path, cache):
     name = str(adapter_model(tmp_path))
-    first = TransformersModel.from_pretrained(f"openvino:{name}", max_new_tokens=8).generate(CONVERSATIONS)
-    [folder] = cache.iterdir()
-    written = (folder / "openvino_model.xml").stat().st_mtime_ns
-    again = TransformersModel.from_pretrained(f"openvino:{name}", max_new_tokens=8).generate(CONVERSATIONS)
-    assert (again, folder) == (first, graph_folder(name, "float16"))
-    assert (folder / "openvino_model.xml").stat().st_mtime_ns == written
+    first = gguf_file(name)
+    written = first.stat().st_mtime_ns
+    assert gguf_file(name) == first
+    assert first.stat().st_mtime_ns == written
+    assert first.is_relative_to(cache)
 
     shutil.rmtree(tmp_path / "model")
     shutil.rmtree(tmp_path / "base")
@@ -140,15 +132,13 @@ def test_the_graph_of_a_policy_is_written_once_and_again_if_its_adapter_changes(
     other = str(adapter_model(tmp_path))
     config = tmp_path / "model" / "adapter_config.json"
     config.write_text(json.dumps({**json.loads(config.read_text()), "lora_alpha": 64}))
-    assert graph_folder(other, "float16") != folder
-    assert graph_folder(other, "int8") != graph_folder(other, "float16")
-    assert len(list(cache.iterdir())) == 3
+    assert gguf_file(other) != first
 
 
-def test_a_folder_with_a_graph_is_used_as_it_is(tmp_path, cache):
+def test_an_exported_file_is_used_as_it_is(tmp_path, cache):
     folder = full_model(tmp_path)
-    write_graph(TransformersModel.from_pretrained(str(folder)), folder, "int8")
-    assert graph_folder(str(folder), "int8") == folder
+    write_gguf(*_parts(folder), folder / EXPORT_FILE)
+    assert gguf_file(str(folder)) == folder / EXPORT_FILE
     assert not cache.exists()
 
 
@@ -158,13 +148,13 @@ def test_other_architectures_are_refused(tmp_path):
     tokenizer = byte_tokenizer()
     config = GPT2Config(vocab_size=len(tokenizer), n_embd=16, n_layer=1, n_head=2)
     with pytest.raises(ConfigError, match="gpt2"):
-        write_graph(TransformersModel(GPT2LMHeadModel(config), tokenizer), tmp_path, "int8")
+        write_gguf(GPT2LMHeadModel(config), tokenizer, tmp_path / EXPORT_FILE)
 
 
 def test_the_package_is_named_where_it_is_missing(tmp_path, monkeypatch):
     monkeypatch.setattr(openvino, "is_installed", lambda: False)
     with pytest.raises(ConfigError, match=r"acqo-rl\[openvino\]"):
-        TransformersModel.from_pretrained(f"openvino:{full_model(tmp_path)}")
+        Policy.from_pretrained(f"openvino:{full_model(tmp_path)}")
 
 
 def test_the_engine_is_chosen_for_policies_made_for_it(tmp_path, monkeypatch):
@@ -173,11 +163,10 @@ def test_the_engine_is_chosen_for_policies_made_for_it(tmp_path, monkeypatch):
     monkeypatch.setattr("acqo_rl.language_models.local.default_device", lambda: "cpu")
     folder = full_model(tmp_path)
     assert with_engine_prefix("policy", str(folder), "auto") == str(folder)
-    write_graph(TransformersModel.from_pretrained(str(folder)), folder, "int8")
+    write_gguf(*_parts(folder), folder / EXPORT_FILE)
     assert with_engine_prefix("policy", str(folder), "auto") == f"openvino:{folder}"
     assert with_engine_prefix("policy", "trained:demo", "auto") == "openvino:trained:demo"
-    assert with_engine_prefix("policy", str(folder), "int8") == f"openvino-int8:{folder}"
-    assert with_engine_prefix("policy", "openvino:trained:demo", "int8") == "openvino:trained:demo"
+    assert with_engine_prefix("policy", "openvino:trained:demo", "auto") == "openvino:trained:demo"
     assert with_engine_prefix("policy", "trained:demo", "transformers") == "trained:demo"
     assert with_engine_prefix("prompted", str(folder), "auto") == str(folder)
     monkeypatch.setattr("acqo_rl.language_models.local.default_device", lambda: "cuda")

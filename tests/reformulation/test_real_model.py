@@ -90,7 +90,9 @@ def test_rewrite_retrieve_read(model):
 def test_samples_follow_the_seed_and_leave_the_generator_as_it_was(model):
     def sampled(seed):
         settings = {"max_new_tokens": 8, "temperature": 1.0, "seed": seed}
-        return Prompted(TransformersModel(model.model, model.tokenizer, **settings), [HyDE()]).reformulate(QUERIES[:1])
+        return Prompted(TransformersModel(model.model, model.chat.tokenizer, **settings), [HyDE()]).reformulate(
+            QUERIES[:1]
+        )
 
     before = torch.random.get_rng_state()
     assert sampled(1) == sampled(1) != sampled(2)

@@ -97,8 +97,8 @@ def test_completions_are_not_written_twice(policy, tmp_path, monkeypatch):
     monkeypatch.setattr("acqo_rl.training.distillation._CHUNK", 2)
     conversations = [[{"role": "user", "content": text}] for text in ("one", "two", "three", "four", "five")]
     whole = write_completions(policy, conversations, tmp_path / "whole.jsonl")
-    assert [policy.tokenizer.decode(one.prompt) for one in whole] == [
-        policy.tokenizer.apply_chat_template(c, tokenize=False, add_generation_prompt=True) for c in conversations
+    assert [policy.chat.tokenizer.decode(one.prompt) for one in whole] == [
+        policy.chat.tokenizer.apply_chat_template(c, tokenize=False, add_generation_prompt=True) for c in conversations
     ]
     assert all(len(one.completion) == 8 or one.completion[-1] in policy.ends for one in whole)
     lines = (tmp_path / "whole.jsonl").read_text().splitlines(keepends=True)
