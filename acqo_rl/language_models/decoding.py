@@ -77,7 +77,7 @@ def _complete_batch(model: Any, prompts: Sequence[Sequence[int]], decoding: Deco
     if decoding.temperature > 0:
         options |= {"temperature": decoding.temperature, "top_p": decoding.top_p, "top_k": 0}
     if decoding.forbidden is not None:
-        options["logits_processor"] = LogitsProcessorList([_Guide(decoding.forbidden, prompts)])
+        options["logits_processor"] = LogitsProcessorList([_Guide(decoding, prompts)])
     if len(set(map(tuple, prompts))) < len(prompts) and longest > 1 and keeps_every_token(model):
         options["past_key_values"] = _read_once(model, ids[:, :-1], mask[:, :-1])
         options["position_ids"] = _positions(mask)
@@ -119,15 +119,17 @@ def first_end(ids: Sequence[int], ends: Sequence[int]) -> int:
 
 
 class _Guide(LogitsProcessor):  # type: ignore[misc]  # transformers is not typed
-    """Applies a :data:`Forbidden` constraint to a batch of left-padded prompts."""
+    """Applies the constraint of a decoding to a batch of left-padded prompts."""
 
-    def __init__(self, forbidden: Forbidden, prompts: Sequence[Sequence[int]]) -> None:
-        self._forbidden = forbidden
+    def __init__(self, decoding: Decoding, prompts: Sequence[Sequence[int]]) -> None:
+        self._forbidden = decoding.forbidden
+        self._ends = decoding.ends
         self._prompts = prompts
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """The logits of the next token, float[rows, vocabulary]."""
+        """The logits of the next token, float[rows, vocabulary]; finished rows are only padded."""
         start = max(map(len, self._prompts))
         for row, prompt, ids in zip(scores, self._prompts, input_ids[:, start:].tolist(), strict=True):
-            row[torch.from_numpy(self._forbidden(prompt, ids))] = -torch.inf
+            if self._forbidden is not None and first_end(ids, self._ends) == len(ids):
+                row[torch.from_numpy(self._forbidden(prompt, ids))] = -torch.inf
         return scores

@@ -111,7 +111,7 @@ def test_a_template_that_opens_thoughts_is_known_by_its_prompt(family, mark, ope
     tokenizer.chat_template += f"{{% if add_generation_prompt %}}{mark}{{% endif %}}"
     tokenizer.save_pretrained(tmp_path)
     model = TransformersModel.from_pretrained(str(tmp_path), max_new_tokens=3)
-    assert model.chat.starts_thinking == model.at_temperature(0.5).starts_thinking == opens
+    assert model.chat.starts_thinking == model.at_temperature(0.5).chat.starts_thinking == opens
     [answer] = Prompted(model, [StepBack()]).reformulate([Query("q", "Oslo?")])
     assert ("max_new_tokens" in (answer.problem or "")) == opens
 
@@ -190,7 +190,7 @@ def test_a_model_without_an_eos_token_is_trained_and_asked_with_the_end_of_its_t
     tokenizer.eos_token = tokenizer.pad_token = None
     tokenizer.save_pretrained(tmp_path)
     model = TransformersModel.from_pretrained(str(tmp_path), max_new_tokens=3)
-    assert model.tokenizer.pad_token == "<|im_end|>"
+    assert model.chat.tokenizer.pad_token == "<|im_end|>"
     assert len(model.generate([TALK, TALK[:2]])) == 2
 
 
@@ -239,12 +239,12 @@ def test_a_model_without_a_template_is_refused_at_loading(tmp_path, load):
 @pytest.mark.parametrize("special", [True, False])
 def test_a_completion_is_cut_at_any_of_them(family, special, tmp_path):
     model = TransformersModel.from_pretrained(folder_of(family, tmp_path, special))
-    text = model.tokenizer("Oslo", add_special_tokens=False)["input_ids"]
-    after = model.tokenizer("\nuser\nBergen", add_special_tokens=False)["input_ids"]
+    text = model.chat.tokenizer("Oslo", add_special_tokens=False)["input_ids"]
+    after = model.chat.tokenizer("\nuser\nBergen", add_special_tokens=False)["input_ids"]
     for token in {FAMILIES[family][1], FAMILIES[family][2]}:
-        completion = model._completion([*text, model.tokenizer.convert_tokens_to_ids(token), *after])
+        completion = model.chat.completion([*text, model.chat.tokenizer.convert_tokens_to_ids(token), *after])
         assert (completion.text, completion.finished, completion.tokens) == ("Oslo", True, len(text) + 1)
-    assert model._completion([*text, *after]).finished is False
+    assert model.chat.completion([*text, *after]).finished is False
 
 
 def test_targets_of_the_warm_start_end_with_an_end_token(family):
@@ -270,5 +270,5 @@ def test_a_policy_is_trained_saved_exported_and_served_with_the_same_ends(family
     export_policy(saved, tmp_path / "export")
     assert set(json.loads((tmp_path / "export" / "generation_config.json").read_text())["eos_token_id"]) == wanted
     policy = Policy.from_pretrained(tmp_path / "export")
-    assert set(policy.model.ends) == wanted
+    assert set(policy.model.chat.ends) == wanted
     assert policy.reformulate([Query("q", "Oslo?", read_history(("Hi", "Hello.")))])[0].sub_queries

@@ -139,7 +139,7 @@ def test_random_weights_write_json_that_matches_a_schema(model, tokenizer):
 
 def test_a_model_that_starts_in_thoughts_is_not_guided(model, tokenizer):
     thinking = TransformersModel(model, tokenizer, max_new_tokens=4)
-    thinking.starts_thinking = True
+    thinking.chat.starts_thinking = True
     [completion] = thinking.generate([[{"role": "user", "content": "?"}]], fields(sure=BOOLEAN))
     assert completion.text == ""
     assert "max_new_tokens" in completion.problem

@@ -100,7 +100,7 @@ def test_completions_are_not_written_twice(policy, tmp_path, monkeypatch):
     assert [policy.chat.tokenizer.decode(one.prompt) for one in whole] == [
         policy.chat.tokenizer.apply_chat_template(c, tokenize=False, add_generation_prompt=True) for c in conversations
     ]
-    assert all(len(one.completion) == 8 or one.completion[-1] in policy.ends for one in whole)
+    assert all(len(one.completion) == 8 or one.completion[-1] in policy.chat.ends for one in whole)
     lines = (tmp_path / "whole.jsonl").read_text().splitlines(keepends=True)
     marked = json.dumps({"prompt": [7], "completion": [2]}) + "\n"
     (tmp_path / "part.jsonl").write_text(marked + lines[1])
