@@ -70,6 +70,25 @@ def test_each_hop_reads_the_results_of_all_searches_before_it():
     assert len(found.reformulation.sub_queries) == 5
 
 
+@pytest.mark.parametrize(
+    "find", [lambda s, path, given: s.search_many(given), lambda s, path, given: path.search(given)]
+)
+def test_each_query_of_a_batch_has_its_own_name_or_none(find):
+    names = {"who?": "BERT", "why?": None, "where?": "Oslo"}
+
+    class ByQuery(ScriptedHop):
+        def choose(self, searched, fused):
+            return [names[made.query.text] if len(made.sub_queries) == 1 else None for made in searched]
+
+    queries = [Query(text, text) for text in ("why?", "who?", "where?")]
+    found = find(*searchers(Hops(ByQuery(), 2), ScriptedRetriever(FOUND)), queries)
+    assert [[s.text for s in one.reformulation.sub_queries] for one in found] == [
+        ["why?"],
+        ["who?", "BERT", "who? BERT"],
+        ["where?", "Oslo", "where? Oslo"],
+    ]
+
+
 def test_stopping_leaves_the_result_as_it_is():
     without, stopped = (
         searchers(hops, ScriptedRetriever(FOUND))[0].search("who?") for hops in (None, Hops(ScriptedHop()))
