@@ -76,7 +76,7 @@ def test_a_question_for_yes_or_no_goes_to_the_policy_first():
     policy = Policy()
     [answer] = with_rules(policy, None).reformulate(queries("Are both Lima and Quito capitals?"))
     assert policy.asked == [["Are both Lima and Quito capitals?"]]
-    assert (answer.made_by, answer.calls) == ("rules", 1)
+    assert (answer.made_by, answer.calls, answer.tokens) == ("rules", 1, 3)
 
 
 def test_a_failure_of_the_policy_is_reported_though_the_rules_answer():
