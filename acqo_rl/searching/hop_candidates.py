@@ -45,7 +45,7 @@ FEATURES = 1 + WHOLE + OWN + (OWN - 5)
 """Number of columns of the features."""
 
 _TOKEN = re.compile(r"[^\W_]+")
-_IN_BRACKETS = re.compile(r"\s*\([^()]*\)")
+_IN_BRACKETS = re.compile(r" ?\([^()]*\)")
 
 SOURCES = ("title", "text", "span", "question", "phrase")
 """Where a name was found, in order of preference."""
