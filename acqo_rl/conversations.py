@@ -49,7 +49,7 @@ HISTORY_SCHEMA: dict[str, Any] = {
 }
 """JSON schema of a history."""
 
-_MARK = re.compile(r"\s*(?:(?P<user>U|(?i:user))|S|(?i:assistant))\s*:")
+_MARK = re.compile(r"\A\s*(?:(?P<user>U|(?i:user))|S|(?i:assistant))\s*:")
 _SKIPPED = ("system", "developer", "tool", "function")
 _TEXT_KEYS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 """Type of a part -> key of its text; parts of other types (images, reasoning, tool calls) are skipped."""

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 from acqo_rl.cli.fields import add_fields
 from acqo_rl.errors import AcqoError, ConfigError, did_you_mean
 
-_OF_EXTRA = re.compile(r"""(?P<name>[\w.-]+).*\bextra == ['"](?P<extra>[\w-]+)""")
+_OF_EXTRA = re.compile(r"""\A(?P<name>[\w.-]++).*\bextra == ['"](?P<extra>[\w-]+)""")
 _NOT_WRITABLE = {
     errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG,
     errno.ENOSPC, errno.EDQUOT,

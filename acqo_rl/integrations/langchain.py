@@ -50,7 +50,7 @@ except ImportError as error:
 
 
 _OF_A_SEARCH = re.compile(
-    r"[_@]*(?:(?:re(?:levance|ranke?r?|trieval)|similarity|search|query|vector|dense|sparse|semantic|keyword|text|lexical"
+    r"\A[_@]*(?:(?:re(?:levance|ranke?r?|trieval)|similarity|search|query|vector|dense|sparse|semantic|keyword|text|lexical"
     r"|bm25|hybrid|fus(?:ed|ion)|rrf|cosine|embedding|normali[sz]ed|cross|encoder)[_ .-]?)*"
     r"(?:scores?|distance|similarity|rank)",
     re.I,

@@ -28,8 +28,8 @@ _LONGEST_NAME = 5
 """Maximum words of a title that is looked for in other documents."""
 _LETTERS = 4
 """Minimum characters of such a title."""
-_BRACKETS = re.compile(r"\s*\([^()]*\)")
-_ASPECT = re.compile(r"\s*(?::|\s[-\u2013\u2014|])\s.*")
+_BRACKETS = re.compile(r"(?<!\s)\s*\([^()]*\)")
+_ASPECT = re.compile(r"(?<!\s)\s*(?::|\s[-\u2013\u2014|])\s.*")
 _PLACE = re.compile(r",\s.*")
 _WORD = re.compile(r"[^\W_][\w'\u2019.-]*")
 

@@ -21,17 +21,19 @@ _QUOTED = r"[\"\u201c\u2018][^\"\u201c\u201d\u2018\u2019\n]{4,100}[\"\u201d\u201
 _TITLE = (
     r"[A-Z\u00c0-\u00de][\w'\u2019-]*(?:\s+(?:(?:of|the|and|in|for|de|on|to)\s+)*[A-Z\u00c0-\u00de0-9][\w'\u2019.-]*)*"
 )
-_TARGET = rf"(?:the\s+)?(?P<target>{_SECTION}|{_QUOTED}|{_TITLE})"
+_TARGET = rf"(?:the\s{{1,9}})?(?P<target>{_SECTION}|{_QUOTED}|{_TITLE})"
 _NAMED = tuple(
-    re.compile(rf"\b(?:{words})\s+{_TARGET}")
+    re.compile(rf"\b(?:{words})\s{{1,9}}{_TARGET}")
     for words in (
-        r"[Rr]efers?\s+to|[Rr]eferring\s+to",
-        r"[Aa]s\s+(?:described|explained|shown|defined|discussed)\s+in",
-        r"[Ff]or\s+(?:more|further)\s+(?:information|details?)(?:\s+on\s+[^,.;]{1,60})?,?\s+(?:see|read|consult)",
+        r"[Rr]efers?\s{1,9}to|[Rr]eferring\s{1,9}to",
+        r"[Aa]s\s{1,9}(?:described|explained|shown|defined|discussed)\s{1,9}in",
+        r"[Ff]or\s{1,9}(?:more|further)\s{1,9}(?:information|details?)(?:\s{1,9}on\s{1,9}[^,.;]{1,60})?,?\s{1,9}"
+        r"(?:see|read|consult)",
     )
 )
 _SEE_ALSO = re.compile(
-    r"(?:\b(?:See\s+also|SEE\s+ALSO)|(?:\(|^\s*)see\s+also|\bsee\s+also(?=:|\s+(?:the\s+)?[A-Z\u00c0-\u00de])):?\s+"
+    r"(?:\b(?:See\s{1,9}also|SEE\s{1,9}ALSO)|(?:\(|^[ \t]*)see\s{1,9}also"
+    r"|\bsee\s{1,9}also(?=:|\s{1,9}(?:the\s{1,9})?[A-Z\u00c0-\u00de])):?\s{1,9}"
     r"(?P<list>[^\n;.]*(?:(?:;|\.(?=\d))[^\n;.]*)*)",
     re.M,
 )
@@ -44,7 +46,9 @@ def find_references(text: str) -> tuple[str, ...]:
     A dot inside a number is part of it ("Section 3.2"). After "refers to" and similar phrases only a section, a
     quotation or a capitalised name is a reference; "recall refers to the share found" contains none.
     """
-    found = [part for m in _SEE_ALSO.finditer(text) for part in re.split(r"[,;]|\s+and\s+(?=[A-Z])", m.group("list"))]
+    found = [
+        part for m in _SEE_ALSO.finditer(text) for part in re.split(r"[,;]|(?<!\s)\s+and\s+(?=[A-Z])", m.group("list"))
+    ]
     found += [match.group("target") for pattern in (*_NAMED, _LINK) for match in pattern.finditer(text)]
     stripped = (part.strip(" \t.,;:\"'*_()[]\u201c\u201d\u2018\u2019") for part in found)
     by_key = {normalised(part): part for part in reversed([part for part in stripped if len(part) > 3])}

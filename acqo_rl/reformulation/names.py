@@ -34,7 +34,7 @@ _OPENERS = frozenset(
 """Words that start sentences or requests, and capitalised words that are no names."""
 
 _JOINED = re.compile(r" (?:and|or|&|vs\.?|versus) |, ", re.I)
-_WITH_READING = re.compile(r"(.+?)(?: \(([^()]+)\)|, ([A-Z][\w.'\u2019-]*(?: [A-Z][\w.'\u2019-]*){0,2}))")
+_WITH_READING = re.compile(r"\A(.+?)(?: \(([^()]+)\)|, ([A-Z][\w.'\u2019-]*(?: [A-Z][\w.'\u2019-]*){0,2}))")
 _TITLE_WORDS = 8
 _MOST_READ = 100_000
 """Maximum number of documents that are read, which takes a few seconds."""

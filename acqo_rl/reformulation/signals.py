@@ -44,7 +44,7 @@ _TABLE = {
         (?:shows?|gives?|returns?|says|asks) (?:an?|no|nothing|empty|for|#+)
     """,
     "several": r"""
-        (?:[\w-]+ ){0,2}[\w-]+, (?:[\w-]+ ){0,2}[\w-]+,? and \w+
+        (?:\w[\w-]{0,40} ){0,2}\w[\w-]{0,40}, (?:\w[\w-]{0,40} ){0,2}\w[\w-]{0,40},? and \w+
         (?!names?|latitude|between)[a-z]+s? and (?:[a-z]+ ){1,3}of | respectively | each of | analy[sz]e
         evaluate | assess
     """,
@@ -108,7 +108,7 @@ _YEAR = re.compile(
 _NUMBERED = re.compile(r"(?:ports?|room|error|code|rfc|iso|model|version|page|number|no\.?|bus|flight|line) $", re.I)
 _LINK = r"(?:and|plus|also|as well as)(?: also| in addition,| then)?"
 _NEXT = re.compile(
-    rf"\s*[?;](?:\s*(?:and|also|plus)\b,?)*\s*|, (?={ASKING}\b)"
+    rf"(?<!\s)\s*[?;](?:\s*(?:and|also|plus)\b,?)*\s*|, (?={ASKING}\b)"
     rf"|,? {_LINK} (?=(?:(?:in|at|to|from|by|for|on) )?{ASKING}\b|whether\b"
     rf"|{VERB} (?:it|they|he|she|there|the|an?|i|you)\b)",
     re.I,
@@ -116,7 +116,7 @@ _NEXT = re.compile(
 """Between two questions."""
 
 _STATEMENT = re.compile(
-    rf"(?:(?:in|on|at|for|if|after|before|during|since|according to) [^,;?]+|(?!{ASKING}\b|{VERB}\b)[\w' -]+)"
+    rf"\A(?:(?:in|on|at|for|if|after|before|during|since|according to) [^,;?]+|(?!{ASKING}\b|{VERB}\b)[\w' -]+)"
     rf", (?={ASKING}\b)(?!.*[?;].*\w)",
     re.I,
 )
