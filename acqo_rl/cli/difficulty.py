@@ -56,7 +56,7 @@ def main(config: DifficultyConfig) -> None:
     open_run(folder, asdict(config), free_to_change=["min_mean_reward", "max_mean_reward"])  # of the report only
     file = folder / "difficulty.jsonl"
     policy = Policy.from_pretrained(
-        config.model, temperature=config.temperature, top_p=config.top_p, batch_size=config.batch_size, regex=None
+        config.model, temperature=config.temperature, top_p=config.top_p, batch_size=config.batch_size
     )
     settings = policy.settings
     materials = open_materials(config, settings.feedback)

@@ -263,6 +263,6 @@ def rollouts(
     from acqo_rl.reformulation.policy import Policy
 
     set_seed(config.seed)
-    policy = Policy.from_pretrained(config.model, temperature=temperature, regex=None)
+    policy = Policy.from_pretrained(config.model, temperature=temperature)
     for start in tqdm(range(0, len(queries), 32), desc="sample the policy", unit="batch"):
         yield from policy.reformulate([q for q in queries[start : start + 32] for _ in range(samples)])

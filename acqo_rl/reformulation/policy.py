@@ -121,8 +121,7 @@ class Policy(Reformulator):
             path: a folder, a Hub id or ``trained:NAME`` (:mod:`acqo_rl.embedded`); with ``openvino:``
                 before it, the model runs with OpenVINO on a CPU.
             name: name in results.
-            generation: ``temperature``, ``top_p``, ``batch_size`` or ``max_new_tokens``; greedy by default. With
-                ``regex=None``, completions may break the grammar, as in training.
+            generation: ``temperature``, ``top_p``, ``batch_size`` or ``max_new_tokens``; greedy by default.
 
         Raises:
             ConfigError: the name or the model is unknown, or the model cannot be loaded.
