@@ -5,7 +5,7 @@ r"""Throughput and latency of the service: 1, 8 and 32 concurrent clients, with 
     python benchmarks/service.py --collection embedded=outputs/demo/data,outputs/demo/index --strategy rules \
         --requests 960
     taskset -c 1 python benchmarks/service.py --collection NAME=DATA,INDEX --strategy policy=trained:four_sets \
-        --engines transformers auto int8 --batching on
+        --engines transformers auto --batching on
 
 Each engine and kind of batching is an acqo serve process on this machine: with batching, it combines concurrent
 reformulations into one model call, without, it makes separate calls. The processes alternate, so that other load on the

@@ -9,9 +9,9 @@ import shutil
 import pytest
 from tiny_policy import adapter_model, full_model
 
-from acqo_rl import hub
 from acqo_rl.errors import HubError
-from acqo_rl.model_card import model_card
+from acqo_rl.hub import export as hub
+from acqo_rl.hub.model_card import model_card
 from acqo_rl.text import one_line
 from acqo_rl.types import Query
 

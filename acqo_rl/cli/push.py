@@ -45,7 +45,7 @@ def make_parser() -> Any:
 
 def main(config: PushConfig) -> None:
     """Exports, then pushes."""
-    from acqo_rl import hub
+    from acqo_rl.hub import export as hub
 
     hub.check_repo_id(config.repo_id)
     if config.dry_run:
@@ -62,8 +62,8 @@ def main(config: PushConfig) -> None:
 
 def export(config: PushConfig, folder: Path) -> str:
     """Writes the export, unless the folder contains it already; returns the text of its model card."""
-    from acqo_rl.hub import export_policy, read_settings
-    from acqo_rl.model_card import model_card
+    from acqo_rl.hub.export import export_policy, read_settings
+    from acqo_rl.hub.model_card import model_card
 
     model = Path(config.model)
     read_settings(model)

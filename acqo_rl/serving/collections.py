@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from acqo_rl.addresses import Address, whole_of
-from acqo_rl.batching import BatchedRetriever, Batcher, Search
 from acqo_rl.errors import ConfigError, NotFoundError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.engines.documents import EngineDocuments
@@ -17,6 +16,7 @@ from acqo_rl.retrieval.remote import IndexInfo
 from acqo_rl.roles import RemoteCorpus, Retriever
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.sub_queries import RawQueryOnly
+from acqo_rl.serving.batching import BatchedRetriever, Batcher, Search
 from acqo_rl.types import UNRESTRICTED, Document, Ranking, Scope
 
 _NAMESPACE = uuid.UUID("6f1d6c4e-50b4-5b0e-9c7b-0a5f0c0f5a11")

@@ -106,11 +106,11 @@ def load_service(
         IndexMismatchError: an index was built from other documents.
         SearchError: an index does not answer.
     """
-    from acqo_rl.batching import Batcher
     from acqo_rl.fusion import fusion_named
     from acqo_rl.retrieval.rerankers import load_reranker
     from acqo_rl.searching.names import name_reformulators
     from acqo_rl.searching.searcher import Timeouts
+    from acqo_rl.serving.batching import Batcher
     from acqo_rl.serving.collections import open_collection
     from acqo_rl.serving.strategies import Strategies, load_answer_model, offered_names
 

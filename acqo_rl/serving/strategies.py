@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from acqo_rl.batching import BatchedModel, BatchedReformulator, Batcher
 from acqo_rl.errors import NotFoundError
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.language_models.openvino import OpenVinoModel
@@ -26,6 +25,7 @@ from acqo_rl.reformulation.load import (
 from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.roles import LanguageModel, Reformulator
+from acqo_rl.serving.batching import BatchedModel, BatchedReformulator, Batcher
 
 _CALLS = 8
 """Concurrent calls of a policy whose model answers each call as soon as it is finished."""

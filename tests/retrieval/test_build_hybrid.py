@@ -176,8 +176,8 @@ def test_a_damaged_manifest_is_refused(both):
 
 def wrapped(retriever, tmp_path):
     """A retriever in every class that stands in for one."""
-    from acqo_rl.batching import BatchedRetriever, Batcher
     from acqo_rl.evaluation.cache import Cache, CachedRetriever
+    from acqo_rl.serving.batching import BatchedRetriever, Batcher
     from acqo_rl.serving.collections import InCollection
 
     return {

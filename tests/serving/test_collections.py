@@ -11,7 +11,6 @@ import httpx
 import pytest
 from serving_stand_ins import Scripted, running
 
-from acqo_rl.batching import Batcher
 from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError, IndexMismatchError, NotFoundError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
@@ -22,6 +21,7 @@ from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.app import make_app
+from acqo_rl.serving.batching import Batcher
 from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, InCollection, open_collection
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics

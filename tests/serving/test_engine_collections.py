@@ -10,7 +10,6 @@ import pytest
 from serving_stand_ins import running
 from stand_ins import eager_scorer
 
-from acqo_rl.batching import Batcher
 from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
@@ -22,6 +21,7 @@ from acqo_rl.retrieval.engines.qdrant import QdrantEngine
 from acqo_rl.searching.hop import HopSettings
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.app import make_app
+from acqo_rl.serving.batching import Batcher
 from acqo_rl.serving.collections import Collection, InCollection, open_collection
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics

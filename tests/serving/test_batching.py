@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from serving_stand_ins import Echo, Gate, Parts
 from stand_ins import ranking
 
-from acqo_rl.batching import BatchedModel, BatchedReformulator, BatchedRetriever, Batcher
 from acqo_rl.roles import Reformulator, Retriever
+from acqo_rl.serving.batching import BatchedModel, BatchedReformulator, BatchedRetriever, Batcher
 from acqo_rl.types import Query
 
 

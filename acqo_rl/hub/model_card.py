@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from acqo_rl.errors import DataError, HubError
-from acqo_rl.hub import fingerprint, read_export
+from acqo_rl.hub.export import fingerprint, read_export
 from acqo_rl.reformulation.policy import SETTINGS_FILE, PolicySettings
 from acqo_rl.text import one_line
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
 
-_TEMPLATE = Path(__file__).parent / "templates" / "model_card.md"
+_TEMPLATE = Path(__file__).parent / "model_card.md"
 _SMOLLM2, _SMOLLM2_20_LAYERS = "embedded:smollm2", "embedded:smollm2-20-layers"
 _SMOLLM2_ON_HUB = "HuggingFaceTB/SmolLM2-135M-Instruct"
 _SMOLLM2_NOTE = (
