@@ -67,7 +67,8 @@ def read_history(history: object, query: str = "") -> tuple[Turn, ...]:
         ConversationError: the history has another form.
     """
     turns = [turn for turn in _read(history) if turn.text]
-    while query and turns and turns[-1].speaker == "user" and _key(turns[-1].text) == _key(query):
+    key = _key(query)
+    while key and turns and turns[-1].speaker == "user" and _key(turns[-1].text) == key:
         turns.pop()
     return tuple(turns)
 

@@ -203,6 +203,19 @@ def _checksum(path: Path) -> str:
     return f"{value:08x}"
 
 
+def _check_names(manifest: Manifest, version: int) -> None:
+    """Checks that a manifest lists files inside its folder, and from version 2 a checksum for each.
+
+    Raises:
+        ValueError: it does not.
+    """
+    if version >= 2 and manifest.checksums.keys() != manifest.files.keys():
+        raise ValueError(f"it has checksums of {sorted(manifest.checksums)}, expected {sorted(manifest.files)}")
+    for name in {*manifest.files, *manifest.checksums}:
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise ValueError(f"{name} is not inside the folder")
+
+
 def read_manifest(folder: Path) -> Manifest:
     """Reads the manifest of a complete index and checks that its files exist with the recorded sizes.
 
@@ -233,6 +246,7 @@ def read_manifest(folder: Path) -> Manifest:
                 f" {tokens.VERSION}. Delete {folder} and build it again (minutes for a million passages)."
             )
         manifest = Manifest(settings, **row)
+        _check_names(manifest, version)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise IndexMismatchError(f"{path} is damaged ({error!r}); delete {folder} and build it again.") from error
     for name, size in manifest.files.items():

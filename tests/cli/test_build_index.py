@@ -68,7 +68,7 @@ def test_documents_without_text_are_counted_and_named(tmp_path, build, capsys):
     write_beir(tmp_path / "data", documents, [], {})
     build("--data", tmp_path / "data", "--output", tmp_path / "index", "--kind", "bm25")
     printed = capsys.readouterr().out
-    assert "1 document without text (bare), 1 document with only a title (titled)" in printed
+    assert "1 documents without text (bare), 1 documents with only a title (titled)" in printed
     write_beir(tmp_path / "data", documents[:1], [], {})
     build("--data", tmp_path / "data", "--output", tmp_path / "other", "--kind", "bm25")
     assert "without text" not in capsys.readouterr().out

@@ -34,7 +34,7 @@ def test_another_missing_module_is_a_fault_of_the_code():
 
 
 @pytest.mark.parametrize(
-    ("module", "extra"), [("ir_measures", "train"), ("yaml", "train"), ("fastapi.routing", "serve")]
+    ("module", "extra"), [("ir_measures", "train"), ("matplotlib", "train"), ("fastapi.routing", "serve")]
 )
 def test_the_extra_of_a_module_is_found(module, extra):
     assert command.extra_of(module) == extra

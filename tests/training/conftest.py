@@ -48,9 +48,12 @@ def tiny(tmp_path_factory):
 def passing(tmp_path_factory):
     """Folder of a policy with hand-made weights, which depends only on its last token.
 
-    After a line break it writes "pass" with probability 0.8, otherwise any other token; then it ends. With greedy
-    decoding it always passes; with sampling, some completions of a group are outside the grammar.
+    After a line break it writes "pass" with probability 0.8 and otherwise "r"; then it ends. With greedy decoding it
+    always passes. With sampling, some completions of a group are outside the grammar: "r" begins a route, but the token
+    limit is too low for it.
     """
+    import math
+
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -74,9 +77,8 @@ def passing(tmp_path_factory):
         model.model.embed_tokens.weight[:, 1] = 1.0
         model.model.embed_tokens.weight[line_end] = torch.eye(16)[0]
         scale = 16**0.5  # length of a unit vector after normalisation
-        model.lm_head.weight[word, 0] = (
-            torch.logit(torch.tensor(0.8)).item() / scale + torch.log(torch.tensor(letters - 1.0)) / scale
-        )
+        model.lm_head.weight[word, 0] = 9.0 / scale
+        model.lm_head.weight[tokenizer("r")["input_ids"][0], 0] = (9.0 - math.log(4)) / scale
         model.lm_head.weight[tokenizer.eos_token_id, 1] = 20.0 / scale
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
