@@ -9,7 +9,8 @@ import yaml
 HIDDEN = "***"
 _SHORTEST_KEY = 8
 """Minimum characters of a key that is masked; shorter ones are placeholders such as "x"."""
-_NAME = r"([?&][\w.-]{0,40}?(?:pass|pwd|secret|token|key|auth|credential|signature)[\w.-]{0,40}=)"
+_NAME = r"([?&][\w.%-]{0,40}?(?:pass|pwd|secret|token|key|auth|credential|sig|%)[\w.%-]{0,40}=)"
+"""Names of parameters that hold secrets, and percent-encoded names, which may be any of them."""
 _PARAMETER = re.compile(rf"{_NAME}[^&\s]*", re.I)
 _PARAMETER_OF_ADDRESS = re.compile(rf"{_NAME}[^&]*", re.I)
 _AUTHORITY = re.compile(r"[^/?\s]*")

@@ -112,7 +112,7 @@ def measure(config: BenchmarkConfig, words: int, shared: tuple[str, ...]) -> tup
             train_dataset=Dataset.from_list(
                 [{"prompt": [{"role": "user", "content": text}], "row": row} for row, text in enumerate(prompts)]
             ),
-            dev_measures=lambda policy: {"nDCG@10": 0.0},
+            dev_measures=lambda policy, sampling: {"nDCG@10": 0.0},
             output_dir=folder,
             seed=0,
         )
@@ -129,12 +129,15 @@ class _Random:
     """A random reward, which differs within a group, so that there is a gradient."""
 
     __name__ = "random"
+    invalid_reward = -1.0
 
     def __init__(self) -> None:
         self.generator = random.Random(0)
+        self.qualities: list[float] = []
 
     def __call__(self, completions: list[Any], **_: Any) -> list[float]:
-        return [self.generator.random() for _ in completions]
+        self.qualities = [self.generator.random() for _ in completions]
+        return self.qualities
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ SECRETS = [
 FORMS = [
     "postgresql://me:{}@host:1/db/t?mode=text",
     "postgresql://host/db/t?sslmode=require&password={}",
+    "postgresql://host/db/t?p%61ssword={}",
     "http://me:{}@host:8100",
     "https://h/x?api_key={}",
     "indexes/dense+http://me:{}@host",

@@ -145,6 +145,7 @@ def test_reading_takes_time_linear_in_the_length(piece):
         text = piece * (characters // len(piece))
         messages = [{"role": "user", "content": text}, {"role": "user", "content": [{"type": "text", "text": text}]}]
         begin = time.process_time()
+        read_history("U:a\n" * (characters // 4), f"a{'?' * characters}")
         for form in (f"U: {text}", [f"U: {text}"], text.split("x"), [[text, text]], messages):
             with suppress(ConversationError):
                 read_history(form, text)

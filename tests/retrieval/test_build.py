@@ -223,6 +223,13 @@ def test_files_of_the_right_size_with_other_content_are_refused(dense, encoder, 
     load_retriever(dense, encoder=encoder)
 
 
+@pytest.mark.parametrize("checksums", ["x", None, {}, {"../index.faiss": "00000000"}])
+def test_a_manifest_lists_each_file_with_its_checksum(dense, encoder, checksums):
+    edit_manifest(dense, checksums=checksums)
+    with pytest.raises(IndexMismatchError, match=r"manifest\.json"):
+        load_retriever(dense, encoder=encoder)
+
+
 def test_an_index_without_checksums_is_searched(dense, encoder):
     """Indexes of format version 1 have none."""
     edit_manifest(dense, format_version=1, checksums={})

@@ -150,7 +150,7 @@ def read_location(index: str) -> Location:
     place, _, collection = rest.removeprefix("//").rpartition("/")
     credentials, _, host_and_rest = place.rpartition("@")
     user, _, password = credentials.partition(":")
-    if password:
+    if password and is_server:
         place = f"{user}:{quote(unquote(password), safe='')}@{host_and_rest}"
     host = urlsplit(f"//{place}")
     known = _SERVERS if is_server else _FOLDERS
