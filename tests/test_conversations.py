@@ -145,7 +145,6 @@ def test_reading_takes_time_linear_in_the_length(piece):
         text = piece * (characters // len(piece))
         messages = [{"role": "user", "content": text}, {"role": "user", "content": [{"type": "text", "text": text}]}]
         begin = time.process_time()
-        read_history("U:a\n" * (characters // 4), f"a{'?' * characters}")
         for form in (f"U: {text}", [f"U: {text}"], text.split("x"), [[text, text]], messages):
             with suppress(ConversationError):
                 read_history(form, text)
@@ -153,3 +152,12 @@ def test_reading_takes_time_linear_in_the_length(piece):
 
     short = max(min(seconds(2_000) for _ in range(3)), 1e-4)
     assert min(seconds(200_000) for _ in range(2)) < 400 * short
+
+
+def test_a_query_that_many_turns_repeat_is_read_in_time_linear_in_the_length():
+    def seconds(characters):
+        begin = time.process_time()
+        assert read_history("U:a\n" * (characters // 4), f"a{'?' * characters}") == ()
+        return time.process_time() - begin
+
+    assert min(seconds(200_000) for _ in range(2)) < 50 * min(seconds(20_000) for _ in range(3))
