@@ -9,10 +9,10 @@ import yaml
 HIDDEN = "***"
 _SHORTEST_KEY = 8
 """Minimum characters of a key that is masked; shorter ones are placeholders such as "x"."""
-_NAME = r"([?&][\w.%-]{0,40}?(?:pass|pwd|secret|token|key|auth|credential|sig|%)[\w.%-]{0,40}=)"
+_NAME = r"([?&#][\w.%-]{0,40}?(?:pass|pwd|secret|token|key|auth|credential|sig|%)[\w.%-]{0,40}=)"
 """Names of parameters that hold secrets, and percent-encoded names, which may be any of them."""
-_PARAMETER = re.compile(rf"{_NAME}[^&\s]*", re.I)
-_PARAMETER_OF_ADDRESS = re.compile(rf"{_NAME}[^&]*", re.I)
+_PARAMETER = re.compile(rf"{_NAME}\S*", re.I)
+_PARAMETER_OF_ADDRESS = re.compile(rf"{_NAME}.*", re.I | re.S)
 _AUTHORITY = re.compile(r"[^/?\s]*")
 _PORT = re.compile(r"\d+(?![\w%])")
 _AT = re.compile(r"@(?!original(?:[,+\s]|$))")
@@ -81,22 +81,22 @@ def masked(text: str) -> str:
 
 def _masked(text: str, *, is_address: bool) -> str:
     """Masks the secrets of URLs; only in an address, they may contain white space."""
-    if "?" in text:
+    if "=" in text:
         text = (_PARAMETER_OF_ADDRESS if is_address else _PARAMETER).sub(rf"\1{HIDDEN}", text)
     before, *pieces = text.split("://")
     shown = [before]
     for piece in pieces:
         end = len(piece) if is_address else next((i for i, c in enumerate(piece) if c.isspace()), len(piece))
-        is_http = shown[-1].lower().endswith(("http", "https"))
-        shown.append(_without_credentials(piece[:end], is_http, is_address) + piece[end:])
+        may_be_key = not shown[-1].lower().endswith("postgresql")
+        shown.append(_without_credentials(piece[:end], may_be_key, is_address) + piece[end:])
     return "://".join(shown)
 
 
-def _without_credentials(url: str, is_http: bool, is_address: bool) -> str:
+def _without_credentials(url: str, may_be_key: bool, is_address: bool) -> str:
     """Masks what is before the host.
 
     A password may contain any sign, so it ends at the last ``@`` before the parameters. It may also contain a ``?``:
-    what follows a colon is a password if it is no port. The user of an HTTP server may be a key.
+    what follows a colon is a password if it is no port. A user without a password may be a key, except in PostgreSQL.
     """
     authority = _AUTHORITY.match(url)[0]  # type: ignore[index]
     rest = authority.partition(":")[2]
@@ -108,4 +108,4 @@ def _without_credentials(url: str, is_http: bool, is_address: bool) -> str:
     name, colon, _ = url[:end].partition(":")
     if colon:
         return f"{name}:{HIDDEN}{url[end:]}"
-    return f"{HIDDEN if is_http else name}{url[end:]}"
+    return f"{HIDDEN if may_be_key or '%' in name else name}{url[end:]}"

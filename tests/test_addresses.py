@@ -33,6 +33,8 @@ FORMS = [
     "postgresql://me:{}@host:1/db/t?mode=text",
     "postgresql://host/db/t?sslmode=require&password={}",
     "postgresql://host/db/t?p%61ssword={}",
+    "postgresql://host/db/t?password=a&b{}",
+    "https://h/x#token={}",
     "http://me:{}@host:8100",
     "https://h/x?api_key={}",
     "indexes/dense+http://me:{}@host",
@@ -119,3 +121,9 @@ def test_a_client_gets_a_password_percent_encoded(password):
 
     assert location.place == "me:p%40ss@host:1/db"
     assert "ss@" not in f"{location} {location!r} {location.shown}"
+
+
+@pytest.mark.parametrize("address", ["postgresql://me%3As3cret@host/db/t", "qdrant://s3cret@host/t"])
+def test_a_user_that_may_be_a_secret_is_masked(address):
+    assert "s3cret" not in str(Address(address))
+    assert "s3cret" in Address(address).whole()

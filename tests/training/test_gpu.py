@@ -4,7 +4,7 @@ import copy
 
 import pytest
 import torch
-from acqo_rl.language_models.decoder import Decoding
+from acqo_rl.language_models.decoding import Decoding
 from tiny_policy import full_model
 from transformers import LlamaConfig, LlamaForCausalLM
 
