@@ -4,11 +4,10 @@ import copy
 
 import pytest
 import torch
-from acqo_rl.language_models.decoding import Decoding
 from tiny_policy import full_model
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from acqo_rl.language_models.decoding import complete
+from acqo_rl.language_models.decoding import Decoding, complete
 from acqo_rl.reformulation.policy import PolicySettings, prompt_of
 from acqo_rl.training.data import grpo_dataset
 from acqo_rl.training.grpo import build_trainer, finish
