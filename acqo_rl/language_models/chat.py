@@ -57,7 +57,7 @@ class Chat:
 
     def completion(self, ids: Sequence[int]) -> Completion:
         """The text of a completion, without its end token and its thoughts."""
-        length = next((n for n, token in enumerate(ids) if token in self.ends), len(ids))
+        length = first_end(ids, self.ends)
         finished = length < len(ids)
         text = self.tokenizer.decode(ids[:length], skip_special_tokens=True)
         return completion_of(text, length + finished, finished=finished, is_open=self.starts_thinking)
@@ -136,6 +136,11 @@ def end_tokens(tokenizer: Any, generation_config: Any = None) -> list[int]:
     several = configured if isinstance(configured, (list, tuple)) else [configured]
     found = (_turn_end(tokenizer), tokenizer.eos_token_id, *several)
     return list(dict.fromkeys(int(token) for token in found if token is not None))
+
+
+def first_end(ids: Sequence[int], ends: Sequence[int]) -> int:
+    """Position of the first end token of a completion; the length of the completion if it has none."""
+    return next((n for n, token in enumerate(ids) if token in ends), len(ids))
 
 
 def missing_end(tokenizer: Any) -> str:

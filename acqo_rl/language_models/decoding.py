@@ -13,6 +13,8 @@ from tqdm import tqdm
 from transformers import DynamicCache, LogitsProcessor, LogitsProcessorList
 from transformers.cache_utils import DynamicLayer
 
+from acqo_rl.language_models.chat import first_end
+
 Forbidden = Callable[[Sequence[int], Sequence[int]], npt.NDArray[np.int64]]
 """Constraint on decoding: (prompt ids, ids generated so far) -> ids of the tokens that are forbidden next."""
 
@@ -77,7 +79,7 @@ def _complete_batch(model: Any, prompts: Sequence[Sequence[int]], decoding: Deco
     if decoding.temperature > 0:
         options |= {"temperature": decoding.temperature, "top_p": decoding.top_p, "top_k": 0}
     if decoding.forbidden is not None:
-        options["logits_processor"] = LogitsProcessorList([_Guide(decoding, prompts)])
+        options["logits_processor"] = LogitsProcessorList([_Guide(decoding.forbidden, decoding.ends, prompts)])
     if len(set(map(tuple, prompts))) < len(prompts) and longest > 1 and keeps_every_token(model):
         options["past_key_values"] = _read_once(model, ids[:, :-1], mask[:, :-1])
         options["position_ids"] = _positions(mask)
@@ -113,23 +115,18 @@ def _positions(mask: torch.Tensor) -> torch.Tensor:
     return (mask.cumsum(dim=1) - 1).clamp(min=0)
 
 
-def first_end(ids: Sequence[int], ends: Sequence[int]) -> int:
-    """Position of the first end token of a completion; the length of the completion if it has none."""
-    return next((i for i, token in enumerate(ids) if token in ends), len(ids))
-
-
 class _Guide(LogitsProcessor):  # type: ignore[misc]  # transformers is not typed
-    """Applies the constraint of a decoding to a batch of left-padded prompts."""
+    """Applies a constraint to a batch of left-padded prompts."""
 
-    def __init__(self, decoding: Decoding, prompts: Sequence[Sequence[int]]) -> None:
-        self._forbidden = decoding.forbidden
-        self._ends = decoding.ends
+    def __init__(self, forbidden: Forbidden, ends: Sequence[int], prompts: Sequence[Sequence[int]]) -> None:
+        self._forbidden = forbidden
+        self._ends = ends
         self._prompts = prompts
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """The logits of the next token, float[rows, vocabulary]; finished rows are only padded."""
         start = max(map(len, self._prompts))
         for row, prompt, ids in zip(scores, self._prompts, input_ids[:, start:].tolist(), strict=True):
-            if self._forbidden is not None and first_end(ids, self._ends) == len(ids):
+            if first_end(ids, self._ends) == len(ids):
                 row[torch.from_numpy(self._forbidden(prompt, ids))] = -torch.inf
         return scores

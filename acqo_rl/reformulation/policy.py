@@ -128,16 +128,14 @@ class Policy(Reformulator):
             GrammarError: it is not a policy, or it has another grammar or prompt version.
         """
         from acqo_rl.language_models.local import TransformersModel
-        from acqo_rl.language_models.openvino import PREFIX, OpenVinoModel
+        from acqo_rl.language_models.openvino import PREFIX, OpenVinoModel, without_prefix
 
         settings = read_settings(str(path))
         grammar = Grammar(settings.max_sub_queries)
         options = {"max_new_tokens": settings.max_new_tokens, **generation}
         if str(path).startswith(PREFIX):
             openvino = {"regex": grammar.ascii_regex, **options}
-            return cls.of(
-                OpenVinoModel.from_pretrained(str(path).removeprefix(PREFIX), **openvino), settings, name=name
-            )
+            return cls.of(OpenVinoModel.from_pretrained(without_prefix(str(path)), **openvino), settings, name=name)
         model = TransformersModel.from_pretrained(str(path), **{"regex": grammar.regex, **options})
         return cls.of(model, settings, name=name)
 
