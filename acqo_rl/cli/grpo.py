@@ -46,9 +46,8 @@ class GrpoRunConfig(GrpoSettings, WithReward, WithPrompt, PathSettings):
         """Checks the settings.
 
         Raises:
-            ConfigError: a setting is out of range, the measure is unknown, ``trainer`` is not a mapping, a checkpoint
-                would fall between two passes over one generated batch (such a run cannot be resumed), or
-                ``route_values`` is combined with other settings than it supports.
+            ConfigError: a setting is out of range, the measure is unknown, ``trainer`` is not a mapping, or a
+                checkpoint would fall between two passes over one generated batch (such a run cannot be resumed).
         """
         super().__post_init__()
         check_measures([self.eval_measure], DEPTH)
@@ -58,11 +57,6 @@ class GrpoRunConfig(GrpoSettings, WithReward, WithPrompt, PathSettings):
             raise ConfigError(
                 f"eval_steps is {eval_steps} and num_iterations is {iterations}; "
                 f"eval_steps must be a multiple of num_iterations."
-            )
-        if self.route_values and (trainer["scale_rewards"] != "none" or trainer.get("use_vllm")):
-            raise ConfigError(
-                f"route_values requires scale_rewards none and no vLLM, but scale_rewards is {trainer['scale_rewards']}"
-                f" and use_vllm is {trainer.get('use_vllm', False)}."
             )
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
-from functools import cached_property
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,6 @@ from acqo_rl.training.curriculum import RewardHistory
 from acqo_rl.training.model import load_trainable, save_policy
 from acqo_rl.training.prefix_tree import completion_log_probs
 from acqo_rl.training.rewards import Reward
-from acqo_rl.training.route_values import after_beginnings, first_line, route_advantages
 from acqo_rl.training.run_folder import prepare_tracking, write_json
 from acqo_rl.training.settings import GrpoSettings, trainer_settings
 
@@ -97,7 +95,6 @@ class AcqoTrainer(GRPOTrainer):
 
     - Prompts are drawn by their reward history.
     - The prompt of a group is processed only once, for log-probabilities and, on a CPU, for sampling.
-    - The route of a completion may have an advantage of its own.
     - Evaluation runs the search path on dev queries.
     """
 
@@ -108,22 +105,18 @@ class AcqoTrainer(GRPOTrainer):
         settings: PolicySettings,
         prioritised_sampling: bool,
         shared_prefix: bool,
-        route_values: bool,
         **trainer: Any,
     ) -> None:
         self._dev_measures = dev_measures
         self._policy_settings = settings
         self._history = RewardHistory(len(trainer["train_dataset"]))
         self._prioritised_sampling = prioritised_sampling
-        self._route_values = route_values
         self._shared_prefix = shared_prefix and keeps_every_token(trainer["model"])
         self._sampler: HistorySampler | None = None
         self._sampler_state: dict[str, Any] | None = None
         super().__init__(**trainer)
         self._constraint = self._decoding_constraint()
         if self.is_fsdp_enabled:
-            if route_values:
-                raise ConfigError("route_values is True, but FSDP shards the weights; use DDP or one process.")
             # All processes must make the same number of forward passes, but prefix trees need different numbers.
             self._shared_prefix = False
 
@@ -168,52 +161,6 @@ class AcqoTrainer(GRPOTrainer):
             rows = gather_object([example["row"] for example in inputs])
             self._history.record(rows, gather_object(reward.qualities))
         return rewards
-
-    @cached_property
-    def _starts_a_line(self) -> torch.Tensor:
-        """Which tokens contain a line break, bool[vocabulary]."""
-        texts = (self.processing_class.decode([token]) for token in range(len(self.processing_class)))
-        return torch.tensor(["\n" in text for text in texts])
-
-    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        """Replaces the advantage of each completion by one advantage per token, if the route has its own."""
-        output: dict[str, Any] = super()._generate_and_score_completions(inputs)
-        if self._route_values:
-            output["advantages"] = self._advantages_by_route(inputs, output)
-        return output
-
-    def _advantages_by_route(self, inputs: list[dict[str, Any]], output: dict[str, Any]) -> torch.Tensor:
-        written = _without_padding(output["completion_ids"], output["completion_mask"])
-        prompts = _without_padding(output["prompt_ids"], output["prompt_mask"])
-        routes = [first_line(ids, self._starts_a_line) for ids in written]
-        group = self.num_generations
-        wanted = dict.fromkeys((row // group * group, route) for row, route in enumerate(routes))
-        values = dict(zip(wanted, self._greedy_rewards(inputs, prompts, list(wanted)), strict=True))
-        rewards = output["advantages"]  # the reward minus the mean of the group, which cancels
-        width = output["completion_ids"].shape[1]
-        return route_advantages(rewards, written, routes, group, lambda row, route: values[row, route], width)
-
-    def _greedy_rewards(
-        self, inputs: list[dict[str, Any]], prompts: list[list[int]], wanted: list[tuple[int, tuple[int, ...]]]
-    ) -> list[float]:
-        """The rewards of greedy completions of some rows that begin with a given route."""
-        begun = [prompts[row] + list(route) for row, route in wanted]
-        sizes = {tuple(prompt): len(route) for prompt, (_, route) in zip(begun, wanted, strict=True)}
-        decoding = replace(
-            self._decoding(len(begun)),
-            temperature=0.0,
-            forbidden=after_beginnings(self._constraint, sizes) if self._constraint else None,
-        )
-        open_rows = [n for n, (_, route) in enumerate(wanted) if route[-1] not in self.eos_token_ids]
-        with unwrap_model_for_generation(self.model_wrapped, self.accelerator) as model, self.accelerator.autocast():
-            rest = complete(model, [begun[n] for n in open_rows], decoding) if open_rows else []
-        ends = dict(zip(open_rows, rest, strict=True))
-        texts = [
-            self.processing_class.decode([*route, *ends.get(n, [])], skip_special_tokens=True)
-            for n, (_, route) in enumerate(wanted)
-        ]
-        columns = {name: [inputs[row][name] for row, _ in wanted] for name in ("query", "gold", "visible_text")}
-        return list(self.reward_funcs[0](prompts=begun, completions=texts, **columns))
 
     def _decoding(self, rows: int) -> Decoding:
         return Decoding(
@@ -303,10 +250,6 @@ def below_the_group(rewards: torch.Tensor, invalid_reward: float) -> torch.Tenso
     return torch.where(invalid & lowest.isfinite(), lowest + invalid_reward, rewards)
 
 
-def _without_padding(ids: torch.Tensor, mask: torch.Tensor) -> list[list[int]]:
-    return [row[kept.bool()].tolist() for row, kept in zip(ids, mask, strict=True)]
-
-
 def policy_of(model: Any, tokenizer: Any, settings: PolicySettings, **generation: Any) -> Policy:
     """Creates a policy from a model that is being trained."""
     options = {"max_new_tokens": settings.max_new_tokens, **generation}
@@ -394,7 +337,6 @@ def build_trainer(
         settings=policy,
         prioritised_sampling=settings.prioritised_sampling,
         shared_prefix={"auto": arguments.use_cpu, "always": True, "never": False}[settings.shared_prefix],
-        route_values=settings.route_values,
         model=model,
         reward_funcs=[reward],
         args=arguments,

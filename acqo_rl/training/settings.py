@@ -217,13 +217,6 @@ class GrpoSettings:
         default="explore", metadata={"help": "explore (Stage I) or converge (Stage II)."}
     )
     lora_rank: int = field(default=16, metadata={"help": "Rank of a new LoRA adapter; 0 trains all weights."})
-    route_values: bool = field(
-        default=False,
-        metadata={
-            "help": "Judge the route by the reward of its greedy completion, and the sub-queries only against sampled "
-            "ones of the same route. Not with vLLM or FSDP; requires scale_rewards none."
-        },
-    )
     prioritised_sampling: bool = field(
         default=True, metadata={"help": "Draw queries more often if their rollouts had different rewards."}
     )

@@ -23,7 +23,6 @@ from acqo_rl.training.grpo import (
     finish,
 )
 from acqo_rl.training.model import load_trainable
-from acqo_rl.training.route_values import after_beginnings, first_line, route_advantages
 from acqo_rl.training.run_folder import last_checkpoint
 from acqo_rl.training.settings import GrpoSettings
 from acqo_rl.types import Query
@@ -331,41 +330,3 @@ def test_the_sampler_state_is_saved_with_the_checkpoint(whole):
     trainer, _ = whole
     state = json.loads((last_checkpoint(trainer.args.output_dir) / SAMPLER_FILE).read_text())
     assert sum(state["history"]["groups"]) == 12
-
-
-class TestRouteValues:
-    def test_the_route_is_judged_by_greedy_completions_and_the_rest_within_the_route(self):
-        """Token 1 is a line break; two completions split (route 5) and two resolve (route 6)."""
-        line = torch.tensor([False, True, *[False] * 6])
-        written = [[5, 1, 2, 3], [5, 1, 4], [6, 1, 2], [6, 1]]
-        routes = [first_line(ids, line) for ids in written]
-        assert routes == [(5, 1), (5, 1), (6, 1), (6, 1)]
-        values = {(0, (5, 1)): 2.0, (0, (6, 1)): 1.0}
-        found = route_advantages(
-            torch.tensor([0.5, -0.1, 0.3, -0.7]), written, routes, 4, lambda row, route: values[row, route], 4
-        )
-        wanted = [[0.5, 0.5, 0.3, 0.3], [0.5, 0.5, -0.3, -0.3], [-0.5, -0.5, 0.5, 0.5], [-0.5, -0.5, -0.5, -0.5]]
-        torch.testing.assert_close(found, torch.tensor(wanted))
-
-    def test_a_constraint_sees_the_whole_completion_after_a_beginning(self):
-        seen = []
-        forbidden = after_beginnings(
-            lambda prompt, written: seen.append((list(prompt), list(written))), {(7, 8, 5, 1): 2}
-        )
-        forbidden([7, 8, 5, 1], [3])
-        assert seen == [([7, 8], [5, 1, 3])]
-
-    @pytest.mark.slow
-    def test_greedy_completions_keep_the_route_that_was_sampled(self, tiny, tmp_path):
-        """The reward sees first the sampled completions, then greedy ones with the same first lines."""
-        seen = []
-
-        class Reader(DistinctLetters):
-            def __call__(self, prompts, completions, query, **others):
-                texts = [c if isinstance(c, str) else c[-1]["content"] for c in completions]
-                seen.append([text.split("\n")[0] for text in texts])
-                return super().__call__(prompts, [[{"content": text}] for text in texts], query, **others)
-
-        trainer_of(tiny, tmp_path, reward=Reader(), max_steps=1, route_values=True).resume(None)
-        sampled, greedy = seen
-        assert greedy == [line for start in (0, 2) for line in dict.fromkeys(sampled[start : start + 2])]
