@@ -10,9 +10,9 @@ import faiss
 import numpy as np
 import pytest
 
-from acqo_rl import embedded
-from acqo_rl.embedded import cache_folder, cached
 from acqo_rl.files import write_atomic, writing
+from acqo_rl.language_models import embedded
+from acqo_rl.language_models.embedded import cache_folder, cached
 from acqo_rl.retrieval.embedding_cache import EmbeddingCache
 from acqo_rl.retrieval.faiss_index import write_index
 

@@ -68,9 +68,9 @@ def main(config: DistillConfig) -> None:
     from accelerate import PartialState
     from transformers import AutoConfig
 
-    from acqo_rl.embedded import resolve
+    from acqo_rl.language_models.embedded import resolve
+    from acqo_rl.language_models.layers import layers_of
     from acqo_rl.language_models.local import TransformersModel, base_model_of, default_device
-    from acqo_rl.layers import layers_of
     from acqo_rl.reformulation.policy import Policy, prompt_of, read_settings
     from acqo_rl.training.distillation import distill, needed_layers, write_completions
     from acqo_rl.training.materials import open_materials

@@ -18,9 +18,9 @@ from threading import Lock
 from typing import Any, Generic, TypeVar
 
 from acqo_rl import __version__
-from acqo_rl.embedded import resolve
 from acqo_rl.errors import DataError
 from acqo_rl.files import writing
+from acqo_rl.language_models.embedded import resolve
 from acqo_rl.language_models.openvino import without_prefix
 from acqo_rl.reformulation.load import StrategySettings, prompts_model, strategy_key
 from acqo_rl.roles import Reformulator, Reranker, Retriever

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from acqo_rl.errors import HubError
 from acqo_rl.files import atomic, writing
-from acqo_rl.loopback import proxy_note
+from acqo_rl.language_models.loopback import proxy_note
 from acqo_rl.reformulation.policy import SETTINGS_FILE, PolicySettings
 
 EXPORT_FILE = "export.json"
@@ -220,8 +220,8 @@ def _write_model(model: Path, folder: Path, settings: PolicySettings, *, merge: 
     import torch
     from transformers import GenerationConfig
 
-    from acqo_rl.embedded import resolve
     from acqo_rl.language_models.chat import end_tokens
+    from acqo_rl.language_models.embedded import resolve
     from acqo_rl.language_models.gguf import write_gguf
     from acqo_rl.language_models.local import TransformersModel, base_model_of, load_tokenizer
     from acqo_rl.language_models.openvino import EXPORT_FILE as GGUF_FILE

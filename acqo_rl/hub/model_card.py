@@ -223,7 +223,7 @@ def _name_of(model: Path, evaluation: Path, reformulators: Mapping[str, str]) ->
 
 def _base_model(model: Path) -> str | None:
     """The original base model; follows adapters and earlier training runs back to the first model."""
-    from acqo_rl.embedded import resolve
+    from acqo_rl.language_models.embedded import resolve
     from acqo_rl.language_models.local import base_model_of, is_missing_folder
 
     name = str(model)

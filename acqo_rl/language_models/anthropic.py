@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from acqo_rl.api_keys import key_in
 from acqo_rl.errors import ConfigError
+from acqo_rl.language_models.loopback import checked_environment
 from acqo_rl.language_models.remote import (
     ODD_ANSWERS,
     client_settings,
@@ -17,7 +18,6 @@ from acqo_rl.language_models.remote import (
     seen_in,
     wait_for,
 )
-from acqo_rl.loopback import checked_environment
 from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion, Conversation, Schema
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from acqo_rl.api_keys import key_in
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.chat import folded
+from acqo_rl.language_models.loopback import checked_environment
 from acqo_rl.language_models.remote import (
     ODD_ANSWERS,
     client_settings,
@@ -25,7 +26,6 @@ from acqo_rl.language_models.remote import (
 )
 from acqo_rl.language_models.structured import without_lengths
 from acqo_rl.language_models.thoughts import AfterThoughts, without_thoughts
-from acqo_rl.loopback import checked_environment
 from acqo_rl.roles import SamplingModel, StreamingModel
 from acqo_rl.types import Completion, Conversation, Schema
 

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from acqo_rl.embedded import loading
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.chat import Chat
+from acqo_rl.language_models.embedded import loading
 from acqo_rl.roles import SamplingModel
 from acqo_rl.types import Completion, Conversation, Schema
 
@@ -224,7 +224,7 @@ def gguf_file(name: str) -> Path:
     Raises:
         ConfigError: OpenVINO GenAI is not installed, or the model does not exist or is not supported.
     """
-    from acqo_rl.embedded import cached, resolve
+    from acqo_rl.language_models.embedded import cached, resolve
     from acqo_rl.language_models.gguf import write_gguf
     from acqo_rl.language_models.local import TransformersModel, base_model_of
 

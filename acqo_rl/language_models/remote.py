@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from acqo_rl import time_limit
 from acqo_rl.addresses import masked
-from acqo_rl.loopback import checked_url, is_loopback, proxy_note
+from acqo_rl.language_models.loopback import checked_url, is_loopback, proxy_note
 from acqo_rl.text import one_line
 from acqo_rl.types import Completion, Conversation
 

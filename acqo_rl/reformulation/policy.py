@@ -118,7 +118,7 @@ class Policy(Reformulator):
         """Loads an exported policy (adapter or merged) from a folder or the Hub.
 
         Args:
-            path: a folder, a Hub id or ``trained:NAME`` (:mod:`acqo_rl.embedded`); with ``openvino:``
+            path: a folder, a Hub id or ``trained:NAME`` (:mod:`acqo_rl.language_models.embedded`); with ``openvino:``
                 before it, the model runs with OpenVINO on a CPU.
             name: name in results.
             generation: ``temperature``, ``top_p``, ``batch_size`` or ``max_new_tokens``; greedy by default.
@@ -175,7 +175,7 @@ def settings_of_policy(path: str) -> PolicySettings | None:
     Args:
         path: a folder, a Hub id, ``trained:NAME`` or ``embedded:NAME``.
     """
-    from acqo_rl.embedded import resolve
+    from acqo_rl.language_models.embedded import resolve
 
     try:
         return PolicySettings.load(settings_file(resolve(path)))
@@ -190,7 +190,7 @@ def read_settings(model: str) -> PolicySettings:
         ConfigError: the name of an embedded policy is unknown.
         GrammarError: it is not a policy, or it has another grammar or prompt version.
     """
-    from acqo_rl.embedded import resolve
+    from acqo_rl.language_models.embedded import resolve
     from acqo_rl.language_models.openvino import without_prefix
 
     return PolicySettings.load(settings_file(resolve(without_prefix(model))))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from acqo_rl.embedded import loading, resolve
 from acqo_rl.errors import ConfigError, DataError
+from acqo_rl.language_models.embedded import loading, resolve
 from acqo_rl.roles import Encoder
 from acqo_rl.types import Passage, well_formed
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from acqo_rl import time_limit
 from acqo_rl.addresses import Address
 from acqo_rl.errors import MissingPackageError, SearchError
-from acqo_rl.loopback import checked_environment, checked_url, is_loopback, proxy_note
+from acqo_rl.language_models.loopback import checked_environment, checked_url, is_loopback, proxy_note
 
 if TYPE_CHECKING:
     import httpx

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from acqo_rl.api_keys import key_in
-from acqo_rl.embedded import cache_folder
 from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
+from acqo_rl.language_models.embedded import cache_folder
 from acqo_rl.language_models.load import on_server
 from acqo_rl.retrieval.embedding_cache import EmbeddingCache, key_of
 from acqo_rl.retrieval.encoder import normalised

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acqo_rl.embedded import resolve
 from acqo_rl.errors import ConfigError
+from acqo_rl.language_models.embedded import resolve
 from acqo_rl.roles import Hop, RemoteCorpus
 from acqo_rl.searching.hop_candidates import FEATURES, CandidateReader, CorpusWords, question_of
 from acqo_rl.text import distinct

@@ -23,8 +23,8 @@ from tqdm import tqdm
 from transformers import Trainer, TrainingArguments, set_seed
 
 from acqo_rl.files import write_atomic, writing
+from acqo_rl.language_models.layers import keep_layers, layers_of
 from acqo_rl.language_models.local import TransformersModel
-from acqo_rl.layers import keep_layers, layers_of
 from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.training.model import fine_tuning_arguments, save_policy
 from acqo_rl.training.run_folder import last_checkpoint, prepare_tracking, write_json

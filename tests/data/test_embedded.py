@@ -134,8 +134,8 @@ def test_searching_more_helps_only_where_it_should(folder):
     """MiniLM on a part of the dev split, among the passages of what it asks about: raw against one search a need."""
     from sentence_transformers import SentenceTransformer
 
-    from acqo_rl.embedded import resolve
     from acqo_rl.fusion import RankScoreFusion
+    from acqo_rl.language_models.embedded import resolve
     from acqo_rl.measures import per_query, to_run
 
     model = SentenceTransformer(resolve("embedded:minilm"), device="cpu")

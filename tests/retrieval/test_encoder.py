@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from acqo_rl.embedded import resolve
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.language_models.embedded import resolve
 from acqo_rl.reformulation.strategies import HyDE
 from acqo_rl.retrieval import SentenceTransformerEncoder, build_dense_index, load_retriever
 from acqo_rl.searching.path import search

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from acqo_rl.errors import SearchError
-from acqo_rl.loopback import proxy_note
+from acqo_rl.language_models.loopback import proxy_note
 from acqo_rl.retrieval.engines.engine import Engine
 from acqo_rl.text import one_line
 

@@ -14,7 +14,7 @@ from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
 from acqo_rl.api_keys import key_in
-from acqo_rl.loopback import is_loopback
+from acqo_rl.language_models.loopback import is_loopback
 from acqo_rl.retrieval.engines.conditions import kind_of
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Engine, Hit, Row, Schema
 from acqo_rl.retrieval.engines.location import Location

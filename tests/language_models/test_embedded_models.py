@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from acqo_rl import embedded
-from acqo_rl.embedded import resolve
 from acqo_rl.errors import ConfigError
+from acqo_rl.language_models import embedded
+from acqo_rl.language_models.embedded import resolve
 from acqo_rl.language_models.local import TransformersModel, load_tokenizer
 from acqo_rl.reformulation.policy import PolicySettings
 

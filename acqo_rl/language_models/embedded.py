@@ -28,7 +28,7 @@ from acqo_rl.files import writing
 _log = logging.getLogger(__name__)
 
 _GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
-_TRAINED = Path(__file__).parent / "trained"
+_TRAINED = Path(__file__).parents[1] / "trained"
 _KEPT_LAYERS = (0, 1, 2, 8, 9, 10, 11, 12, 15, 16, 17, 18, 19, 20, 22, 23, 24, 27, 28, 29)
 
 
@@ -186,7 +186,7 @@ def _convert_gguf(source: Path, target: Path) -> None:
 def _write_20_layers(target: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from acqo_rl.layers import keep_layers
+    from acqo_rl.language_models.layers import keep_layers
 
     source = _smollm2()
     model = AutoModelForCausalLM.from_pretrained(source, dtype="auto")

@@ -13,7 +13,7 @@ from transformers import (
 )
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.layers import keep_layers, layers_of
+from acqo_rl.language_models.layers import keep_layers, layers_of
 
 SIZES = {
     "vocab_size": 20, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 4, "num_attention_heads": 2,

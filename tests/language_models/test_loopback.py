@@ -9,8 +9,8 @@ from shared import in_thread
 
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.language_models.anthropic import AnthropicModel
+from acqo_rl.language_models.loopback import is_loopback, proxy_note
 from acqo_rl.language_models.openai import OpenAIModel
-from acqo_rl.loopback import is_loopback, proxy_note
 from acqo_rl.retrieval.remote import RemoteRetriever
 
 FAR = "http://192.0.2.1:8100"
