@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-import lancedb
 import pytest
 from forked import run_command
-from lancedb.index import FTS
+from qdrant_client import QdrantClient
+from qdrant_client.models import PointStruct, TextIndexParams, TextIndexType
 from shared import PLACES
 
 from acqo_rl.data.beir import read_corpus, write_beir
@@ -43,7 +43,7 @@ def test_search_takes_the_documents_from_the_engine(folder):
 
 def test_a_finished_collection_is_not_measured_again(tmp_path):
     write_beir(tmp_path / "data", [Document("long", "Peru", "word " * 400)], QUERIES[:1], {"test": {"q1": {"long": 1}}})
-    build = ("index", "--data", tmp_path / "data", "--output", f"lancedb:{tmp_path}/engine/places")
+    build = ("index", "--data", tmp_path / "data", "--output", f"qdrant:{tmp_path}/engine/places")
 
     first, again = (run_command(*build).stdout for _ in range(2))
 
@@ -88,12 +88,13 @@ def test_an_index_folder_needs_its_documents(folder):
 
 @pytest.fixture
 def unrelated(tmp_path):
-    """A table of another program whose ids are none of the corpus."""
-    table = lancedb.connect(tmp_path / "other").create_table(
-        "pages", [{"id": row, "text": document.text} for row, document in enumerate(DOCUMENTS)]
-    )
-    table.create_index("text", config=FTS())
-    return f"lancedb:{tmp_path}/other/pages?mode=text"
+    """A collection of another program whose ids are none of the corpus."""
+    client = QdrantClient(path=str(tmp_path / "other"))
+    client.create_collection("pages", vectors_config={})
+    client.create_payload_index("pages", "text", TextIndexParams(type=TextIndexType.TEXT, scoring=True))
+    client.upsert("pages", [PointStruct(id=n, vector={}, payload={"text": d.text}) for n, d in enumerate(DOCUMENTS)])
+    client.close()
+    return f"qdrant:{tmp_path}/other/pages?mode=text"
 
 
 @pytest.mark.parametrize(

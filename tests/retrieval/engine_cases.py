@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import zlib
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from acqo_rl.roles import Encoder
 from acqo_rl.types import Document
 
-ENGINES = ("qdrant", "milvus", "postgresql", "lancedb")
+ENGINES = ("qdrant", "milvus", "postgresql")
 
 
 class UnitEncoder(Encoder):
@@ -161,27 +160,5 @@ def _drop_postgresql(index: str, numbers: list[int]) -> None:
         connection.execute(f"DELETE FROM {name} WHERE number = ANY(%s)", [numbers])
 
 
-def _put_lancedb(index: str, rows: list[dict[str, Any]]) -> None:
-    import lancedb
-    import pyarrow as pa
-    from lancedb.index import FTS
-
-    folder, _, name = index.removeprefix("lancedb:").rpartition("/")
-    kinds = {"number": pa.int64(), "page": pa.int32(), "rate": pa.float32(), "draft": pa.bool_(), "day": pa.date32()}
-    kinds |= {"tags": pa.list_(pa.string()), "vec": pa.list_(pa.float32(), 16)}
-    schema = pa.schema([(field, kinds.get(field, pa.string())) for field in rows[0]])
-    table = lancedb.connect(folder).create_table(name, schema=schema, exist_ok=True)
-    dated = [{**row, "day": datetime.date.fromisoformat(row["day"])} for row in rows]
-    table.merge_insert("number").when_matched_update_all().when_not_matched_insert_all().execute(dated)
-    table.create_index("body", config=FTS(), replace=True)
-
-
-def _drop_lancedb(index: str, numbers: list[int]) -> None:
-    import lancedb
-
-    folder, _, name = index.removeprefix("lancedb:").rpartition("/")
-    lancedb.connect(folder).open_table(name).delete(f"number IN ({', '.join(map(str, numbers))})")
-
-
-PUT = {"qdrant": _put_qdrant, "milvus": _put_milvus, "postgresql": _put_postgresql, "lancedb": _put_lancedb}
-DROP = {"qdrant": _drop_qdrant, "milvus": _drop_milvus, "postgresql": _drop_postgresql, "lancedb": _drop_lancedb}
+PUT = {"qdrant": _put_qdrant, "milvus": _put_milvus, "postgresql": _put_postgresql}
+DROP = {"qdrant": _drop_qdrant, "milvus": _drop_milvus, "postgresql": _drop_postgresql}

@@ -107,7 +107,7 @@ def test_an_interrupted_update_leaves_a_collection_that_can_be_searched_and_goes
     [
         ("postgresql", Document("n", "", "long " * 100_000)),
         ("milvus", Document("n", "", "long " * 20_000)),
-        ("lancedb", Document("n" * 3000, "", "a")),
+        ("qdrant", Document("n" * 3000, "", "a")),
         ("qdrant", Document("n", "", "a", {"of": [{"large": 2**64}]})),
         ("qdrant", Document("n", "", "a", {"of": ["\0"]})),
     ],
@@ -223,7 +223,7 @@ def test_malformed_locations_are_refused(location):
         read_location(location)
 
 
-@pytest.mark.parametrize("engine", ["qdrant", "milvus", "lancedb"])
+@pytest.mark.parametrize("engine", ["qdrant", "milvus"])
 def test_a_search_creates_no_folder_and_a_build_does(tmp_path, engine):
     folder = tmp_path / "new" / "deep" / "here.db"
     index = f"{engine}:{folder}/places"

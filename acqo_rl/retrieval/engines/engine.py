@@ -58,7 +58,6 @@ class Schema:
         note: what our own build wrote into the metadata of the collection; ``None`` for a collection of others.
         key: field with the ids, if none is named; empty for the id of the engine itself.
         fields: names of the fields; of a collection without declared fields, those of some entries.
-        version: changes with the entries; empty if the engine does not tell.
     """
 
     count: int
@@ -66,7 +65,6 @@ class Schema:
     note: str | None
     key: str
     fields: Sequence[str]
-    version: str = ""
 
 
 class Engine(Protocol):

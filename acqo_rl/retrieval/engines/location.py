@@ -16,13 +16,13 @@ from acqo_rl.retrieval.engines.engine import Fields
 Mode = Literal["dense", "text", "hybrid"]
 
 _SERVERS = ("qdrant", "milvus", "postgresql")
-_FOLDERS = ("qdrant", "milvus", "lancedb")
+_FOLDERS = ("qdrant", "milvus")
 _SCHEME = re.compile(rf"({'|'.join(dict.fromkeys(_SERVERS + _FOLDERS))}):")
 _OTHER_SCHEME = re.compile(r"\A(?!https?:)([A-Za-z][A-Za-z0-9+.-]+)://")
 _FIELDS = ("id", "title", "text", "vector", "metadata")
 _ENCODER = ("encoder", "revision", "query_prompt", "passage_prompt", "dimensions")
 _FORMS = (
-    "write ENGINE://HOST:PORT/COLLECTION, or ENGINE:FOLDER/COLLECTION for qdrant, lancedb and milvus (a file);"
+    "write ENGINE://HOST:PORT/COLLECTION, or ENGINE:FOLDER/COLLECTION for qdrant and milvus (a file);"
     " postgresql://USER@HOST:PORT/DATABASE/TABLE"
 )
 _OPTIONS = ("mode", "timeout", "tenant", "tls", *_FIELDS, *_ENCODER)

@@ -98,9 +98,9 @@ class OpenCollection:
 
     @property
     def info(self) -> IndexInfo:
-        """Its description; the documents of a collection of others are known by location, number and version only."""
+        """Its description; the documents of a collection of others are known by location and number only."""
         is_dense, note, schema = self.location.mode == "dense", self.note, self.schema
-        corpus = note.corpus_hash if note else _hash(self.location.shown, schema.count, schema.version)
+        corpus = note.corpus_hash if note else _hash(self.location.shown, schema.count)
         encoder = note.encoder_fingerprint if note else _hash(self.location.encoder)
         kind, encoder = ("dense", encoder) if is_dense else ("bm25", "")
         fingerprint = _hash(self.location.scheme, kind, note.fingerprint if note else corpus, encoder)
