@@ -89,7 +89,7 @@ def queries_of(config: BenchmarkConfig) -> list[Query]:
     if config.data is not None:
         return read_queries(config.data, "dev")[: config.queries]
     with TemporaryDirectory() as folder:
-        write_embedded(Path(folder, "data"), 0)
+        write_embedded(Path(folder, "data"))
         return read_queries(Path(folder, "data"), "dev")[: config.queries]
 
 

@@ -22,9 +22,9 @@ The documents of a collection in a search engine, to write questions about it (a
 
     acqo data --dataset collection --documents qdrant://localhost:6333/wiki --output data/wiki
 
-``embedded`` is generated from facts in PyPI packages: about 8,400 passages on places, languages and currencies, and
-1,500 / 300 / 500 train, dev and test questions. The same seed gives identical files. --more N adds a split
-``train-more`` with N more train questions, in which compound and ambiguous questions are more frequent.
+``embedded`` is generated data in this package: 8,422 passages on places, languages and currencies, and 1,500 / 300 /
+500 train, dev and test questions. ``embedded_more`` adds a split ``train-more`` of 4,500 train questions, in which
+compound and ambiguous questions are more frequent.
 
 The public data sets are streamed from the Hugging Face Hub: hotpotqa, 2wikimultihopqa, musique, topiocqa, squad, nq,
 and beir/NAME for any data set of BEIR. The whole source is read, so that --limit and --distractors sample from all of
@@ -58,7 +58,6 @@ from acqo_rl.addresses import Address
 from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
 from acqo_rl.errors import ConfigError, DataError
-from acqo_rl.ranges import check_ranges
 
 if TYPE_CHECKING:
     from acqo_rl.data.public import Table
@@ -86,8 +85,7 @@ class PrepareDataConfig:
         "number per source.",
         [],
     )
-    seed: int = setting("Seed of the random choices, and of the questions of embedded.", 0)
-    more: int = setting("embedded: number of questions in the split train-more, at most 10000.", 0)
+    seed: int = setting("Seed of the random choices.", 0)
     documents: list[Address] = setting("files: tables, pages, folders of pages. collection: its location.", [])
     queries: list[str] = setting("files: tables, or .txt files with one query per line.", [])
     qrels: list[str] = setting("files: SPLIT=FILE for each split, or one FILE.", [])
@@ -122,13 +120,7 @@ def is_written(folder: Path, config: PrepareDataConfig) -> bool:
     """
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return False
-    readme = folder / "README.md"
-    if config.dataset == "embedded":
-        from acqo_rl.data.embedded import made_by
-
-        mark = made_by(config.seed, config.more)
-    else:
-        mark = f"`{command_of(config)}`"
+    readme, mark = folder / "README.md", f"`{command_of(config)}`"
     if readme.is_file() and mark in readme.read_text(encoding="utf-8", errors="replace"):
         return True
     raise ConfigError(f"{folder} has other content, or was written with other settings; give another output folder.")
@@ -145,9 +137,8 @@ def command_of(config: PrepareDataConfig) -> str:
 
 def write(folder: Path, config: PrepareDataConfig) -> None:
     """Writes the data set to a new folder."""
-    check_ranges(config, {"more": (0, 10_000)})
-    if config.more and config.dataset != "embedded":
-        raise ConfigError(f"more requires --dataset embedded, but dataset is {config.dataset}.")
+    from acqo_rl.data.embedded import EMBEDDED, write_embedded
+
     if (config.sources or config.joined) and config.dataset != "union":
         raise ConfigError(f"sources and joined require --dataset union, but dataset is {config.dataset}.")
     of_files = [key for key in OF_FILES if key != "documents" or config.dataset != "collection"]
@@ -174,12 +165,10 @@ def write(folder: Path, config: PrepareDataConfig) -> None:
         write_files(folder, **{key: getattr(config, key) for key in OF_FILES}, command=command_of(config))
     elif config.dataset == "collection":
         write_collection(folder, config)
-    elif config.dataset == "embedded":
-        from acqo_rl.data.embedded import write_embedded
-
+    elif config.dataset in EMBEDDED:
         if config.limit or config.distractors is not None:
             raise ConfigError("The embedded data set has a fixed size; omit limit and distractors.")
-        write_embedded(folder, config.seed, config.more)
+        write_embedded(folder, config.dataset, command_of(config))
     else:
         from acqo_rl.data.public import write_public
 

@@ -179,8 +179,7 @@ def plan(config: RecipeConfig) -> list[Stage]:
         scoring = Stage("difficulty for the warm start", "difficulty", settings)
         stages.insert(names.index("Stage I: explore"), scoring)
     if embedded:
-        made = {"dataset": "embedded", "output": data, "seed": config.seed}
-        stages.insert(0, Stage("data", "data", made))
+        stages.insert(0, Stage("data", "data", {"dataset": "embedded", "output": data}))
     return stages
 
 
