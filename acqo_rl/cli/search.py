@@ -9,8 +9,8 @@ r"""Search a corpus with a reformulator: one query, or a conversation.
     acqo search --data data/embedded --index indexes/embedded --reformulator multi_query+hyde \
         --model openai:qwen3@http://localhost:8000/v1 --fusion rrf --query "Why did Peru change its currency?"
 
-Reformulators: policy_with_rules (a trained policy and the rules, which split compound questions and reformulate
-queries that the policy leaves unchanged), policy (the policy alone), raw, rules, turns, prompted, adaptive,
+Reformulators: policy (a trained policy), policy_with_rules (the same and the rules, which split compound questions and
+reformulate queries that the policy leaves unchanged), raw, rules, turns, prompted, adaptive,
 rewrite_retrieve_read (rewrites a query only if it finds nothing similar), or a strategy that prompts a language model:
 multi_query, hyde, step_back, decomposition, expansion, rewrite, or several of them joined by "+". The model is a
 folder, a Hub id, embedded:smollm2, or (except for a policy) a server: openai:NAME@URL, openai:NAME, anthropic:NAME.
@@ -81,7 +81,7 @@ class SearchConfig(HopSettings, WithStrategy, IndexSettings):
 
     index: Address = setting(INDEX_HELP)
     data: str | None = setting("BEIR folder with the documents (corpus.jsonl); not needed for a search engine.", None)
-    reformulator: str = setting("Reformulator; see above.", "policy_with_rules")
+    reformulator: str = setting("Reformulator; see above.", "policy")
     model: Address | None = setting("Policy (folder or Hub id), or language model of the strategy.", None)
     engine: Engine = setting(ENGINE_HELP, "auto")
     query: str | None = setting("The query; without it, queries are read interactively.", None)

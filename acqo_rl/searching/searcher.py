@@ -18,10 +18,7 @@ from typing import Any
 
 from acqo_rl import time_limit
 from acqo_rl.errors import ConfigError, SearchError
-from acqo_rl.reformulation.in_turn import with_rules as add_rules
-from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.reformulation.policy import Policy
 from acqo_rl.roles import Fusion, Reformulator, Retriever
 from acqo_rl.searching.concurrent import ConcurrentSearch, ConcurrentSubQuerySearch, flatten
 from acqo_rl.searching.hop import Hops
@@ -89,7 +86,6 @@ class AdaptiveSearcher:
         cache_seconds: float = 3600.0,
         threads: int = 32,
         workers: Workers | None = None,
-        with_rules: bool = True,
         score_threshold: float | None = None,
         reranking: Reranking | None = None,
         reformulate_below: float | None = None,
@@ -114,9 +110,6 @@ class AdaptiveSearcher:
                 ``asearch``. A call that hangs occupies one thread.
             workers: threads shared by several searchers; retrievers with equal names share a pool, and ``close`` does
                 not stop them. By default the searcher creates its own.
-            with_rules: combine a trained policy with the rules; see
-                :func:`acqo_rl.reformulation.in_turn.with_rules`. The rules look up names in ``corpus``;
-                reading them takes about two seconds for 35,000 passages. No effect on other reformulators.
             score_threshold: minimum cosine of a document, see :func:`acqo_rl.searching.threshold.fuse_similar`. If no
                 document reaches it, the result is empty. Off by default.
             reranking: reorders the fused ranking. If the reranker fails, the fused order is kept.
@@ -127,8 +120,6 @@ class AdaptiveSearcher:
             ConfigError: there is no retriever, two retrievers have the same name, feedback is enabled without a corpus,
                 or a threshold is set and a retriever's scores are not cosines.
         """
-        if with_rules and isinstance(reformulator, Policy):
-            reformulator = add_rules(reformulator, Lexicon.of((corpus or {}).values()))
         self.retrievers, self.originals = map(tuple, split_retrievers(retrievers))
         names = [retriever.name for retriever in flatten([*self.retrievers, *self.originals])]
         if not self.retrievers or len(set(names)) < len(names):

@@ -45,8 +45,8 @@ class ServiceSettings(HopSettings, IndexSettings):
     strategies: list[str] = field(
         default_factory=lambda: ["rules"],
         metadata={
-            "help": "NAME, NAME=MODEL or a policy such as trained:demo. The first one is the default. If it is a "
-            "policy, it is combined with the rules, and the policy alone is offered too. raw is always offered."
+            "help": "NAME, NAME=MODEL or a policy such as trained:demo. The first one is the default. raw is always "
+            "offered."
         },
     )
     model: Address | None = field(

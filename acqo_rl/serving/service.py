@@ -237,7 +237,6 @@ class Service:
                 timeouts=self.timeouts,
                 **cache,
                 workers=self._workers,
-                with_rules=False,
                 score_threshold=self._score_threshold,
                 reranking=Reranking(self._reranker, documents, self._rerank_depth) if self._reranker else None,
                 reformulate_below=self._reformulate_below,

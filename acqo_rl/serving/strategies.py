@@ -11,12 +11,9 @@ from typing import Any
 from acqo_rl.errors import NotFoundError
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.language_models.openvino import OpenVinoModel
-from acqo_rl.reformulation.in_turn import with_rules
 from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
-    WITH_RULES,
     StrategySettings,
-    is_policy,
     load_reformulator,
     load_strategy_model,
     max_calls,
@@ -47,14 +44,8 @@ class ServedStrategy:
 
 
 def offered_names(models: Iterable[str]) -> tuple[str, ...]:
-    """The names of the offered strategies, the default first.
-
-    If the first given strategy is a policy, the default is this policy combined with the rules, and the policy alone
-    is offered as well. ``raw`` is always offered.
-    """
-    first, *others = models
-    default = f"{first}{WITH_RULES}" if is_policy(first) else first
-    return tuple(dict.fromkeys([default, first, *others, "raw"]))
+    """The names of the offered strategies, the default first; ``raw`` is always offered."""
+    return tuple(dict.fromkeys([*models, "raw"]))
 
 
 class Strategies:
@@ -96,7 +87,7 @@ class Strategies:
         self._language_models: dict[tuple[str, bool], LanguageModel] = {}
         self._loaded: dict[tuple[str, int], ServedStrategy] = {}
         self._lock = threading.Lock()
-        for name in reversed(self.names):  # a policy is loaded before the same policy with fallback
+        for name in self.names:
             self.get(name, settings.num_variants)
 
     def get(self, name: str, num_variants: int) -> ServedStrategy:
@@ -119,8 +110,6 @@ class Strategies:
             return self._loaded[name, num_variants]
 
     def _load(self, name: str, num_variants: int) -> ServedStrategy:
-        if name not in self._models and (policy := self._loaded.get((name.removesuffix(WITH_RULES), 0))):
-            return replace(policy, reformulator=with_rules(policy.reformulator, self._lexicon, name))
         model = self._models.get(name, "")
         settings = replace(self._settings, num_variants=num_variants or self._settings.num_variants)
         asks = prompts_model(name)

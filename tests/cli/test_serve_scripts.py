@@ -135,8 +135,8 @@ def test_a_policy_and_the_rules_are_served(folder):
     arguments = ("--collections", f"world={folder},{folder}/index", "--strategies", f"policy={policy}", "rules")
     with started("serve", *arguments) as server, httpx.Client(base_url=server.url, timeout=40) as client:
         assert client.get("/v1/strategies").json() == {
-            "strategies": ["policy_with_rules", "policy", "rules", "raw"],
-            "default": "policy_with_rules",
+            "strategies": ["policy", "rules", "raw"],
+            "default": "policy",
         }
         bodies = [{"query": f"the capital of Peru number {i}", "rewriting_strategy": "policy"} for i in range(4)]
         with ThreadPoolExecutor(4) as pool:

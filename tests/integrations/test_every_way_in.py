@@ -170,9 +170,7 @@ class Ways:
             reformulator = load_reformulator(name, "model", lexicon=lexicon)
             if name == REWRITE_RETRIEVE_READ:
                 reformulator = RewriteRetrieveRead(reformulator, retriever, fusion, self.corpus, 0.7)
-            self.searchers[name] = AdaptiveSearcher(
-                reformulator, retriever, fusion, corpus=self.corpus, with_rules=False
-            )
+            self.searchers[name] = AdaptiveSearcher(reformulator, retriever, fusion, corpus=self.corpus)
             assert "policy" not in name or reformulator.feedback == FeedbackSpec(2, 9)
         return self.searchers[name]
 

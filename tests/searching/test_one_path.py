@@ -93,7 +93,6 @@ def test_evaluation_is_the_service(retriever, fusion, timeouts, results, hops, r
         hops=chosen,
         timeouts=timeouts,
         cache_size=0,
-        with_rules=False,
     )
     served = searcher.search_many(QUERIES, 100)
     searcher.close()

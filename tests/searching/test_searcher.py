@@ -18,7 +18,6 @@ from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.pass_through import PassThrough
-from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.searching.path import add_feedback, search
@@ -510,32 +509,6 @@ def test_real_parts():
     found = front.search("what is the capital of Peru and what is the capital of Japan", k=2)
     assert set(found.fused.doc_ids) == {"Peru", "Japan"}
     assert {doc_id for ids in cluster_by_sub_query(found).values() for doc_id in ids} == {"Peru", "Japan"}
-
-
-class TestAPolicyWithTheRules:
-    def searched(self, text, completion="pass", history=(), **settings):
-        policy = Policy(ScriptedLanguageModel(completion), prompt_of(PolicySettings(), len), PolicySettings())
-        titles = ("Nebra (town)", "Nebra (sky disc)", "Salt and Fire")
-        corpus = {title: Document(title, title, "") for title in titles}
-        searcher = AdaptiveSearcher(policy, Echo(), RankScoreFusion(), corpus=corpus, **settings)
-        made = searcher.search(Query("q", text, read_history(history))).reformulation
-        return made.made_by, [s.text for s in made.sub_queries]
-
-    def test_the_rules_answer_where_it_passes_and_know_the_corpus(self):
-        assert self.searched("Nebra") == ("rules", ["Nebra sky disc", "Nebra town"])
-        assert self.searched("compare lund and Salt and Fire") == ("rules", ["lund", "Salt and Fire"])
-        assert self.searched("capital of Peru") == ("policy", ["capital of Peru"])
-        assert (
-            self.searched("Where was he born?", history=("Who designed the Atomium?", "Andre Waterkeyn."))[0] == "rules"
-        )
-
-    def test_what_it_rewrites_is_its_own_unless_the_rules_split_it(self):
-        written = "split\nlund city\nmalmo city"
-        assert self.searched("lund malmo", written) == ("policy", ["lund city", "malmo city"])
-        assert self.searched("compare lund and malmo", written) == ("rules", ["lund", "malmo"])
-
-    def test_the_policy_alone_stays_reachable(self):
-        assert self.searched("Nebra", with_rules=False) == ("policy", ["Nebra"])
 
 
 def test_a_searcher_leaves_out_what_is_less_similar_than_its_threshold_or_that_of_a_call():

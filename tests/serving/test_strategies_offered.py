@@ -44,26 +44,17 @@ def test_each_number_of_variants_has_its_own_reformulator(model):
     assert model.loaded == 1
 
 
-def test_a_policy_that_is_the_default_is_combined_with_the_rules(passing_policy):
+def test_a_policy_is_offered_alone_and_with_the_rules_if_requested(passing_policy):
     lexicon = Lexicon(readings={"nebra": ("town", "sky disc")})
-    served = Strategies({"mine": "a/b", "rules": ""}, StrategySettings(), lexicon=lexicon)
-    assert served.names == ("mine_with_rules", "mine", "rules", "raw")
-    assert served.default == "mine_with_rules"
-    assert passing_policy == [("a/b", "mine")]
+    given = {"mine": "a/b", "mine_with_rules": "a/b", "rules": ""}
+    served = Strategies(given, StrategySettings(), lexicon=lexicon)
+    assert (served.names, served.default) == (("mine", "mine_with_rules", "rules", "raw"), "mine")
     both, alone = served.get("mine_with_rules", 3), served.get("mine", 3)
     assert (both.calls, both.reformulator.feedback) == (1, FeedbackSpec(1, 5))
     queries = [Query("1", "compare tin and zinc"), Query("2", "nebra"), Query("3", "capital of Peru")]
     assert [a.made_by for a in both.reformulator.reformulate(queries)] == ["rules", "rules", "mine"]
     assert [a.route for a in alone.reformulator.reformulate(queries)] == ["pass"] * 3
     assert [a.route for a in served.get("rules", 3).reformulator.reformulate(queries[1:])] == ["disambiguate", "pass"]
-
-
-def test_a_policy_that_is_not_the_default_stays_alone_unless_requested(passing_policy):
-    served = Strategies({"rules": "", "mine": "a/b"}, StrategySettings())
-    assert (served.names, served.default) == (("rules", "mine", "raw"), "rules")
-    served = Strategies({"rules": "", "mine_with_rules": "a/b"}, StrategySettings())
-    [answer] = served.get("mine_with_rules", 3).reformulator.reformulate([Query("1", "compare tin and zinc")])
-    assert (answer.made_by, answer.calls) == ("rules", 0)
 
 
 def test_unknown_strategies_and_invalid_settings_are_rejected(model):
