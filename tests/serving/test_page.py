@@ -82,16 +82,13 @@ class TestKeyboard:
         page.keyboard.type(BOTH)  # the question has the focus
         page.keyboard.press("Enter")
         shown(page)
-        page.keyboard.press("Tab")
         for _ in range(30):
-            if page.evaluate("document.activeElement.name") == "document":
-                break
             page.keyboard.press("Tab")
-        assert page.locator("#document-title").inner_text() == "Lima"
-        page.keyboard.press("ArrowDown")
-        assert page.locator("#document-title").inner_text() == "Ndjamena"
-        assert page.locator("#lines .chosen").get_attribute("data-rank") == "2"
-        assert page.evaluate("document.activeElement.id") == "document-2"
+            if page.evaluate("document.activeElement.closest('#documents') !== null"):
+                break
+        assert page.evaluate("document.activeElement.textContent") == "Lima"
+        page.keyboard.press("Enter")
+        assert rows(page).first.get_by_text("Lima is the capital of Peru.").is_visible()
 
     def test_every_control_is_reachable_shows_its_focus_and_has_a_name(self, visit, url):
         page = visit(url)
@@ -101,12 +98,10 @@ class TestKeyboard:
             page.keyboard.press("Tab")
             seen.append(
                 page.evaluate("""() => {
-                    const it = document.activeElement, style = (e) => getComputedStyle(e);
+                    const it = document.activeElement;
                     if (it === document.body) return ["the browser itself", true, true];
-                    const frame = it.closest(".question, tr") ?? it;
-                    const visible = [it, frame].some((e) => style(e).outlineStyle !== "none")
-                        || style(frame).boxShadow !== "none";
                     const name = [...(it.labels ?? [])].map((l) => l.textContent).join("") || it.textContent;
+                    const visible = getComputedStyle(it).outlineStyle !== "none";
                     return [it.id || it.textContent.trim(), visible, name.trim() !== ""];
                 }""")
             )
@@ -114,9 +109,7 @@ class TestKeyboard:
                 break
         names = [name for name, *_ in seen]
         assert names[0] == "Search"
-        assert {"ask-answer", "strategy", "limit", "Earlier turns", "API key", "document-1", "API", "question"} <= {
-            *names
-        }
+        assert {"ask-answer", "strategy", "limit", "Earlier turns", "API key", "Lima", "API", "question"} <= {*names}
         assert [name for name, visible, named in seen if not (visible and named)] == []
 
 
@@ -127,46 +120,42 @@ class TestSearch:
         assert page.locator("#decision-title").inner_text() == "Split into 2 parts"
         assert "decompose · parts · 1 model call" in page.locator("#decision-note").inner_text()
         assert page.locator("#sub-queries .text").all_inner_texts() == BOTH.split(" and ")
-        assert page.locator("#sub-queries .kind").all_inner_texts() == ["part"] * 2
+        assert page.locator("#sub-queries .note").all_inner_texts() == ["part"] * 2
         assert page.locator("#lists h3").count() == 2
-        assert page.locator("#lists article").first.locator("li .title").all_inner_texts()[:2] == ["Lima", "Ndjamena"]
-        assert page.locator("#trace .name").all_inner_texts() == ["reformulation", "retrieval", "fusion"]
+        assert page.locator("#lists article").first.locator("li").all_inner_texts()[0].startswith("Lima 0.300 → 1")
+        assert page.locator("#trace b").all_inner_texts() == ["reformulation", "retrieval", "fusion"]
         assert "Split into 2 parts: 4 documents" in page.locator("#status").inner_text()
 
-    def test_both_keys_and_the_explanation_of_the_order(self, visit, url):
-        """Lima and Ndjamena both have P = 1 / (1/1 + 1/2) and the best score 0.3; only their ids differ."""
+    def test_both_keys_have_the_numbers_from_which_they_are_computed(self, visit, url):
+        """Lima has P = 1 / (1/1 + 1/2) and the best score 0.3."""
         page = visit(url)
         search(page, BOTH)
         assert rows(page).first.locator("td.number").all_inner_texts() == ["0.667", "0.300"]
-        why = page.locator("#why").inner_text()
-        assert "P = 1 / (1/1 + 1/2) = 0.667" in why
-        assert "S = max(0.300, 0.200) = 0.300" in why
-        assert "ties with number 2 in P (0.667) and ranks above it only by the order of the document ids" in why
-        rows(page).nth(1).click()
-        assert "above number 3 by P: 0.667 versus 1.500" in page.locator("#why").inner_text()
+        rows(page).first.locator("summary").click()
+        assert rows(page).first.locator(".formula").all_inner_texts() == [
+            "P = 1 / (1/1 + 1/2) = 0.667",
+            "S = max(0.300, 0.200) = 0.300",
+        ]
 
-    def test_a_list_that_does_not_lead_is_reported(self, visit):
+    def test_a_condition_of_a_list_is_shown(self, visit):
         with served(back=Back()) as url:
             page = visit(url)
             page.select_option("#strategy", "back")
             search(page, "its capital")
-            assert page.locator("#sub-queries .kind").all_inner_texts()[1].endswith(" higher by 0.2")
-            last = page.locator("#lists article").last
-            assert last.get_by_text("does not exceed").is_visible()
+            assert page.locator("#sub-queries .note").all_inner_texts()[1].endswith(" higher by 0.2")
 
     def test_collections_are_chosen(self, visit):
         with served(names=("world", "moon")) as url:
             page = visit(url)
             search(page, "capital of Peru")
+            rows(page).nth(0).locator("summary").click()
+            rows(page).nth(1).locator("summary").click()
             assert "moon" in " ".join(rows(page).all_inner_texts())
-            page.uncheck("#collections input[value=moon]")
+            page.check("#collections input[value=world]")
             search(page, "capital of Peru")
-            assert "moon" not in " ".join(rows(page).all_inner_texts())
+            assert "moon" not in page.locator("#documents").text_content()
             assert page.locator("#lists article").count() == 1
             assert "collection=world" in page.url
-            page.uncheck("#collections input[value=world]")
-            page.click("button[type=submit]")
-            page.get_by_text("No collection is selected").wait_for()
 
     def test_earlier_turns_are_sent(self, visit, url):
         page = visit(url)
@@ -191,16 +180,24 @@ class TestSearch:
 
 
 class TestAddress:
-    def test_a_link_repeats_the_search(self, visit, url):
+    def test_a_link_repeats_the_search_and_back_the_one_before(self, visit, url):
         page = visit(url)
         page.select_option("#strategy", "raw")
         page.select_option("#limit", "5")
+        page.click("text=Earlier turns")
+        page.fill("#turns", "Where is Lima?")
         search(page, "capital of Peru")
         again = visit(url, page.url.partition("/#")[2].join(["#", ""]))
         shown(again)
         assert again.locator("#question").input_value() == "capital of Peru"
+        assert again.locator("#turns").input_value() == "Where is Lima?"
         assert again.locator("#decision-note").inner_text().count("raw") == 1
         assert again.locator("#limit").input_value() == "5"
+        again.fill("#turns", "")
+        search(again, "capital of Chad")
+        again.go_back()
+        again.locator("#sub-queries .text", has_text="Peru").wait_for()
+        assert again.locator("#turns").input_value() == "Where is Lima?"
 
 
 class TestAnswer:
@@ -213,7 +210,7 @@ class TestAnswer:
         assert "confidence" in page.locator("#answer-state").inner_text()
         assert page.locator("#results").is_visible()
         page.click("#answer-more summary:has-text('passage')")
-        assert "Lima is the capital of Peru." in page.locator(".passages").inner_text()
+        assert "Lima is the capital of Peru." in page.locator("#answer-more").inner_text()
         search(page, "capital of Chad")
         assert not page.locator("#answer").is_visible()
 
@@ -227,7 +224,7 @@ class TestAnswer:
         page.click("#ask-answer")
         page.get_by_text("The answer is incomplete").wait_for()
         assert page.locator("#answer-text").inner_text() == "Li"
-        assert page.locator("#answer-more .name").all_inner_texts() == ["synthesis"]
+        assert page.locator("#answer-more b").all_inner_texts() == ["synthesis"]
         assert page.locator("#results").is_visible()
 
 
@@ -247,7 +244,7 @@ class TestRefusals:
         page = visit(url)
         page.fill("#question", "broken one")
         page.click("button[type=submit]")
-        page.get_by_text("The search failed.").wait_for()
+        page.locator("#problem", has_text="All searches failed").wait_for()
 
     def test_a_server_that_is_gone_and_comes_back(self, visit, url):
         page = visit(url)
@@ -266,8 +263,9 @@ class TestSafety:
         page = visit(url)
         search(page, f"planted {EVIL}")
         assert EVIL in page.locator("#sub-queries").inner_text()
-        assert page.locator("#document-title").inner_text() == EVIL_DOCUMENT.title
-        assert page.locator("#document-text").inner_text() == EVIL_DOCUMENT.text
+        document = rows(page).first
+        assert document.locator("summary").inner_text() == EVIL_DOCUMENT.title
+        assert EVIL_DOCUMENT.text in document.text_content()
         page.click("#ask-answer")
         page.locator("#answer[aria-busy=false]").wait_for()
         assert page.locator("main img, main script, body > script").count() == 0
@@ -309,10 +307,9 @@ class TestAppearance:
     def test_contrast(self, visit, url, scheme):
         """WCAG 2.2, success criterion 1.4.3: at least 4.5 to 1."""
         page = visit(url, color_scheme=scheme)
-        welcome = page.evaluate(CONTRASTS)
         search(page, "capital of Peru and broken one")
-        measured = [*welcome, *page.evaluate(CONTRASTS)]
-        assert len(measured) > 60
+        measured = page.evaluate(CONTRASTS)
+        assert len(measured) > 40
         assert [(ratio, text) for ratio, text in measured if ratio < 4.5] == []
         paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (int(paper.removeprefix("rgb(").split(",")[0]) < 128) == (scheme == "dark")
@@ -326,7 +323,6 @@ class TestAppearance:
         assert widest() == 360
         search(page, "capital of Peru and capital of Chad and " + "x" * 300)
         assert widest() == 360
-        assert page.evaluate("document.getElementById('chart').scrollWidth") <= 360
         search(page, "capital of Peru and broken one")
         assert widest() == 360
         with served(names=("world", "moon", "mars")) as many:

@@ -1,9 +1,7 @@
 // The answer panel.
 
 import { call, events, Problem } from "./api.js";
-import { $, h } from "./dom.js";
-import { bar } from "./results.js";
-import { duration, plural } from "./words.js";
+import { $, duration, fold, h, plural, step } from "./dom.js";
 
 /** Streams an answer into the panel, or shows why there is none. */
 export async function showAnswer(body, options) {
@@ -14,16 +12,9 @@ export async function showAnswer(body, options) {
   $("answer-text").replaceChildren();
   $("answer-more").replaceChildren(steps);
   try {
-    const response = await call("v1/answer", { body, ...options });
-    const seen = [];
-    for await (const [event, data] of events(response)) {
+    for await (const [event, data] of events(await call("v1/answer", { body, ...options }))) {
       options.signal.throwIfAborted();
-      if (event === "step") {
-        seen.push(data);
-        const longest = Math.max(...seen.map((step) => step.ms));
-        steps.replaceChildren(...seen.map((step) => bar(step, longest)));
-        $("answer-state").replaceChildren(`${plural(seen.length, "step")} done (last: ${data.name}) …`);
-      }
+      if (event === "step") steps.append(step(data));
       if (event === "token") $("answer-text").append(data.text);
       if (event === "error") throw new Problem(data.detail);
       if (event === "result") return finish(data, steps);
@@ -43,15 +34,10 @@ function finish(result, steps) {
     plural(result.model_calls, "model call"), result.cached ? "from the cache" : duration(result.processing_time_ms)];
   $("answer-state").replaceChildren(result.answer ? facts.join(" · ") : "No answer was written.");
   $("answer-text").replaceChildren(result.answer);
+  const list = (items) => h("ul", {}, items.map((item) => h("li", {}, item)));
+  const passages = result.passages.map((passage) => [h("b", {}, passage.title || passage.document_id), ` ${passage.text}`]);
   $("answer-more").replaceChildren(
-    ...listed("problem", "Failed calls:", result.failures),
-    ...listed("skipped", "Skipped steps:", result.skipped),
-    fold(plural(result.passages.length, "passage"), h("ul", { class: "passages" }, result.passages.map((passage) =>
-      h("li", {}, h("b", {}, passage.title || passage.document_id), ` ${passage.text}`)))),
-    fold(plural(steps.children.length, "step"), steps));
+    ...(result.failures.length ? [h("div", { class: "problem" }, "Failed calls:", list(result.failures))] : []),
+    ...(result.skipped.length ? [h("div", { class: "note" }, "Skipped steps:", list(result.skipped))] : []),
+    fold(plural(passages.length, "passage"), list(passages)), fold(plural(steps.children.length, "step"), steps));
 }
-
-const listed = (kind, head, items) =>
-  (items.length ? [h("div", { class: kind }, h("p", {}, head), h("ul", {}, items.map((item) => h("li", {}, item))))] : []);
-
-const fold = (head, content) => h("details", {}, h("summary", {}, head), content);

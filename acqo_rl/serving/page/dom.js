@@ -2,27 +2,24 @@
 
 export const $ = (id) => document.getElementById(id);
 
-/** Creates an element with attributes (null and false are skipped) and children; strings become text nodes. */
+/** Creates an element with attributes and children; strings become text nodes, and null is skipped. */
 export function h(tag, attributes = {}, ...children) {
-  return fill(document.createElement(tag), attributes, children);
-}
-
-/** The same for SVG. */
-export function svg(tag, attributes = {}, ...children) {
-  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
-}
-
-function fill(element, attributes, children) {
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value !== null && value !== false) element.setAttribute(name, value);
-  }
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   element.append(...children.flat(2).filter((child) => child !== null));
   return element;
 }
 
 /** The number of a list, in the colour of the list. */
-export function mark(list) {
-  return h("span", { class: `mark ${hue(list)}` }, h("span", { class: "unseen" }, "list "), String(list + 1));
-}
+export const mark = (list) =>
+  h("span", { class: `mark hue-${list % 6}` }, h("span", { class: "unseen" }, "list "), String(list + 1));
 
-export const hue = (list) => `hue-${list % 6}`;
+/** A block that the user can open. */
+export const fold = (head, ...content) => h("details", {}, h("summary", {}, head), ...content);
+
+/** A step of a trace. */
+export const step = ({ name, ms, detail }) => h("li", {}, h("b", {}, name), ` ${duration(ms)} `, h("span", { class: "note" }, detail));
+
+export const duration = (ms) => (ms >= 1000 ? `${(ms / 1000).toFixed(2)} s` : `${ms.toFixed(ms >= 10 ? 0 : 1)} ms`);
+
+export const plural = (n, one, many = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;

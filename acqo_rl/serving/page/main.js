@@ -1,38 +1,47 @@
 // The form, and the address of the page that contains its values.
 
 import { showAnswer } from "./answer.js";
-import { json, Problem } from "./api.js";
-import { $, h } from "./dom.js";
-import { showResults, summary } from "./results.js";
-import { plural } from "./words.js";
+import { json } from "./api.js";
+import { $, h, plural } from "./dom.js";
+import { showResults } from "./results.js";
 
+const form = $("ask");
 let current = new AbortController(); // aborts the latest request; results of older requests are never shown
 let offered = false; // whether strategies and collections have been loaded
 
+/** The values of the form; the API key has no name, so that it is not among them. */
+const values = () => new URLSearchParams([...new FormData(form)].filter(([, value]) => value));
+
 /** Sends the request of the form: a search, and then an answer if wanted. */
-async function ask(wantsAnswer) {
-  current.abort();
-  const mine = (current = new AbortController());
-  const options = { key: $("key").value, signal: mine.signal };
-  for (const id of ["problem", "welcome", "answer"]) $(id).hidden = true;
-  document.title = `${$("question").value} · acqo_rl`;
-  busy(true);
-  try {
-    await offer(options);
-    if (!boxes().some((box) => box.checked)) throw new Problem("No collection is selected. Select at least one, then search again.");
-    const body = { query: $("question").value.trim(), history: turns(), knowledge_pool_ids: chosenCollections(),
-      rewriting_strategy: $("strategy").value };
-    const how = { limit: Number($("limit").value), include_rankings: true };
+function ask(wantsAnswer) {
+  return run(async (options) => {
+    const given = values();
+    const history = (given.get("turns") ?? "").split("\n").map((turn) => turn.trim()).filter(Boolean);
+    const body = { query: given.get("q"), history, knowledge_pool_ids: given.getAll("collection"),
+      rewriting_strategy: given.get("strategy") };
+    const how = { limit: Number(given.get("limit")), include_rankings: true };
     const found = await json("v1/search", { body: { ...body, ...how }, ...options });
-    mine.signal.throwIfAborted();
+    options.signal.throwIfAborted();
     showResults(found);
-    $("status").replaceChildren(summary(found));
     busy(false);
     if (wantsAnswer) await showAnswer(body, options);
+  });
+}
+
+/** Runs a task in place of the current one; shows its error with a button that repeats it. */
+async function run(task) {
+  current.abort();
+  const { signal } = (current = new AbortController());
+  const options = { key: $("key").value, signal };
+  for (const id of ["problem", "answer"]) $(id).hidden = true;
+  busy(true);
+  try {
+    if (!offered) await offer(options);
+    await task(options);
   } catch (error) {
-    if (!mine.signal.aborted) showProblem(error, () => ask(wantsAnswer));
+    if (!signal.aborted) showProblem(error, () => run(task));
   } finally {
-    if (!mine.signal.aborted) busy(false);
+    if (!signal.aborted) busy(false);
   }
 }
 
@@ -55,77 +64,45 @@ function showProblem(error, retry) {
   }
 }
 
-/** Loads the strategies and collections, once. */
+/** Loads the strategies and collections, and then fills the form from the address. */
 async function offer(options) {
-  if (offered) return;
-  const [strategies, { collections }] = await Promise.all([
-    json("v1/strategies", options), json("v1/collections", options)]);
-  const wanted = $("strategy").value || strategies.default;
-  const names = [...new Set([...strategies.strategies, wanted])];
-  $("strategy").replaceChildren(...names.map((name) => h("option", { value: name }, name)));
-  $("strategy").value = wanted;
-  const linked = new URLSearchParams(location.hash.slice(1)).getAll("collection");
-  $("collections").replaceChildren(h("legend", {}, "Collections"), ...collections.map(({ name, documents, retrievers }) => {
-    const box = h("input", { type: "checkbox", value: name, checked: !linked.length || linked.includes(name) ? "" : null });
-    const what = `${plural(documents, "document")}, ${retrievers.join(" and ")}`;
-    return h("label", { title: what }, box, ` ${name}`);
-  }));
+  const [strategies, { collections }] = await Promise.all([json("v1/strategies", options), json("v1/collections", options)]);
+  $("strategy").replaceChildren(...strategies.strategies.map((name) => h("option", { value: name }, name)));
+  $("strategy").value = strategies.default;
+  $("collections").append(...collections.map(({ name, documents, retrievers }) =>
+    h("label", { title: `${plural(documents, "document")}, ${retrievers.join(" and ")}` },
+      h("input", { type: "checkbox", name: "collection", value: name }), ` ${name}`)));
   offered = true;
+  if (location.hash) fill();
 }
 
-const turns = () => $("turns").value.split("\n").map((turn) => turn.trim()).filter(Boolean);
-
-const boxes = () => [...$("collections").querySelectorAll("input")];
-
-/** The names of the selected collections; empty (which means all) if all are selected. */
-function chosenCollections() {
-  const names = boxes().filter((box) => box.checked).map((box) => box.value);
-  return names.length === boxes().length ? [] : names;
-}
-
-/** The address fragment with the values of the form, without the API key. */
-function address() {
-  const parts = new URLSearchParams({ q: $("question").value.trim(), strategy: $("strategy").value });
-  if ($("limit").value !== "10") parts.set("limit", $("limit").value);
-  for (const name of chosenCollections()) parts.append("collection", name);
-  for (const turn of turns()) parts.append("turn", turn);
-  return `#${parts}`;
-}
-
-/** Fills the form from the address, and searches. */
-function read() {
-  const parts = new URLSearchParams(location.hash.slice(1));
-  const strategy = parts.get("strategy") ?? "";
-  if (![...$("strategy").options].some((option) => option.value === strategy)) {
-    $("strategy").append(h("option", { value: strategy }, strategy));
+/** Fills the form from the address. */
+function fill() {
+  const given = new URLSearchParams(location.hash.slice(1));
+  for (const field of form.elements) {
+    if (field.type === "checkbox") field.checked = given.getAll(field.name).includes(field.value);
+    else if (given.has(field.name) || field.name === "turns") field.value = given.get(field.name) ?? "";
   }
-  $("strategy").value = strategy || $("strategy").options[0].value;
-  $("question").value = parts.get("q") ?? "";
-  $("limit").value = ["5", "20"].includes(parts.get("limit")) ? parts.get("limit") : "10";
-  $("turns").value = parts.getAll("turn").join("\n");
-  $("turns-fold").open = parts.has("turn");
-  const linked = parts.getAll("collection");
-  for (const box of boxes()) box.checked = !linked.length || linked.includes(box.value);
-  if (parts.get("q")) ask(false);
-  else begin();
+  $("turns-fold").open ||= given.has("turns");
 }
 
-/** Shows the empty page, and loads the strategies and collections. */
-function begin() {
-  current.abort();
-  for (const id of ["results", "problem", "answer"]) $(id).hidden = true;
-  $("welcome").hidden = false;
-  $("status").replaceChildren();
-  offer({ key: $("key").value }).catch((error) => showProblem(error, begin));
+/** Repeats the search of the address, if it has one. */
+function open() {
+  if (offered) fill();
+  if (new URLSearchParams(location.hash.slice(1)).has("q")) ask(false);
+  else run(async () => {
+    $("results").hidden = true;
+    $("status").replaceChildren();
+  });
 }
 
 function submit(wantsAnswer) {
-  if (!$("ask").reportValidity()) return;
-  if (location.hash !== address()) history.pushState(null, "", address());
+  if (!form.reportValidity()) return;
+  if (location.hash !== `#${values()}`) history.pushState(null, "", `#${values()}`);
   ask(wantsAnswer);
 }
 
-$("ask").addEventListener("submit", (event) => {
+form.addEventListener("submit", (event) => {
   event.preventDefault();
   submit(false);
 });
@@ -135,11 +112,6 @@ $("question").addEventListener("keydown", (event) => {
   submit(false);
 });
 $("ask-answer").addEventListener("click", () => submit(true));
-$("example").addEventListener("click", (event) => {
-  $("question").value = event.target.textContent;
-  submit(false);
-});
-$("strategy").addEventListener("change", () => $("results").hidden || submit(false));
-window.addEventListener("popstate", read);
+window.addEventListener("popstate", open);
 
-read();
+open();
