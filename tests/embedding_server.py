@@ -19,7 +19,6 @@ class EmbeddingServer(ThreadingHTTPServer):
         retry_after: seconds in the answers of the faults.
         longest: most characters of a text, and most texts of a request; others are refused.
         dimensions: of the answers, if the request names none.
-        turned: whether another model answers under the same name.
     """
 
     daemon_threads = True
@@ -29,7 +28,7 @@ class EmbeddingServer(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}/v1"
         self.encoder = encoder
         self.asked, self.headers_of, self.faults = [], [], []
-        self.retry_after, self.longest, self.dimensions, self.turned = 0.01, (10_000, 100), None, False
+        self.retry_after, self.longest, self.dimensions = 0.01, (10_000, 100), None
         self.lock, self.waiting = threading.Lock(), threading.Event()
 
     def handle_error(self, request, client_address):
@@ -67,7 +66,7 @@ class _Handler(BaseHTTPRequestHandler):
         server = self.server
         with server.lock:
             vectors = server.encoder.encode_queries(body["input"])
-        vectors = vectors[:, :: -1 if server.turned else 1][:, : body.get("dimensions") or server.dimensions]
+        vectors = vectors[:, : body.get("dimensions") or server.dimensions]
         as_sent = _base64 if body.get("encoding_format") == "base64" else np.ndarray.tolist
         rows = [{"object": "embedding", "index": i, "embedding": as_sent(v)} for i, v in enumerate(vectors)]
         return rows[::-1]  # the index tells the order

@@ -12,8 +12,7 @@ import pytest
 
 from acqo_rl.files import write_atomic, writing
 from acqo_rl.language_models import embedded
-from acqo_rl.language_models.embedded import cache_folder, cached
-from acqo_rl.retrieval.embedding_cache import EmbeddingCache
+from acqo_rl.language_models.embedded import cached
 from acqo_rl.retrieval.faiss_index import write_index
 
 
@@ -56,16 +55,6 @@ def test_a_full_disk_names_the_file_that_was_written(full, writer):
     assert not path.exists()
 
 
-def test_a_full_disk_names_the_database(tmp_path):
-    cache = EmbeddingCache(tmp_path / "embeddings.sqlite")
-    cache._database.execute("PRAGMA max_page_count = 3")
-
-    with pytest.raises(OSError, match=r"embeddings\.sqlite") as caught:
-        cache.write({bytes([i]): np.ones(2000, np.float32) for i in range(20)})
-
-    assert caught.value.errno == errno.ENOSPC
-
-
 def test_other_exceptions_are_unchanged(tmp_path):
     for error in (ValueError("x"), sqlite3.OperationalError("locked"), OSError(errno.ENOSPC, "full", "b")):
         with pytest.raises(type(error)) as caught, writing(tmp_path):
@@ -78,11 +67,8 @@ def test_a_cache_folder_that_cannot_be_written_to_is_said_once(monkeypatch, capl
     monkeypatch.setenv("XDG_CACHE_HOME", folder)
     embedded._writable.cache_clear()
 
-    cache = EmbeddingCache(cache_folder() / "embeddings.sqlite")
-    cache.write({b"key": np.ones(2, np.float32)})
     model = cached("model", lambda target: (target / "weights").touch())
 
-    assert cache.read([b"key"])[b"key"].tolist() == [1, 1]
     assert (model / "weights").exists()
     assert cached("model", lambda target: pytest.fail("it is there")) == model
     assert len([record for record in caplog.records if folder in record.message]) == 1

@@ -147,7 +147,7 @@ def main(config: BuildIndexConfig) -> None:
         shards = plan_shards(dense, passages, encoder, config.encoding.shard_size)
         if state.is_main_process:
             print(f"{len(shards.missing()):,} of {shards.total:,} shards must be encoded.", flush=True)
-            if cost := cost_of(passages, encoder):
+            if cost := cost_of(passages, config.encoder):
                 print(cost, flush=True)
         state.wait_for_everyone()
         shards.encode(passages, encoder, state.process_index, state.num_processes)
@@ -226,7 +226,7 @@ def build_in_engine(config: BuildIndexConfig) -> None:
         warn_of_empty(documents)
         if embeddings is not None:
             return
-        if cost := cost_of(documents, encoder):
+        if cost := cost_of(documents, config.encoder):
             print(cost, flush=True)
         if isinstance(encoder, SentenceTransformerEncoder) and (long := long_documents(documents, encoder)):
             print(length_note(documents, documents, long, encoder, WHOLE_DOCUMENTS), flush=True)
@@ -268,14 +268,15 @@ def encoder_settings(config: BuildIndexConfig) -> dict[str, Any]:
     return {"model": config.encoder, **{name: getattr(config.encoding, name) for name in names}}
 
 
-def cost_of(passages: Sequence[Document], encoder: Encoder) -> str:
-    """What a server has to embed; empty for an encoder in this process."""
+def cost_of(passages: Sequence[Document], model: str) -> str:
+    """What a server has to embed, with four characters per token; empty for an encoder in this process."""
     from acqo_rl.retrieval.passage import passage_text
-    from acqo_rl.retrieval.server_encoder import ServerEncoder
 
-    if not isinstance(encoder, ServerEncoder):
+    if not is_on_server(model):
         return ""
-    return f"To be embedded by {encoder.settings['model']}: {encoder.cost_of([*map(passage_text, passages)])}."
+    tokens = [len(passage_text(passage)) / 4 for passage in passages]
+    counted = f"{len(tokens):,} passages, about {sum(tokens) / 1000:,.0f} thousand tokens"
+    return f"To be embedded by {model}: {counted}, the longest about {max(tokens):,.0f}."
 
 
 def warn_of_empty(documents: list[Document]) -> None:

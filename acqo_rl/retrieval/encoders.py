@@ -46,8 +46,7 @@ def load_encoder(settings: Mapping[str, Any], seconds: float | None = None) -> E
         raise ConfigError(
             f"An encoder on a server has no setting {unknown[0]!r}; there are: {', '.join(SERVER_SETTINGS)}."
         )
-    limits: dict[str, Any] = {} if seconds is None else {"timeout": seconds, "max_retries": 1}
-    return ServerEncoder(**settings, **limits)
+    return ServerEncoder(**settings, seconds=seconds)
 
 
 def load_recorded_encoder(settings: Mapping[str, Any], index: str | Path, seconds: float | None = None) -> Encoder:

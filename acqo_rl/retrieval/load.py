@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from acqo_rl.addresses import Address
 from acqo_rl.errors import ConfigError, IndexMismatchError
@@ -20,7 +18,6 @@ from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.engines.opening import open_collection, retriever_of
 from acqo_rl.retrieval.faiss_index import FaissRetriever
 from acqo_rl.retrieval.gpu import IndexDevice, to_device
-from acqo_rl.retrieval.http_calls import CircuitBreaker
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.retrieval.manifest import (
     BM25_NAME,
@@ -35,8 +32,6 @@ from acqo_rl.retrieval.manifest import (
 from acqo_rl.retrieval.places import is_url, parts_of
 from acqo_rl.retrieval.remote import RemoteRetriever, describe
 from acqo_rl.roles import Encoder, Retriever
-
-_PATIENT_ATTEMPTS = 30  # calls of a retriever server, about a minute: the pauses grow to a mean of 2.5 s
 
 
 def load_retriever(
@@ -123,10 +118,8 @@ def _connect(url: Address, expected_corpus_hash: str | None, seconds: float | No
     """Creates a client whose rankings have the same ``retriever`` name as the index loaded in this process."""
     info = describe(url)
     _check_corpus(url, info.corpus_hash, expected_corpus_hash)
-    known: dict[str, Any] = {"name": info.kind, "fingerprint": info.fingerprint, "cosine": info.kind == "dense"}
-    if seconds is not None:
-        return RemoteRetriever(url, seconds=seconds, **known)
-    return RemoteRetriever(url, attempts=_PATIENT_ATTEMPTS, breaker=CircuitBreaker(failures=sys.maxsize), **known)
+    is_dense = info.kind == "dense"
+    return RemoteRetriever(url, name=info.kind, seconds=seconds, fingerprint=info.fingerprint, cosine=is_dense)
 
 
 def _check_corpus(index: str | Path, seen: str | None, wanted: str | None) -> None:

@@ -12,7 +12,7 @@ from acqo_rl.addresses import Address
 from acqo_rl.api_keys import key_in
 from acqo_rl.errors import IndexMismatchError, SearchError
 from acqo_rl.retrieval.engines.location import is_engine
-from acqo_rl.retrieval.http_calls import CircuitBreaker, Server
+from acqo_rl.retrieval.http_calls import Server
 from acqo_rl.retrieval.hybrid import joined_fingerprint
 from acqo_rl.retrieval.manifest import DenseSettings, Manifest, read_manifest
 from acqo_rl.retrieval.places import is_url, parts_of
@@ -86,7 +86,7 @@ def _describe(index: Address) -> IndexInfo:
 
 
 class RemoteRetriever(Retriever):
-    """Searches an index on a server, with retries and a circuit breaker. Thread-safe.
+    """Searches an index on a server, with retries. Thread-safe.
 
     A failure always raises an exception and never returns an empty result.
     """
@@ -96,27 +96,18 @@ class RemoteRetriever(Retriever):
         url: str,
         *,
         name: str = "remote",
-        timeout: float = 30.0,
-        attempts: int = 4,
-        longest_pause: float = 5.0,
         seconds: float | None = None,
         fingerprint: str = "",
         cosine: bool = False,
-        breaker: CircuitBreaker | None = None,
     ) -> None:
         """Creates a client without connecting. The environment variable ``ACQO_RETRIEVER_KEY`` holds the API key.
 
         Args:
             url: URL of the server.
             name: recorded in every ranking.
-            timeout: seconds to wait for one response.
-            attempts: maximum number of calls per search. A call is retried after a lost connection, a time-out or a
-                temporary status. The pauses grow exponentially with jitter and respect ``Retry-After``.
-            longest_pause: maximum seconds between two attempts.
-            seconds: time limit of a search over all attempts; no limit by default.
+            seconds: time limit of a search, see :class:`~acqo_rl.retrieval.http_calls.Server`.
             fingerprint: expected fingerprint of the index; responses from another index raise an error.
             cosine: whether the scores are cosines.
-            breaker: circuit breaker; by default each client has its own.
 
         Raises:
             MissingPackageError: the packages of the extra ``remote`` are not installed.
@@ -124,16 +115,7 @@ class RemoteRetriever(Retriever):
         self.name = name
         self.fingerprint = fingerprint
         self.cosine = cosine
-        self._server = Server(
-            url,
-            "An index server",
-            key_in(KEY_VARIABLE),
-            timeout=timeout,
-            attempts=attempts,
-            longest_pause=longest_pause,
-            seconds=seconds,
-            breaker=breaker or CircuitBreaker(),
-        )
+        self._server = Server(url, "An index server", key_in(KEY_VARIABLE), seconds)
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """Returns one ranking of at most ``k`` documents per text, in input order.
@@ -163,7 +145,7 @@ class RemoteRetriever(Retriever):
         Raises:
             SearchError: as in :meth:`search`.
         """
-        return self._server.call("GET", "/info", lambda body: IndexInfo(**body))
+        return self._server.call("GET", "/info", lambda body: IndexInfo(**body), is_first=True)
 
     def close(self) -> None:
         """Closes the connections."""

@@ -26,6 +26,11 @@ KEY_VARIABLE = "RERANK_API_KEY"
 _WRONG_FORM = (400, 422)
 """HTTP statuses of a request in the other form."""
 
+_BATCH = 32
+"""Pairs of a batch of a cross-encoder; passages of a call of a server."""
+
+_CONCURRENCY = 4  # calls
+
 
 def load_reranker(name: str, seconds: float | None = None) -> Reranker:
     """Loads a reranker.
@@ -41,26 +46,24 @@ def load_reranker(name: str, seconds: float | None = None) -> Reranker:
     if name.startswith(CROSS_ENCODER):
         return CrossEncoderReranker(name.removeprefix(CROSS_ENCODER))
     if name.startswith(SERVER):
-        return RerankServer(name, seconds=seconds)
+        return RerankServer(name, seconds)
     raise ConfigError(f"{name!r} is not a reranker; write {CROSS_ENCODER}NAME or {SERVER}NAME@URL.")
 
 
 class CrossEncoderReranker(Reranker):
     """A cross-encoder of sentence-transformers; it reads query and passage together, up to its maximum length."""
 
-    def __init__(self, name: str, *, batch_size: int = 32) -> None:
+    def __init__(self, name: str) -> None:
         """Loads the model.
 
         Args:
             name: folder or Hub id. Remote code is never run.
-            batch_size: pairs per batch.
 
         Raises:
             ConfigError: the model cannot be loaded, or has more than one score per pair.
         """
         self.name = f"{CROSS_ENCODER}{name}"
         self._model = load_cross_encoder(name)
-        self._batch_size = batch_size
         self._lock = Lock()  # a fast tokenizer cannot be used by two threads at once
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -75,9 +78,7 @@ class CrossEncoderReranker(Reranker):
         if not asked:
             return []
         with self._lock:
-            scores = self._model.predict(
-                asked, batch_size=self._batch_size, activation_fn=nn.Identity(), show_progress_bar=False
-            )
+            scores = self._model.predict(asked, batch_size=_BATCH, activation_fn=nn.Identity(), show_progress_bar=False)
         if not all(map(math.isfinite, scores)):
             raise SearchError(f"{self.name} computed a score that is NaN or infinity; load it in float32.")
         return [float(score) for score in scores]
@@ -105,25 +106,12 @@ class RerankServer(Reranker):
     ``texts`` (TEI).
     """
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        batch_size: int = 32,
-        concurrency: int = 4,
-        timeout: float = 30.0,
-        attempts: int = 30,
-        seconds: float | None = None,
-    ) -> None:
+    def __init__(self, name: str, seconds: float | None = None) -> None:
         """Creates a client without connecting. The environment variable ``RERANK_API_KEY`` holds the API key.
 
         Args:
             name: ``rerank:NAME@URL``, such as ``rerank:BAAI/bge-reranker-v2-m3@http://localhost:8000/v1``.
-            batch_size: maximum number of passages per call.
-            concurrency: maximum number of concurrent calls.
-            timeout: seconds to wait for one response.
-            attempts: maximum number of attempts per call, with growing pauses of at most five seconds.
-            seconds: time limit of a call over all attempts; no limit by default.
+            seconds: time limit of a call, see :class:`~acqo_rl.retrieval.http_calls.Server`.
 
         Raises:
             ConfigError: the name has another form, or the packages of the extra ``remote`` are not installed.
@@ -132,11 +120,7 @@ class RerankServer(Reranker):
         if url is None:
             raise ConfigError(f"{name!r} has no URL; write {SERVER}NAME@URL, such as {SERVER}NAME@http://HOST:PORT/v1.")
         self.name = name
-        self._server = Server(
-            url, "A rerank server", key_in(KEY_VARIABLE), timeout=timeout, attempts=attempts, seconds=seconds
-        )
-        self._batch_size = batch_size
-        self._concurrency = concurrency
+        self._server = Server(url, "A rerank server", key_in(KEY_VARIABLE), seconds)
         self._forms: tuple[str, ...] = ("documents", "texts")
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -146,12 +130,12 @@ class RerankServer(Reranker):
             SearchError: the server does not answer, refuses a call or sends a malformed answer.
         """
         calls = [
-            (query, passages[start : start + self._batch_size])
+            (query, passages[start : start + _BATCH])
             for query, group in groupby(pairs, key=lambda pair: pair[0])
             for passages in [[passage for _, passage in group]]
-            for start in range(0, len(passages), self._batch_size)
+            for start in range(0, len(passages), _BATCH)
         ]
-        with ThreadPoolExecutor(self._concurrency) as pool:
+        with ThreadPoolExecutor(_CONCURRENCY) as pool:
             return [score for scores in pool.map(lambda call: self._call(*call), calls) for score in scores]
 
     def _call(self, query: str, passages: list[str]) -> list[float]:

@@ -16,7 +16,7 @@ from acqo_rl.retrieval.remote import RemoteRetriever
 FAR = "http://192.0.2.1:8100"
 ASK = [[{"role": "user", "content": "a"}]]
 CLIENTS = {
-    "index": lambda: RemoteRetriever(FAR, attempts=1).search(["a"], 1),
+    "index": lambda: RemoteRetriever(FAR, seconds=0.2).search(["a"], 1),
     "openai": lambda: OpenAIModel("m", base_url=FAR, max_retries=0).generate(ASK),
     "anthropic": lambda: AnthropicModel("m", base_url=FAR, max_retries=0).generate(ASK),
 }

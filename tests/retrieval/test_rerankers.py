@@ -10,7 +10,8 @@ from shared import in_thread
 from tiny_models import write_cross_encoder
 
 from acqo_rl.errors import ConfigError, SearchError
-from acqo_rl.retrieval.rerankers import CrossEncoderReranker, RerankServer, load_reranker
+from acqo_rl.retrieval import rerankers
+from acqo_rl.retrieval.rerankers import CrossEncoderReranker, load_reranker
 
 PAIRS = [
     ("stone bridge", "a bridge of stone"),
@@ -40,7 +41,7 @@ def test_a_server_of_either_shape_scores_each_pair_in_order(server):
 
 
 def test_the_shape_is_found_once(server):
-    reranker = RerankServer(server.name, concurrency=1)
+    reranker = load_reranker(server.name)
     reranker.score(PAIRS[:2])
     server.keys.clear()
 
@@ -49,8 +50,9 @@ def test_the_shape_is_found_once(server):
     assert len(server.keys) == 1
 
 
-def test_many_passages_are_several_calls(server):
-    reranker = RerankServer(server.name, batch_size=2)
+def test_many_passages_are_several_calls(server, monkeypatch):
+    monkeypatch.setattr(rerankers, "_BATCH", 2)
+    reranker = load_reranker(server.name)
 
     assert len(reranker.score(PAIRS[:3])) == 3
     assert sorted(len(body[server.form]) for body in server.asked) == [1, 2]
@@ -59,7 +61,7 @@ def test_many_passages_are_several_calls(server):
 @pytest.mark.parametrize("faults", [["malformed"], [404]])
 def test_a_failing_server_is_reported(server, faults):
     server.faults = [*faults]
-    reranker = RerankServer(server.name, attempts=2, timeout=0.3)
+    reranker = load_reranker(server.name, 0.3)
 
     with pytest.raises(SearchError):
         reranker.score(PAIRS[:1])

@@ -11,7 +11,7 @@ from embedding_server import EmbeddingServer
 from engine_cases import CORPUS
 from shared import in_thread
 
-from acqo_rl.errors import ConfigError, DataError, IndexMismatchError, SearchError
+from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
 from acqo_rl.retrieval import build_dense_index, load_retriever
 from acqo_rl.retrieval.encoders import SERVERS_VARIABLE
 from acqo_rl.retrieval.engines.build import build_engine_index
@@ -34,10 +34,10 @@ def server(minilm, tmp_path, monkeypatch):
 
 @pytest.fixture
 def connect(server):
-    """Makes an encoder; the request with which it recognises the model is not counted."""
+    """Makes an encoder; the request with which it learns the dimension is not counted."""
 
     def connected(**settings):
-        made = ServerEncoder(f"openai:minilm@{server.url}", **{"max_retries": 2, "timeout": 5.0} | settings)
+        made = ServerEncoder(f"openai:minilm@{server.url}", **{"seconds": 5.0} | settings)
         server.asked.clear()
         return made
 
@@ -67,19 +67,6 @@ def test_prompts_are_sent_and_change_the_fingerprint(connect, server):
     assert connect(dimensions=64).encode_queries(["cats"]).shape == (1, 64)
 
 
-def test_no_text_is_embedded_twice_by_any_process(connect, server):
-    connect().encode_passages(["cats", "dogs", "cats"])
-    assert server.asked == [["cats", "dogs"]]
-
-    again = connect()
-
-    assert (
-        again.cost_of(["cats", "dogs", "birds!!!"]) == "1 of 3 passages, about 0 thousand tokens, the longest about 2"
-    )
-    again.encode_queries(["dogs", "birds"])
-    assert server.asked == [["birds"]]
-
-
 def test_a_rate_limit_is_waited_for(connect, server):
     encoder = connect()
     server.faults, server.retry_after = [429], 0.7
@@ -99,15 +86,7 @@ def test_a_server_that_does_not_run_is_reported_within_seconds(server):
     assert time.monotonic() - begin < 15
 
 
-def test_a_busy_server_is_waited_for_when_it_is_recognised(server, monkeypatch):
-    monkeypatch.setattr("acqo_rl.retrieval.http_calls._OPENING_SECONDS", 0)
-    server.faults = [503, 503]
-
-    assert ServerEncoder(f"openai:minilm@{server.url}", max_retries=2).dim == 384
-    assert len(server.asked) == 3
-
-
-def test_a_malformed_answer_is_refused_and_not_kept(connect, server):
+def test_a_malformed_answer_is_refused(connect, server):
     encoder = connect()
     server.faults = ["malformed"]
 
@@ -127,7 +106,7 @@ def test_a_malformed_answer_is_refused_and_not_kept(connect, server):
         [(0, 0.1), (1, 1e30)],
     ],
 )
-def test_an_answer_without_one_usable_vector_per_text_is_refused_and_not_kept(connect, server, rows, minilm):
+def test_an_answer_without_one_usable_vector_per_text_is_refused(connect, server, rows, minilm):
     encoder = connect()
     server.faults = [rows]
 
@@ -137,43 +116,40 @@ def test_an_answer_without_one_usable_vector_per_text_is_refused_and_not_kept(co
     np.testing.assert_allclose(encoder.encode_queries(["cats"]), minilm.encode_queries(["cats"]), atol=1e-5)
 
 
-def test_a_failure_in_the_middle_loses_nothing_that_was_embedded(connect, server, minilm, tmp_path):
-    encoder = connect(batch_size=5, concurrency=1, max_retries=0)
-    server.faults = [None, None, None, 500]
+def test_a_failure_in_the_middle_keeps_the_finished_shards(connect, server, minilm, tmp_path):
+    encoder = connect(batch_size=5, seconds=0.3)
+    server.faults = [None, None, *[500] * 100]
     with pytest.raises(SearchError):
-        build_dense_index(tmp_path / "index", CORPUS, encoder)
-    before = [*chain(*server.asked[:3], *server.asked[4:])]
+        build_dense_index(tmp_path / "index", CORPUS, encoder, shard_size=10)
     server.asked.clear()
+    server.faults.clear()
 
-    build_dense_index(tmp_path / "index", CORPUS, connect(batch_size=5))
+    build_dense_index(tmp_path / "index", CORPUS, connect(batch_size=5), shard_size=10)
 
-    assert sorted([*before, *chain(*server.asked)]) == sorted(PASSAGES)
+    assert sorted(chain(*server.asked)) == sorted(PASSAGES[10:])
     found = load_retriever(tmp_path / "index").search(["red river stone"], 5)[0]
     build_dense_index(tmp_path / "here", CORPUS, minilm)
     assert found.doc_ids == load_retriever(tmp_path / "here", encoder=minilm).search(["red river stone"], 5)[0].doc_ids
 
 
 def test_a_batch_that_is_too_large_for_the_server_is_halved(connect, server):
-    encoder = connect(batch_size=8, concurrency=1)
+    encoder = connect(batch_size=8)
     server.longest = 10_000, 3
 
     assert encoder.encode_passages(PASSAGES).shape == (len(PASSAGES), 384)
     assert max(len(texts) for texts in server.asked) == 8
 
 
-def test_a_text_that_is_too_long_is_named_and_costs_no_other(connect, server):
-    encoder = connect(batch_size=4, concurrency=1)
+def test_a_text_that_is_too_long_is_named(connect, server):
+    encoder = connect(batch_size=4)
     server.longest = 200, 100
     texts = ["one", "two", "three", "long " * 100]
 
     with pytest.raises(SearchError, match="long long"):
         encoder.encode_passages(texts)
-    server.asked.clear()
-    encoder.encode_passages(texts[:3])
-    assert server.asked == []
 
 
-def test_another_dimension_or_model_under_the_same_name_is_refused(connect, server, tmp_path):
+def test_another_dimension_under_the_same_name_is_refused(connect, server, tmp_path):
     encoder = connect()
     build_dense_index(tmp_path / "index", CORPUS, encoder)
     server.dimensions = 100
@@ -181,11 +157,9 @@ def test_another_dimension_or_model_under_the_same_name_is_refused(connect, serv
         encoder.encode_queries(["new text"])
     with pytest.raises(IndexMismatchError):
         load_retriever(tmp_path / "index")
-    server.dimensions, server.turned = None, True
+    server.dimensions = None
     with pytest.raises(IndexMismatchError):
-        load_retriever(tmp_path / "index")
-    with pytest.raises(IndexMismatchError):
-        load_retriever(tmp_path / "index", encoder=connect(dimensions=64, cache=tmp_path / "other.sqlite"))
+        load_retriever(tmp_path / "index", encoder=connect(dimensions=64))
 
 
 def test_a_collection_of_an_engine_names_its_encoder(connect, server, engine_index):
@@ -194,7 +168,7 @@ def test_a_collection_of_an_engine_names_its_encoder(connect, server, engine_ind
     server.asked.clear()
 
     assert load_retriever(index).search([PASSAGES[3]], 1)[0].doc_ids == ("d3",)
-    assert len(server.asked) == 1  # only the model was recognised; the text was known
+    assert server.asked[1:] == [[PASSAGES[3]]]
 
 
 def test_a_server_that_only_an_index_names_gets_neither_queries_nor_the_key(
@@ -229,13 +203,7 @@ def test_an_encoder_that_makes_another_dimension_does_not_fit_a_collection(conne
         load_retriever(f"{index}?encoder=openai:minilm@{server.url}&dimensions=many")
 
 
-def test_a_damaged_cache_is_reported(connect, tmp_path):
-    (tmp_path / "damaged").write_bytes(b"no database" * 1000)
-    with pytest.raises(DataError):
-        connect(cache=tmp_path / "damaged")
-
-
-@pytest.mark.parametrize("settings", [{"batch_size": 0}, {"dimensions": 0}, {"concurrency": 0}])
+@pytest.mark.parametrize("settings", [{"batch_size": 0}, {"dimensions": 0}])
 def test_settings_out_of_range_are_refused(connect, settings):
     with pytest.raises(ConfigError):
         connect(**settings)

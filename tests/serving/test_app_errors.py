@@ -69,7 +69,7 @@ def gateway():
 @pytest.mark.parametrize("broken", ["index", "model"])
 def test_what_other_servers_say_is_logged_and_not_shown(serving, in_collection, gateway, caplog, path, broken):
     model = OpenAIModel("m", base_url=f"{gateway}/v1", max_retries=0)
-    index = RemoteRetriever(gateway, name="dense", attempts=1) if broken == "index" else Words()
+    index = RemoteRetriever(gateway, name="dense", seconds=0.2) if broken == "index" else Words()
     strategies = Scripted(prompted=Prompted(model, [HyDE()]) if broken == "model" else Parts())
     pools = [in_collection("world", index)]
     with serving(pools, strategies=strategies, answer_model=model) as client:

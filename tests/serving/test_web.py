@@ -127,7 +127,7 @@ class TestPrefix:
 
     def test_a_remote_index_is_searched(self, strips):
         with served_index(web=Web("/index")) as direct, proxied(direct, "/index", strips=strips) as url:
-            retriever = RemoteRetriever(url, attempts=1)
+            retriever = RemoteRetriever(url)
             assert retriever.info().document_count == len(DOCUMENTS)
             assert retriever.search(["capital of Peru"], 1)[0].doc_ids == ("lima",)
             retriever.close()
