@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import yaml
 
@@ -50,6 +52,13 @@ class Address(str):
     def removesuffix(self, suffix: str) -> Address:
         """As of a text, with the secrets."""
         return Address(self._whole.removesuffix(suffix))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _: object, handler: Callable[[object], Any]) -> Any:
+        """Pydantic reads an address like a text."""
+        from pydantic_core.core_schema import no_info_after_validator_function
+
+        return no_info_after_validator_function(cls, handler(str))
 
     def __reduce__(self) -> tuple[type[Address], tuple[str]]:
         return Address, (str(self),)

@@ -26,9 +26,8 @@ def reproduce():
 
 @pytest.fixture(scope="module")
 def listed(reproduce):
-    config = command.parse(reproduce.make_parser(), ["--config", str(ROOT / "configs" / "results.yaml")])[0]
-    data_sets, results = reproduce.listing(config)
-    return data_sets, reproduce.read_results(results)
+    config = command.parse(reproduce.make_parser(), ["--config", str(ROOT / "configs" / "results.yaml")])
+    return config.data_sets, config.results
 
 
 def shown_pictures(text):

@@ -1,145 +1,95 @@
 """Parses the settings of the subcommands.
 
-A subcommand consists of a dataclass, ``make_parser()`` and ``main(config)``. Settings come from a YAML file
-(``--config``) and from the command line, which has priority. Unknown settings are errors.
+A subcommand consists of a dataclass, ``make_parser()`` and ``main(config)``. Settings come from YAML files
+(``--config``) and from the command line, which has priority. Pydantic converts and checks both alike. Unknown settings
+are errors.
 """
 
 from __future__ import annotations
 
 import argparse
-import errno
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import fields
-from inspect import signature
+from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from types import NoneType
+from typing import Any, Literal, NoReturn, get_args, get_origin, get_type_hints
 
-from acqo_rl.cli.fields import add_fields
 from acqo_rl.errors import AcqoError, ConfigError, did_you_mean
 
-_OF_EXTRA = re.compile(r"""\A(?P<name>[\w.-]++).*\bextra == ['"](?P<extra>[\w-]+)""")
-_NOT_WRITABLE = {
-    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG,
-    errno.ENOSPC, errno.EDQUOT,
-}  # fmt: skip
-_NESTED = re.compile(r"--\w+(?:\.\w+)+(?:=.*)?", re.S)
-
-
-class Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
-    """Shows what is required and the defaults, and keeps the line breaks of the description."""
-
-    def _get_help_string(self, action: argparse.Action) -> str | None:
-        if action.required and action.option_strings:
-            return f"{action.help} (required)"
-        return action.help if action.default is None else super()._get_help_string(action)
+_IS_FAULT = (FileNotFoundError, ConnectionError, TimeoutError)
+"""Errors of the system that an output path does not cause."""
 
 
 class Parser(argparse.ArgumentParser):
-    """Parses dataclasses, reads ``--config``, and validates YAML values like command-line values."""
+    """Reads the settings of a dataclass; the values of arguments are texts until pydantic converts them."""
 
-    def __init__(self, config_types: Sequence[type], **settings: Any) -> None:
-        super().__init__(**settings)
-        self.register("type", dict, json.loads)
-        self._types = config_types
-        self._groups = {name: kind for one in config_types for name, kind in add_fields(self, one).items()}
+    def __init__(self, config_type: type, description: str | None) -> None:
+        super().__init__(
+            description=description,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+            argument_default=argparse.SUPPRESS,
+        )
+        self.config_type = config_type
+        hints = get_type_hints(config_type)
+        for item in fields(config_type):
+            self._add(item, hints[item.name])
+        self.add_argument("--config", action="append", metavar="FILE", help="YAML file with any of these settings")
 
-    def format_help(self) -> str:
-        """The help text, including ``--config``, which is not a field of a dataclass."""
-        return str(super().format_help()) + "\n  --config FILE         YAML file with any of the settings above\n"
+    def _add(self, item: Field[Any], hint: Any) -> None:
+        kind = next(one for one in get_args(hint) if one is not NoneType) if NoneType in get_args(hint) else hint
+        options: dict[str, Any] = {"help": f"{item.metadata['help']}{_default_of(item)}"}
+        if get_origin(kind) is list:
+            options["nargs"] = "*" if "positional" in item.metadata else "+"
+        elif get_origin(kind) is Literal:
+            options["metavar"] = f"{{{','.join(map(str, get_args(kind)))}}}"
+        elif kind is bool:
+            options |= {"nargs": "?", "const": True, "metavar": "True"}
+        elif dict in (kind, get_origin(kind)) or is_dataclass(kind):
+            options |= {"type": json.loads, "metavar": "JSON"}
+        self.add_argument(item.name if "positional" in item.metadata else f"--{item.name}", **options)
 
     def error(self, message: str) -> NoReturn:
         """Raises, so that :func:`parse` reports all errors in the same way."""
         raise ValueError(message)
 
-    def parse_with_config(self, arguments: Sequence[str]) -> tuple[Any, ...]:
-        """Returns dataclass instances from the command line and the YAML file given by ``--config``.
-
-        The values of arguments that are not in a dataclass follow as a namespace.
-        """
-        rest, nested = _split_nested(arguments)
-        while "--config" in rest:
-            place = rest.index("--config")
-            if place + 1 == len(rest):
-                raise ValueError("--config needs a file")
-            self._read(rest[place + 1])
-            del rest[place : place + 2]
-        mappings = {action.dest: action for action in self._actions if _is_mapping(action)}
-        for (name, *keys), value in nested:
-            if name not in mappings:
-                hint = did_you_mean([name], mappings)
-                raise ValueError(f"--{'.'.join([name, *keys])}: {name} is not a mapping{hint}")
-            mappings[name].default = _with(mappings[name].default, keys, value)
-        values, unknown = self.parse_known_args(rest)
-        if unknown:
-            raise ValueError(self._unknown(unknown[0].partition("=")[0]))
-        given = vars(values)
-        for name, kind in self._groups.items():
-            given[name] = _read_group(name, kind, given[name])
-        configs = [
-            config_type(**{f.name: given.pop(f.name) for f in fields(config_type)}) for config_type in self._types
-        ]
-        return (*configs, values) if given else tuple(configs)
-
-    def _unknown(self, word: str) -> str:
-        hint = did_you_mean([word], self._option_string_actions) if word.startswith("-") else ""
-        return f"unknown argument {word!r}{hint}"
-
-    def _read(self, name: str) -> None:
-        import yaml
-
-        with open(find_config(name, self.prog.split()[-1]), encoding="utf-8") as file:
-            settings = yaml.safe_load(file)
-        self.set_values(settings, name)
-
-    def set_values(self, settings: Any, name: str) -> None:
-        """Takes values, which the command line may override.
+    def values_of(self, arguments: Sequence[str]) -> dict[str, Any]:
+        """The settings of the files and of the command line, not yet checked.
 
         Raises:
-            ValueError: ``settings`` is not a mapping or has an unknown key or a value of another type; ``name`` is that
-                of the mapping.
+            ValueError: an argument is unknown or has no value, or a file is not a mapping.
+            OSError: a file cannot be read.
         """
-        if not isinstance(settings, dict):
-            raise ValueError(f"{name} must be a mapping, not {settings!r}")
-        actions = {action.dest: action for action in self._actions}
-        if unknown := settings.keys() - actions.keys():
-            wrong = sorted(map(str, unknown))
-            raise ValueError(f"{name} has unknown settings: {', '.join(wrong)}{did_you_mean(wrong, actions)}")
-        for key, value in settings.items():
-            action = actions[key]
-            plain = value is None or (_is_mapping(action) and isinstance(value, dict))
-            action.default = value if plain else self._checked(action, value)
-            action.required = False
+        import yaml
 
-    def _checked(self, action: argparse.Action, value: Any) -> Any:
-        """Parses a YAML value like a command-line value."""
-        values = value if isinstance(value, list) else [value]
-        if action.nargs != "+" and isinstance(value, list):
-            raise argparse.ArgumentError(action, f"expected one value, got {value!r}")
-        if action.nargs == "+" and any(isinstance(one, dict | list) for one in values):
-            raise argparse.ArgumentError(action, f"expected a list of plain values, got {value!r}")
-        read = [self._get_value(action, str(one)) for one in values]
-        for one in read:
-            self._check_value(action, one)
-        return read if action.nargs == "+" else read[0]
+        rest, nested = _split_nested(arguments)
+        given, unknown = self.parse_known_args(rest)
+        if unknown:
+            word = unknown[0].partition("=")[0]
+            hint = did_you_mean([word], self._option_string_actions) if word.startswith("-") else ""
+            raise ValueError(f"unknown argument {word!r}{hint}")
+        values: dict[str, Any] = {}
+        typed = vars(given)
+        for name in typed.pop("config", []):
+            settings = yaml.safe_load(find_config(name, self.prog.split()[-1]).read_text(encoding="utf-8"))
+            if not isinstance(settings, dict):
+                raise ValueError(f"{name} must be a mapping, not {settings!r}")
+            values |= settings
+        values |= typed
+        for (name, *keys), value in nested:
+            values[name] = _with(values.get(name), keys, value)
+        return values
 
 
-def _read_group(name: str, kind: type, settings: Any) -> Any:
-    """An instance of a dataclass from the mapping that a setting holds."""
-    parser = make_parser(kind, description="")
-    try:
-        parser.set_values(settings, name)
-        return parser.parse_with_config([])[0]
-    except (ValueError, argparse.ArgumentError) as error:
-        raise ValueError(f"{name}: {error}") from error
-
-
-def _is_mapping(action: argparse.Action) -> bool:
-    kind: Any = action.type
-    return kind is dict
+def _default_of(item: Field[Any]) -> str:
+    """The default of a setting, for ``--help``."""
+    if item.default is MISSING and item.default_factory is MISSING:
+        return " (required)"
+    default = item.default if item.default_factory is MISSING else item.default_factory()
+    return "" if default in (None, "", [], {}) or is_dataclass(default) else f" (default: {default})"
 
 
 def _split_nested(arguments: Sequence[str]) -> tuple[list[str], list[tuple[list[str], Any]]]:
@@ -148,14 +98,15 @@ def _split_nested(arguments: Sequence[str]) -> tuple[list[str], list[tuple[list[
     nested: list[tuple[list[str], Any]] = []
     words = iter(arguments)
     for word in words:
-        if not _NESTED.fullmatch(word):
+        name, given, value = word.removeprefix("--").partition("=")
+        names = name.split(".")
+        if not word.startswith("--") or len(names) == 1 or not all(map(str.isidentifier, names)):
             rest.append(word)
             continue
-        name, given, value = word.removeprefix("--").partition("=")
         following = value if given else next(words, None)
         if following is None:
             raise ValueError(f"{word} needs a value")
-        nested.append((name.split("."), plain_value(following)))
+        nested.append((names, plain_value(following)))
     return rest, nested
 
 
@@ -167,22 +118,23 @@ def plain_value(text: str) -> Any:
         return {"True": True, "False": False, "None": None}.get(text, text)
 
 
-def _with(mapping: Any, keys: Sequence[str], value: Any) -> dict[str, Any]:
+def _with(mapping: Any, keys: Sequence[str], value: Any) -> Any:
     """Returns a copy of a mapping with a value added under nested keys."""
-    known = mapping or {}
-    first, *others = keys
-    return {**known, first: _with(known.get(first, {}), others, value) if others else value}
+    if not keys:
+        return value
+    known = mapping if isinstance(mapping, dict) else {}
+    return {**known, keys[0]: _with(known.get(keys[0]), keys[1:], value)}
 
 
-def make_parser(*config_types: type, description: str) -> Parser:
+def make_parser(config_type: type, description: str | None) -> Parser:
     """Builds the parser of one subcommand.
 
     Args:
-        config_types: dataclasses, see :func:`~acqo_rl.cli.fields.add_fields`; mappings are given as JSON, or one
-            key at a time.
+        config_type: dataclass; each field is a setting, and ``metadata`` holds its ``help``. A field without a default
+            is required. A field that is a dataclass or a ``dict`` is given as JSON, or one key at a time.
         description: the module's docstring; its line breaks are kept.
     """
-    return Parser(config_types, description=description, formatter_class=Formatter, allow_abbrev=False)
+    return Parser(config_type, description)
 
 
 def configs_folder() -> Path:
@@ -202,13 +154,9 @@ def find_config(name: str, command: str) -> Path:
     Raises:
         FileNotFoundError: there is no such file; the message lists the configs of the subcommand.
     """
-    if Path(name).is_file():
-        return Path(name)
-    if name.endswith((".yaml", ".yml")):
-        raise FileNotFoundError(f"the file {name!r} does not exist")
     folder = configs_folder()
     own = folder / command.replace("-", "_")
-    for file in (own / f"{name}.yaml", folder / f"{name}.yaml"):
+    for file in (Path(name), own / f"{name}.yaml", folder / f"{name}.yaml"):
         if file.is_file():
             return file
     there = sorted(file.stem for file in own.glob("*.yaml"))
@@ -216,42 +164,47 @@ def find_config(name: str, command: str) -> Path:
     raise FileNotFoundError(f"{wrong}; give a file, or one of these: {', '.join(there) or 'none'}")
 
 
-def parse(parser: Parser, args: Sequence[str]) -> tuple[Any, ...]:
-    """Returns dataclass instances read from the command line and the YAML file.
+def parse(parser: Parser, args: Sequence[str]) -> Any:
+    """Returns an instance of the parser's dataclass from the command line and the YAML files.
 
     Raises:
-        ConfigError: the YAML file is missing or not a mapping, a key is unknown, or a value is invalid.
+        ConfigError: a file is missing or not a mapping, a setting is unknown or missing, or a value is invalid.
     """
+    from pydantic import ConfigDict, TypeAdapter, ValidationError
     from yaml import YAMLError
 
+    # In a tuple, because pydantic takes no settings for a dataclass itself.
+    kind: Any = tuple[parser.config_type]  # type: ignore[name-defined]
+    adapter = TypeAdapter(kind, config=ConfigDict(extra="forbid", coerce_numbers_to_str=True))
     try:
-        return parser.parse_with_config(args)
-    except (ValueError, OSError, YAMLError, argparse.ArgumentError) as error:
+        return adapter.validate_python((parser.values_of(args),))[0]
+    except ValidationError as errors:
+        problem = "; ".join(_problem(one, parser.config_type) for one in errors.errors(include_url=False))
+        raise ConfigError(f"Invalid configuration: {problem}. --help lists all settings.") from errors
+    except (ValueError, OSError, YAMLError) as error:
         raise ConfigError(f"Invalid configuration: {error}; --help lists all settings.") from error
 
 
-def call(function: Callable[..., Any], *values: Any, **settings: Any) -> Any:
-    """Calls a function with settings from a mapping.
-
-    Raises:
-        ConfigError: the function has no such setting.
-    """
-    try:
-        signature(function).bind(*values, **settings)
-    except TypeError as error:
-        known = ", ".join(signature(function).parameters)
-        raise ConfigError(f"{function.__name__} does not accept the settings ({error}); use {known}.") from error
-    return function(*values, **settings)
+def _problem(error: Any, config_type: Any) -> str:
+    """A sentence about a value that pydantic refuses."""
+    path = [str(part) for part in error["loc"][1:]]
+    if error["type"] == "missing":
+        return f"{'.'.join(path)} is required"
+    if error["type"] == "unexpected_keyword_argument":
+        for part in path[:-1]:
+            config_type = get_type_hints(config_type)[part]
+        return f"{'.'.join(path)} is unknown{did_you_mean(path[-1:], [item.name for item in fields(config_type)])}"
+    return f"{'.'.join(path)} is {error['input']!r}: {error['msg']}"
 
 
-def run(main: Callable[..., Any], parser: Parser, args: Sequence[str]) -> None:
+def run(main: Callable[[Any], Any], parser: Parser, args: Sequence[str]) -> None:
     """Parses the settings and calls ``main``.
 
     The process exits with a message and status 2 on an :class:`AcqoError`, a missing package of an extra, or an output
     path that cannot be written, and with status 130 on an interrupt. Other exceptions propagate.
     """
     try:
-        main(*parse(parser, args))
+        main(parse(parser, args))
         sys.stdout.flush()  # here, so that a closed pipe is noticed before the process exits
     except AcqoError as error:
         sys.stderr.write(f"error: {error}\n")
@@ -265,7 +218,7 @@ def run(main: Callable[..., Any], parser: Parser, args: Sequence[str]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(1) from None
     except OSError as error:
-        if error.errno not in _NOT_WRITABLE:
+        if isinstance(error, _IS_FAULT):
             raise
         sys.stderr.write(f"error: {error}; fix the path or choose another one, then run the same command again\n")
         raise SystemExit(2) from error
@@ -278,9 +231,12 @@ def extra_of(module: str) -> str | None:
     """The first extra of this package that installs a module; ``None`` if no extra does."""
     from importlib.metadata import PackageNotFoundError, requires
 
+    from packaging.requirements import Requirement
+
     name = module.partition(".")[0].replace("_", "-").lower()
     try:
-        found = [_OF_EXTRA.match(requirement) for requirement in requires("acqo-rl") or ()]
+        needed = map(Requirement, requires("acqo-rl") or ())
     except PackageNotFoundError:  # run from a folder, without an installation
         return None
-    return next((match["extra"] for match in found if match and match["name"].lower() in (name, f"py{name}")), None)
+    found = (one for one in needed if one.name.lower() in (name, f"py{name}") and one.marker)
+    return next((str(one.marker).partition("extra == ")[2].strip("\"'") for one in found), None)

@@ -26,7 +26,7 @@ Cohen's kappa on documents, and the correlation between the candidates' rewards 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from acqo_rl.addresses import Address
 from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
+from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.labelling.drafts import KINDS
@@ -58,7 +59,7 @@ _RANGES = {**dict.fromkeys(("depth", "most"), (1, FINITE)), "limit": (1, FINITE)
 
 
 @dataclass
-class LabelConfig(IndexSettings):
+class LabelConfig(WithStrategy, IndexSettings):
     """Settings of the command."""
 
     task: Literal["questions", "judgements"] = setting("What the model writes; see above.")
@@ -85,11 +86,6 @@ class LabelConfig(IndexSettings):
     gold: str = setting("judgements: split of --data with gold judgements, to compare the judge with.", "")
     plan: bool = setting("Print the number of calls and tokens; call no model.", False)
     seed: int = setting("Seed for the choice of documents, questions and queries.", 0)
-    calls: dict = setting(
-        "Settings of the model calls: max_new_tokens (200 for questions, 16 for judgements), timeout, concurrency, "
-        "batch_size, such as --calls.timeout 60.",
-        {},
-    )
 
 
 def make_parser() -> Any:
@@ -201,9 +197,9 @@ def judge_queries(config: LabelConfig, corpus: Mapping[str, Document], retriever
 
 def load_model(config: LabelConfig, max_new_tokens: int) -> Any:
     """Loads the language model."""
-    from acqo_rl.language_models.load import load_language_model
+    from acqo_rl.reformulation.load import load_strategy_model
 
-    return command.call(load_language_model, config.model, **{"max_new_tokens": max_new_tokens, **config.calls})
+    return load_strategy_model("prompted", config.model, replace(config.strategy, max_new_tokens=max_new_tokens))
 
 
 def compare(

@@ -13,14 +13,13 @@ documentation. Exit status: 0 if all figures are reproduced, 1 if one is not, 2 
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,22 +28,10 @@ from acqo_rl.cli.fields import setting
 from acqo_rl.errors import AcqoError, ConfigError, DataError, did_you_mean
 
 ALL = "all"
+Names = list[str]
 
 Figures = dict[str, dict[str, float | list[float]]]
 """System -> name of the figure -> value, or mean and bounds of a difference."""
-
-
-@dataclass
-class ReproduceConfig:
-    """Settings of the command."""
-
-    data: str = setting("Folder that contains the BEIR folders of the data sets.", "data")
-    work: str = setting("Folder for everything that the commands write.", "outputs/results")
-    list: bool = setting("List the results and their requirements, without running anything.", False)
-    record: bool = setting("Publish the figures of this run instead of checking them.", False)
-    figures: str | None = setting("JSON file of published figures; by default the one of the package.", None)
-    data_sets: dict = setting("Folder in --data -> its contents and licence; set by --config.", {})
-    results: dict = setting("Name -> command, needs, file, tolerance; by default the results of the package.", {})
 
 
 @dataclass(frozen=True)
@@ -55,122 +42,86 @@ class Result:
         command: command that computes the result; ``{work}`` and names of data sets in braces are replaced by folders.
         needs: results that must be computed first; they are listed above it.
         file: summary of an evaluation, which contains the figures; empty if the result has no published figures.
-        tolerance: maximum difference from a published figure.
+        tolerance: maximum difference from a published figure, inclusive.
     """
 
     command: str
-    needs: tuple[str, ...] = ()
+    needs: list[str] = field(default_factory=list)
     file: str = ""
     tolerance: float = 0.0
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A published value, and the value of the replay (``None`` if it has none)."""
+@dataclass
+class ReproduceConfig:
+    """Settings of the command."""
 
-    result: str
-    key: str
-    expected: float
-    tolerance: float
-    got: float | None
-
-    @property
-    def holds(self) -> bool:
-        """Whether the values differ by at most the tolerance."""
-        return self.got is not None and abs(self.got - self.expected) <= self.tolerance + 1e-9
+    names: Names = setting(f"Results to compute, or {ALL!r}.", [], positional=True)
+    data: str = setting("Folder that contains the BEIR folders of the data sets.", "data")
+    work: str = setting("Folder for everything that the commands write.", "outputs/results")
+    list: bool = setting("List the results and their requirements, without running anything.", False)
+    record: bool = setting("Publish the figures of this run instead of checking them.", False)
+    figures: str = setting("JSON file of published figures; by default the one of the package.", "")
+    data_sets: dict[str, str] = setting("Folder in --data -> its contents and licence; set by --config.", {})
+    results: dict[str, Result] = setting(
+        "Name -> command, needs, file, tolerance; by default the results of the package.", {}
+    )
 
 
 def make_parser() -> Any:
     """The parser of this command."""
-    parser = command.make_parser(ReproduceConfig, description=__doc__)
-    parser.add_argument("names", nargs="*", help=f"results to compute, or {ALL!r}")
-    return parser
+    return command.make_parser(ReproduceConfig, description=__doc__)
 
 
-def main(config: ReproduceConfig, positional: argparse.Namespace) -> None:
+def main(config: ReproduceConfig) -> None:
     """Computes the named results and those that they need, then checks or records their figures."""
-    data_sets, listed = listing(config)
-    results = read_results(listed)
+    if not config.results:
+        published = command.parse(make_parser(), ["--config", str(command.configs_folder() / "results.yaml")])
+        config.results, config.data_sets = published.results, published.data_sets
+    results = config.results
     if config.list:
         for name, result in results.items():
             print(f"{name:32} {', '.join(result.needs)}".rstrip())
         return
-    chain = order(positional.names, results)
-    figures_file = Path(config.figures) if config.figures else command.configs_folder() / "figures.json"
-    published = read_figures(figures_file)
-    named = [name for name in (results if positional.names == [ALL] else positional.names) if results[name].file]
-    unpublished = [name for name in named if name not in published]
-    if unpublished and not config.record:
-        print(f"Not checked, because {figures_file} has no figures of them (--record): {', '.join(unpublished)}.")
-    places = find_places(config, data_sets, [results[name] for name in chain])
+    chain = order(config.names, results)
+    places = find_places(config, chain)
     for number, name in enumerate(chain, start=1):
         run(f"{number}/{len(chain)} {name}", results[name].command, places)
-    if not named:
-        print(f"\n{', '.join(chain)}: done; there are no figures to check.")
-        return
+    named = [name for name in chain if results[name].file and (name in config.names or config.names == [ALL])]
     found = {name: figures_of(Path(results[name].file.format(**places))) for name in named}
+    figures_file = Path(config.figures) if config.figures else command.configs_folder() / "figures.json"
+    figures = json.loads(figures_file.read_text(encoding="utf-8")) if figures_file.is_file() else {}
     if config.record:
-        write_figures(figures_file, published | found)
+        write_figures(figures_file, figures | found)
         print(f"\nThe figures of {', '.join(named)} are in {figures_file}.")
         return
-    checked = [name for name in named if name in published]
-    figures = [f for name in checked for f in compare(name, published[name], found[name], results[name].tolerance)]
-    print(f"\n{format_figures(figures)}\n")
-    missed = sum(not figure.holds for figure in figures)
-    print(f"{len(figures) - missed} of {len(figures)} figures hold.")
-    if missed:
-        raise SystemExit(1)
+    for name in chain:
+        if name not in named or name not in figures:
+            print(f"{name}: computed, but no figures of it are published.")
+    check([row for name in named for row in compare(name, figures.get(name, {}), found[name], results[name].tolerance)])
 
 
-def listing(config: ReproduceConfig) -> tuple[dict[str, str], dict[str, Any]]:
-    """The data sets and results in the settings, by default those of the package."""
-    import yaml
-
-    if config.results:
-        return config.data_sets, config.results
-    own = yaml.safe_load(command.find_config("results", "reproduce").read_text(encoding="utf-8"))
-    return own["data_sets"], own["results"]
-
-
-def read_results(entries: Mapping[str, Any]) -> dict[str, Result]:
-    """Reads the entries of the YAML file, in file order.
-
-    Raises:
-        ConfigError: an entry has an unknown key, or needs a result that is not listed above it.
-    """
-    results: dict[str, Result] = {}
-    for name, entry in entries.items():
-        try:
-            result = Result(**{**entry, "needs": tuple(entry.get("needs", ()))})
-        except (TypeError, AttributeError) as error:
-            raise ConfigError(
-                f"The result {name!r} must have the keys command, needs, file and tolerance ({error})."
-            ) from error
-        if unknown := [other for other in result.needs if other not in results]:
-            raise ConfigError(f"The result {name!r} needs {', '.join(unknown)}; list what it needs above it.")
-        results[name] = result
-    return results
-
-
-def order(names: Sequence[str], results: dict[str, Result]) -> list[str]:
+def order(names: Sequence[str], results: Mapping[str, Result]) -> list[str]:
     """The named results and all results that they need, in the order of computation.
 
     Raises:
-        ConfigError: no name is given, or one is not listed.
+        ConfigError: no name is given, one is not listed, or a result needs one that is not listed above it.
     """
-    if not names:
-        raise ConfigError(f"No result is named; give names or {ALL}. --list shows the {len(results)} results.")
-    wanted = set(results) if list(names) == [ALL] else set(names)
-    if unknown := sorted(wanted - results.keys()):
-        hint = did_you_mean(unknown, results)
-        raise ConfigError(f"Unknown results: {', '.join(unknown)}{hint}. --list shows all results.")
-    for name in reversed(results):
+    known = list(results)
+    for place, name in enumerate(known):
+        if late := set(results[name].needs) - set(known[:place]):
+            raise ConfigError(f"The result {name!r} needs {', '.join(sorted(late))}; list what it needs above it.")
+    wanted = set(known) if list(names) == [ALL] else set(names)
+    if not wanted:
+        raise ConfigError(f"No result is named; give names or {ALL}. --list shows the {len(known)} results.")
+    if unknown := sorted(wanted - set(known)):
+        raise ConfigError(f"Unknown results: {', '.join(unknown)}{did_you_mean(unknown, known)}. --list shows all.")
+    for name in reversed(known):
         if name in wanted:
             wanted.update(results[name].needs)
-    return [name for name in results if name in wanted]
+    return [name for name in known if name in wanted]
 
 
-def find_places(config: ReproduceConfig, data_sets: Mapping[str, str], results: Sequence[Result]) -> dict[str, str]:
+def find_places(config: ReproduceConfig, chain: Sequence[str]) -> dict[str, str]:
     """Placeholder -> folder.
 
     Raises:
@@ -178,14 +129,16 @@ def find_places(config: ReproduceConfig, data_sets: Mapping[str, str], results: 
         DataError: the folder of a data set is missing.
     """
     places = {"work": str(Path(config.work).resolve())}
-    for name in dict.fromkeys(n for result in results for n in re.findall(r"\{(\w+)\}", result.command) if n != "work"):
-        if name not in data_sets:
+    named = {name for one in chain for name in re.findall(r"\{(\w+)\}", config.results[one].command)}
+    for name in sorted(named - {"work"}):
+        if name not in config.data_sets:
             raise ConfigError(f"A command contains {{{name}}}, but data_sets has no such data set; add it.")
         folder = Path(config.data).resolve() / name
         if not (folder / "qrels").is_dir():
             raise DataError(
-                f"{folder} is not a BEIR folder. The project cannot ship this data set: {data_sets[name]}. Obtain it "
-                f"under its licence, write it as a BEIR folder with this name, and set --data to the parent folder."
+                f"{folder} is not a BEIR folder. The project cannot ship this data set: {config.data_sets[name]}. "
+                "Obtain it under its licence, write it as a BEIR folder with this name, and set --data to the parent "
+                "folder."
             )
         places[name] = str(folder)
     return places
@@ -235,31 +188,36 @@ def figures_of(file: Path) -> Figures:
     return found
 
 
-def compare(name: str, published: Figures, found: Figures, tolerance: float) -> list[Figure]:
-    """Pairs the published figures of a result with those of the replay; differences are compared by their means."""
-    return [
-        Figure(name, f"{system}: {key}", _mean_of(value), tolerance, _mean_of(found.get(system, {}).get(key)))
-        for system, figures in published.items()
-        for key, value in figures.items()
-    ]
+def compare(name: str, published: Figures, found: Figures, tolerance: float) -> list[tuple[str, ...]]:
+    """A row for each published figure of a result: both values, the tolerance, and whether they agree.
+
+    Differences between systems are compared by their means.
+    """
+    rows: list[tuple[str, ...]] = []
+    for system, figures in published.items():
+        for key, value in figures.items():
+            expected, got = mean_of(value), mean_of(found.get(system, {}).get(key))
+            holds = got is not None and abs(got - expected) <= tolerance + 1e-9
+            shown = "-" if got is None else f"{got:.4g}"
+            row = (name, f"{system}: {key}", f"{expected:.4g}", shown, f"{tolerance:g}", "yes" if holds else "NO")
+            rows.append(row)
+    return rows
 
 
-def _mean_of(value: Any) -> Any:
+def mean_of(value: Any) -> Any:
+    """A value, or the mean of a difference."""
     return value[0] if isinstance(value, list) else value
 
 
-def read_figures(file: Path) -> dict[str, Figures]:
-    """Reads the published figures by result; empty if the file does not exist.
+def check(rows: Sequence[tuple[str, ...]]) -> None:
+    """Prints the rows of :func:`compare`; exits with status 1 if a figure does not hold."""
+    from acqo_rl.evaluation.tables import Table, aligned
 
-    Raises:
-        DataError: the file is not JSON.
-    """
-    if not file.is_file():
-        return {}
-    try:
-        return dict(json.loads(file.read_text(encoding="utf-8")))
-    except ValueError as error:
-        raise DataError(f"{file} is not a JSON object of figures ({error}).") from error
+    header = ("result", "figure", "expected", "got", "tolerance", "holds")
+    holding = sum(row[-1] == "yes" for row in rows)
+    print(f"\n{aligned(Table('', '', header, tuple(rows), labels=2))}\n\n{holding} of {len(rows)} figures hold.")
+    if holding < len(rows):
+        raise SystemExit(1)
 
 
 def write_figures(file: Path, figures: Mapping[str, Figures]) -> None:
@@ -271,21 +229,3 @@ def write_figures(file: Path, figures: Mapping[str, Figures]) -> None:
         rows = ",\n".join(f"    {json.dumps(system)}: {json.dumps(values)}" for system, values in systems.items())
         results.append(f"  {json.dumps(name)}: {{\n{rows}\n  }}")
     write_atomic(file, ["{\n" + ",\n".join(results) + "\n}"])
-
-
-def format_figures(figures: Sequence[Figure]) -> str:
-    """Formats the figures as a table."""
-    from acqo_rl.evaluation.tables import Table, aligned
-
-    rows = tuple(
-        (
-            figure.result,
-            figure.key,
-            f"{figure.expected:.4g}",
-            "-" if figure.got is None else f"{figure.got:.4g}",
-            f"{figure.tolerance:g}",
-            "yes" if figure.holds else "NO",
-        )
-        for figure in figures
-    )
-    return aligned(Table("", "", ("result", "figure", "expected", "got", "tolerance", "holds"), rows, labels=2))

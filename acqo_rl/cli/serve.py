@@ -57,7 +57,7 @@ class LimitOptions:
 
 
 @dataclass
-class ServeConfig(WithStrategy):
+class ServeConfig(ServiceSettings, WithStrategy):
     """Settings of the server."""
 
     retriever: Address | None = setting(
@@ -86,50 +86,53 @@ class ServeConfig(WithStrategy):
 
 def make_parser() -> Any:
     """The parser of this command."""
-    return command.make_parser(ServiceSettings, ServeConfig, description=__doc__)
+    return command.make_parser(ServeConfig, description=__doc__)
 
 
-def main(settings: ServiceSettings, config: ServeConfig) -> None:
+def main(config: ServeConfig) -> None:
     """Loads the service or the index, then serves until SIGTERM or SIGINT."""
+    from acqo_rl.serving.http import Web, accepted_hosts
     from acqo_rl.serving.logs import configure_logs
     from acqo_rl.serving.memory import return_freed_blocks
     from acqo_rl.serving.server import serve
 
     check_ranges(config, PORTS)
-    if bool(config.retriever) == bool(settings.collections):
+    if bool(config.retriever) == bool(config.collections):
         raise ConfigError("Give either collections, to serve searches and answers, or retriever, to serve an index.")
     if config.mcp:
-        serve_tools(settings, config)
+        serve_tools(config)
         return
     return_freed_blocks()
     configure_logs(config.log_level)
-    app = make_index(settings, config.retriever, config) if config.retriever else make_service(settings, config)
+    hosts = accepted_hosts(config.host, config.allowed_hosts)
+    web = Web(config.root_path, tuple(config.cors_origins), hosts)
+    app = make_index(config.retriever, config, web) if config.retriever else make_service(config, web)
     serve(app, config.host, config.port, config.shutdown_timeout)
 
 
-def serve_tools(settings: ServiceSettings, config: ServeConfig) -> None:
+def serve_tools(config: ServeConfig) -> None:
     """Serves the service without its answer model until stdin is closed."""
     from acqo_rl.integrations.mcp import make_server, run
 
-    service = load_service(replace(settings, answer_model=None), config.strategy)
+    service = load_service(replace(config, answer_model=None), config.strategy)
     try:
         run(make_server(service))
     finally:
         service.close()
 
 
-def make_service(settings: ServiceSettings, config: ServeConfig) -> FastAPI:
+def make_service(config: ServeConfig, web: Web) -> FastAPI:
     """The application of a service."""
     from acqo_rl.serving.app import make_app
     from acqo_rl.serving.limits import Limits, keys_of_environment
     from acqo_rl.serving.metrics import Metrics
 
-    metrics, web = Metrics(), make_web(config)
+    metrics = Metrics()
     limits = Limits(keys_of_environment(), **asdict(config.limits))
-    return make_app(load_service(settings, config.strategy, metrics.batch), metrics, limits, web)
+    return make_app(load_service(config, config.strategy, metrics.batch), metrics, limits, web)
 
 
-def make_index(settings: ServiceSettings, index: Address, config: ServeConfig) -> FastAPI:
+def make_index(index: Address, config: ServeConfig, web: Web) -> FastAPI:
     """The application of an index."""
     from acqo_rl.retrieval.remote import describe
     from acqo_rl.serving.limits import Limits, keys_of_environment
@@ -137,15 +140,6 @@ def make_index(settings: ServiceSettings, index: Address, config: ServeConfig) -
     from acqo_rl.serving.retriever_app import make_retriever_app
 
     limits = Limits(keys_of_environment(), body_bytes=16_777_216, concurrency=1, max_queued=256, queue_timeout=30.0)
-    web = make_web(config)
-    retriever = settings.open_index(index)
+    retriever = config.open_index(index)
     retriever.search(["the first search of a process is slow"], 1)
     return make_retriever_app(retriever, describe(index), Metrics(), limits, web)
-
-
-def make_web(config: ServeConfig) -> Web:
-    """The path prefix, the CORS origins and the names of a configuration."""
-    from acqo_rl.serving.http import Web, accepted_hosts
-
-    hosts = accepted_hosts(config.host, config.allowed_hosts)
-    return Web(config.root_path, tuple(config.cors_origins), hosts)

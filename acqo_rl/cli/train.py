@@ -197,7 +197,7 @@ def check(stage: Stage) -> Any:
         ConfigError: a setting is unknown or out of range; the message names the stage.
     """
     try:
-        given = command.parse(parser_of(stage.command), stage.arguments())[0]
+        given = command.parse(parser_of(stage.command), stage.arguments())
         if stage.command == "grpo":
             from acqo_rl.training.grpo import check_trainer
 

@@ -187,7 +187,7 @@ def test_every_strategy_asks_its_model_in_batches(script, tmp_path, monkeypatch)
 def test_an_interruption_costs_a_few_queries_by_default(script):
     """Answers are kept batch by batch, and those of a server have been paid for."""
     given = ["--config", str(STRATEGIES), "--data", "d", "--index", "r=i", "--output", "o"]
-    assert command.parse(script.make_parser(), given)[0].batch_size <= 32
+    assert command.parse(script.make_parser(), given).batch_size <= 32
 
 
 def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch):

@@ -377,7 +377,7 @@ def test_script_takes_one_limit_for_a_data_set_and_one_for_each_source_of_a_unio
     first = write(tmp_path / "a", "squad", limit=3, distractors=0)
     second = write(tmp_path / "b", "hotpotqa", limit=3, distractors=0)
     arguments = ["--dataset", "union", "--sources", str(first), str(second), "--limit", "2", "1"]
-    (config,) = parse(script.make_parser(), [*arguments, "--output", str(tmp_path / "both")])
+    config = parse(script.make_parser(), [*arguments, "--output", str(tmp_path / "both")])
     script.main(config)
     assert len(read_qrels(tmp_path / "both", "train")) == 3
     assert "--limit 2 1" in (tmp_path / "both" / "README.md").read_text()

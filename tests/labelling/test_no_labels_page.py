@@ -42,7 +42,7 @@ def test_a_folder_of_documents_becomes_a_data_set_that_the_recipe_accepts(here):
     assert len(data.queries["train"]) > 30
     assert {entry["kind"] for entry in data.metadata.values()} >= {"several", "bridge", "follow_up", "ambiguous"}
 
-    [config] = command.parse(parser_of("train"), shlex.split(train)[2:])
+    config = command.parse(parser_of("train"), shlex.split(train)[2:])
     recipe = module_of("train")
     stages = recipe.plan(config)
     for stage in stages:

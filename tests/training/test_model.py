@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acqo_rl.cli import module_of
+from acqo_rl.cli import command, module_of
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.training.model import describe_changed_settings, load_trainable
@@ -32,18 +32,18 @@ def test_an_incomplete_model_folder_is_rejected(left, lacks, tiny, tmp_path):
         load_trainable(str(folder), 0, seed=0)
 
 
-@pytest.mark.parametrize("command", ["warm_start", "grpo"])
-def test_a_model_without_a_chat_template_is_refused_before_any_work(command, tiny, tmp_path):
+@pytest.mark.parametrize("name", ["warm_start", "grpo"])
+def test_a_model_without_a_chat_template_is_refused_before_any_work(name, tiny, tmp_path):
     folder = tmp_path / "model"
     folder.mkdir()
-    for name in TOKENIZER:
-        shutil.copy(Path(tiny) / name, folder)
+    for file in TOKENIZER:
+        shutil.copy(Path(tiny) / file, folder)
     given = {"data": "no data", "index": "no index", "model": str(folder), "output_dir": str(tmp_path / "out")}
-    module = module_of(command)
-    arguments = [part for name, value in given.items() for part in (f"--{name}", value)]
-    config = module.make_parser().parse_with_config(arguments)
+    module = module_of(name)
+    arguments = [part for key, value in given.items() for part in (f"--{key}", value)]
+    config = command.parse(module.make_parser(), arguments)
     with pytest.raises(ConfigError):
-        module.main(*config)
+        module.main(config)
     assert not (tmp_path / "out").exists()
 
 

@@ -46,7 +46,7 @@ def recipe(data, passing, tmp_path):
     settings["difficulty"] |= {"rollouts": 4, "temperature": 1.0, "top_p": 1.0}
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
     script = module_of("train")
-    return script, command.parse(script.make_parser(), ["--config", str(tmp_path / "recipe.yaml")])[0]
+    return script, command.parse(script.make_parser(), ["--config", str(tmp_path / "recipe.yaml")])
 
 
 def run(stage):
@@ -56,7 +56,7 @@ def run(stage):
         assert done.returncode == 0, done.stderr[-3000:]
         return
     script = module_of(stage.command)
-    script.main(*command.parse(script.make_parser(), stage.arguments()))
+    script.main(command.parse(script.make_parser(), stage.arguments()))
 
 
 def test_every_stage_of_the_recipe_runs(recipe, monkeypatch, tmp_path):
