@@ -73,20 +73,20 @@ def _holds(text: str, words: Iterable[str]) -> bool:
 
 def main(config: RulesConfig) -> None:
     """Prints accuracies and confusions."""
-    from acqo_rl.reformulation.classify import classify
     from acqo_rl.reformulation.load import load_reformulator
+    from acqo_rl.reformulation.signals import challenges_of, query_type_of, readable
 
     reformulator = load_reformulator(config.strategy, config.model)
     for name in ("seen", "held_out"):
         queries = read(name)
         answers = reformulator.reformulate([query for query, _ in queries])
-        classified = [classify(query) for query, _ in queries]
+        read_by_rules = [(readable(query), label) for query, label in queries]
         found = {
-            "type": [(label["type"], c.query_type) for (_, label), c in zip(queries, classified, strict=True)],
+            "type": [(label["type"], query_type_of(text)) for text, label in read_by_rules],
             "route": [(label["route"], a.route) for (_, label), a in zip(queries, answers, strict=True)],
             "challenges": [
-                (" ".join(sorted(label["challenges"])), " ".join(sorted(c.challenges)))
-                for (_, label), c in zip(queries, classified, strict=True)
+                (" ".join(sorted(label["challenges"])), " ".join(sorted(challenges_of(text))))
+                for text, label in read_by_rules
             ],
         }
         for what, pairs in found.items():

@@ -8,6 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from acqo_rl.reformulation.settings import StrategySettings
+from acqo_rl.reformulation.strategies import strategies_for
 from acqo_rl.roles import Hop, LanguageModel, Retriever
 from acqo_rl.searching.concurrent import ConcurrentSubQuerySearch
 from acqo_rl.searching.hop import HopScorer
@@ -20,6 +22,11 @@ def ranking(*doc_ids, scores=None, retriever="dense", query="", weight=1.0):
     """A ranking of these documents; the default scores decrease from 1."""
     given = scores if scores is not None else [1.0 - i / 1000 for i in range(len(doc_ids))]
     return Ranking(tuple(doc_ids), tuple(float(s) for s in given), retriever, query, weight)
+
+
+def strategy(name, **settings):
+    """A prompted strategy."""
+    return strategies_for(StrategySettings(**settings))[name]
 
 
 class ScriptedRetriever(Retriever):

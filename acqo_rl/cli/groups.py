@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from acqo_rl.cli.fields import group
-from acqo_rl.reformulation.load import StrategySettings
+from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.training.settings import PromptSettings, RewardSettings
 
 

@@ -21,12 +21,12 @@ from acqo_rl.evaluation.systems import IndexParts, StudyComponents
 from acqo_rl.fusion import fusion_named
 from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
-    StrategySettings,
     lexicon_for,
     load_reformulator,
     load_strategy_model,
     prompts_model,
 )
+from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.remote import describe
 from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.roles import LanguageModel, Reformulator, Reranker
@@ -91,14 +91,13 @@ def open_reformulators(
     """
 
     @lru_cache
-    def language_model(model: str, asked_as: str) -> LanguageModel:
-        return load_strategy_model(asked_as, model, config.strategy)
+    def language_model(model: str) -> LanguageModel:
+        return load_strategy_model(model, config.strategy)
 
     def load(name: str, model: str, settings: StrategySettings) -> Reformulator:
         if not prompts_model(name):
             return load_reformulator(name, model, settings, lexicon=lexicon)
-        shared = language_model(model, name if name == "prompted" else "")  # prompted has settings of its own
-        return load_reformulator(name, model, settings, language_model=shared)
+        return load_reformulator(name, model, settings, language_model=language_model(model))
 
     models = name_reformulators(config.reformulator, config.model)
     lexicon = lexicon_for(models, corpus.values())

@@ -22,7 +22,8 @@ from acqo_rl.errors import DataError
 from acqo_rl.files import writing
 from acqo_rl.language_models.embedded import resolve
 from acqo_rl.language_models.openvino import without_prefix
-from acqo_rl.reformulation.load import StrategySettings, prompts_model, strategy_key
+from acqo_rl.reformulation.load import prompts_model, strategy_key
+from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.roles import Reformulator, Reranker, Retriever
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.types import FeedbackSpec, Qrels, Query, Ranking, Reformulation, Snippet, SubQuery, Turn, search_key

@@ -1,7 +1,7 @@
 """An MCP (Model Context Protocol) server that offers ``search`` and ``reformulate`` as tools.
 
     from acqo_rl.integrations.mcp import make_server, run
-    from acqo_rl.reformulation.load import StrategySettings
+    from acqo_rl.reformulation.settings import StrategySettings
     from acqo_rl.serving.load import ServiceSettings, load_service
 
     settings = ServiceSettings(["demo=outputs/demo/data,outputs/demo/index"], strategies=["rules"])

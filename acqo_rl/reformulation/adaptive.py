@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.reformulation.classify import Classification, classify
+from acqo_rl.reformulation.classify import Classifier
+from acqo_rl.reformulation.in_turn import with_costs
 from acqo_rl.roles import Reformulator
 from acqo_rl.types import Query, QueryType, Reformulation
 
@@ -37,56 +38,44 @@ class Adaptive(Reformulator):
         reformulators: Mapping[str, Reformulator],
         *,
         by_type: Mapping[QueryType, str] = BY_TYPE,
-        classifier: Callable[[Sequence[Query]], list[Classification]] | None = None,
-        forced: str | None = None,
+        classifier: Reformulator | None = None,
     ) -> None:
         """Creates the reformulator.
 
         Args:
             reformulators: strategy name -> reformulator.
             by_type: query type -> strategy name.
-            classifier: classifies a batch; by default the rules.
-            forced: strategy name for all queries, whatever their type.
+            classifier: sets the query type of each query; by default by rules.
 
         Raises:
-            ConfigError: ``forced`` or ``by_type`` names an unknown strategy, or a type has no strategy.
+            ConfigError: a type has no strategy, or an unknown one.
         """
-        if forced is None and (missing := [t for t in BY_TYPE if t not in by_type]):
-            raise ConfigError(f"There is no strategy for {', '.join(missing)} queries; give one for every type.")
-        for strategy in [forced] if forced is not None else by_type.values():
-            if strategy not in reformulators:
-                raise ConfigError(f"Unknown strategy {strategy!r}; choose one of {', '.join(reformulators)}.")
-        used = {forced} if forced is not None else set(by_type.values())
-        self.feedback = max((reformulators[name].feedback for name in used), key=attrgetter("results", "words"))
+        if missing := [t for t in BY_TYPE if by_type.get(t) not in reformulators]:
+            raise ConfigError(
+                f"The strategy for {missing[0]} queries is {by_type.get(missing[0])!r}; choose one of "
+                f"{', '.join(reformulators)}."
+            )
+        used = [reformulators[name] for name in by_type.values()]
+        self.feedback = max((one.feedback for one in used), key=attrgetter("results", "words"))
         self._reformulators = reformulators
         self._by_type = by_type
-        self._classifier = classifier or (lambda queries: [classify(query) for query in queries])
-        self._forced = forced
+        self._classifier = classifier or Classifier()
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order; ``reasoning`` names the strategy and the query type."""
-        classified = self._classifier(queries)
-        chosen = [self._forced or self._by_type[c.query_type] for c in classified]
+        classified = self._classifier.reformulate(queries)
+        chosen = [self._by_type[one.query_type or "simple"] for one in classified]
         answers: dict[int, Reformulation] = {}
         for strategy in dict.fromkeys(chosen):
             places = [i for i, name in enumerate(chosen) if name == strategy]
             made = self._reformulators[strategy].reformulate([queries[i] for i in places])
             answers |= dict(zip(places, made, strict=True))
         return [
-            _with_classification(answers[i], c, strategy, self.name)
-            for i, (c, strategy) in enumerate(zip(classified, chosen, strict=True))
+            replace(
+                with_costs(answers[i], one),
+                made_by=self.name,
+                query_type=one.query_type,
+                reasoning=f"Selected {strategy} for {one.query_type} query",
+            )
+            for i, (one, strategy) in enumerate(zip(classified, chosen, strict=True))
         ]
-
-
-def _with_classification(answer: Reformulation, classified: Classification, strategy: str, name: str) -> Reformulation:
-    problems = [problem for problem in (classified.problem, answer.problem) if problem]
-    return replace(
-        answer,
-        made_by=name,
-        tokens=answer.tokens + classified.tokens,
-        calls=answer.calls + classified.calls,
-        failed_calls=answer.failed_calls + classified.failed_calls,
-        problem="; ".join(problems) or None,
-        query_type=classified.query_type,
-        reasoning=f"Selected {strategy} for {classified.query_type} query",
-    )

@@ -34,9 +34,11 @@ class InTurn(Reformulator):
         answers: dict[int, Reformulation] = {}
         for reformulator in self._reformulators:
             passed = [i for i in range(len(queries)) if i not in answers or answers[i].route == "pass"]
-            if passed:
-                for i, made in zip(passed, reformulator.reformulate([queries[i] for i in passed]), strict=True):
-                    answers[i] = _after(answers[i], made) if i in answers else made
+            made = reformulator.reformulate([queries[i] for i in passed]) if passed else []
+            for i, one in zip(passed, made, strict=True):
+                before = answers.get(i)
+                if before is None or one.route != "pass" or one.calls:
+                    answers[i] = with_costs(one, before) if before else one
         return [answers[i] for i in range(len(queries))]
 
 
@@ -56,15 +58,13 @@ def with_rules(policy: Reformulator, lexicon: Lexicon | None, name: str = "") ->
     return InTurn([splits, policy, rules], name or f"{policy.name}_with_rules")
 
 
-def _after(first: Reformulation, second: Reformulation) -> Reformulation:
-    """The second reformulation, with the costs and problems of the first added; the first if both pass."""
-    if second.route == "pass" and not second.calls:
-        return first
+def with_costs(answer: Reformulation, before: Reformulation) -> Reformulation:
+    """A reformulation with the costs and problems of the one made before it."""
     return replace(
-        second,
-        completion=second.completion or first.completion,
-        tokens=first.tokens + second.tokens,
-        calls=first.calls + second.calls,
-        failed_calls=first.failed_calls + second.failed_calls,
-        problem="; ".join(filter(None, (first.problem, second.problem))) or None,
+        answer,
+        completion=answer.completion or before.completion,
+        tokens=before.tokens + answer.tokens,
+        calls=before.calls + answer.calls,
+        failed_calls=before.failed_calls + answer.failed_calls,
+        problem="; ".join(filter(None, (before.problem, answer.problem))) or None,
     )

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, cast
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Literal
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.ranges import FINITE, check_ranges
+from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.roles import LanguageModel, Reformulator
-from acqo_rl.types import Document
+from acqo_rl.types import Document, QueryType
 
 if TYPE_CHECKING:
     from acqo_rl.reformulation.names import Lexicon
@@ -21,6 +19,9 @@ STRATEGIES = ("multi_query", "hyde", "step_back", "decomposition", "expansion", 
 
 REWRITE_RETRIEVE_READ = "rewrite_retrieve_read"
 """Rewrites a query with a language model only if the raw query finds no similar document."""
+
+_WHOLE = ("prompted", "adaptive", REWRITE_RETRIEVE_READ)
+"""Strategies for prompting a language model that cannot be joined to others."""
 
 WITHOUT_MODEL = ("raw", "rules", "turns")
 """Reformulators without a model."""
@@ -36,93 +37,10 @@ ENGINE_HELP = (
 WITH_RULES = "_with_rules"
 """Suffix of the name of a policy that is combined with the rules."""
 
-_RANGES = {
-    "num_variants": (1, 5),
-    "max_parts": (1, 5),
-    "temperature": (0, 2),
-    "multi_query_temperature": (0, 2),
-    "hyde_temperature": (0, 2),
-    "original_weight": (0, FINITE),
-    "max_new_tokens": (1, FINITE),
-    "timeout": (0.001, math.inf),
-    "max_retries": (0, FINITE),
-    "concurrency": (1, FINITE),
-    "generation_batch": (1, FINITE),
-}
-
-
-@dataclass
-class StrategySettings:
-    """Settings of the reformulators; most apply to the strategies that prompt a language model."""
-
-    num_variants: int = field(default=3, metadata={"help": "multi_query: number of paraphrases of a query, 1 to 5."})
-    max_parts: int = field(default=4, metadata={"help": "decomposition: maximum number of sub-queries, 1 to 5."})
-    expansion_form: Literal["text", "sub_queries"] = field(
-        default="text",
-        metadata={"help": "expansion: append the terms to the query (text), or search each separately (sub_queries)."},
-    )
-    include_original: bool = field(
-        default=True, metadata={"help": "Search the raw query in addition to the sub-queries of a strategy."}
-    )
-    hyde_include_original: bool = field(
-        default=True, metadata={"help": "hyde: search the raw query as well (include_original must be on, too)."}
-    )
-    step_back_combine: Literal["both", "step_back", "original"] = field(
-        default="both", metadata={"help": "step_back: search the raw query and the general query, or only one of them."}
-    )
-    original_weight: float | None = field(
-        default=None,
-        metadata={"help": "Weight of the raw query in the fusion; by default each strategy has its own."},
-    )
-    domain: str = field(default="", metadata={"help": "Topic of the corpus, in words; added to the prompts."})
-    translate_to: str = field(
-        default="", metadata={"help": "multi_query: language of the last variant, such as Chinese."}
-    )
-    force_strategy: str | None = field(
-        default=None, metadata={"help": "adaptive: use this strategy for every query, whatever its type."}
-    )
-    classify_by_model: bool = field(
-        default=False,
-        metadata={"help": "adaptive: determine the query type with the model (one more call) instead of rules."},
-    )
-    similarity_threshold: float = field(
-        default=0.7, metadata={"help": "rewrite_retrieve_read: rewrite a query if its top cosine is below this value."}
-    )
-    reformulate_below: float | None = field(
-        default=None,
-        metadata={
-            "help": "Reformulate a query only if the best cosine that the raw query finds is below this value. "
-            "Requires a dense index, alone or in a hybrid. By default every query is reformulated."
-        },
-    )
-    reuse_templates: bool = field(
-        default=False,
-        metadata={
-            "help": "If an earlier query differs only in names and years, split the query in the same way, without a "
-            "model call."
-        },
-    )
-    temperature: float = field(default=0.7, metadata={"help": "Temperature of the language model; 0 is greedy."})
-    multi_query_temperature: float | None = field(
-        default=None, metadata={"help": "multi_query: temperature that replaces --temperature."}
-    )
-    hyde_temperature: float | None = field(
-        default=None, metadata={"help": "hyde: temperature that replaces --temperature."}
-    )
-    seed: int = field(default=0, metadata={"help": "Sampling seed of the language model."})
-    max_new_tokens: int = field(default=300, metadata={"help": "Maximum number of tokens per completion."})
-    timeout: float = field(
-        default=30.0,
-        metadata={"help": "Time limit in seconds of a model server's response; each retry has the same limit."},
-    )
-    max_retries: int = field(default=2, metadata={"help": "Number of retries of a failed call to a model server."})
-    concurrency: int = field(default=8, metadata={"help": "Maximum number of concurrent calls to a model server."})
-    generation_batch: int = field(default=32, metadata={"help": "Batch size of a model that runs in this process."})
-
 
 def prompts_model(name: str) -> bool:
     """Whether a name stands for strategies that prompt a language model; a trained policy does not count."""
-    return name in ("prompted", "adaptive", REWRITE_RETRIEVE_READ) or set(name.split("+")) <= set(STRATEGIES)
+    return name in _WHOLE or set(name.split("+")) <= set(STRATEGIES)
 
 
 def is_policy(name: str) -> bool:
@@ -159,13 +77,11 @@ def lexicon_for(names: Iterable[str], documents: Iterable[Document]) -> Lexicon 
 
 def max_calls(name: str, settings: StrategySettings) -> int:
     """Maximum number of model calls per query; ``name`` as in :func:`load_reformulator`."""
-    from acqo_rl.reformulation.adaptive import BY_TYPE
-
-    if name == "adaptive":
-        chosen = [settings.force_strategy] if settings.force_strategy else BY_TYPE.values()
-        return settings.classify_by_model + max(max_calls(strategy, settings) for strategy in chosen)
     if name in WITHOUT_MODEL:
         return 0
+    if name == "adaptive":
+        chosen = _by_type(settings).values()
+        return settings.classify_by_model + max(max_calls(strategy, settings) for strategy in chosen)
     return len(name.split("+")) if prompts_model(name) else 1
 
 
@@ -176,15 +92,13 @@ def check_strategy(name: str, model: str) -> None:
         ConfigError: the name contains an unknown strategy or repeats one.
     """
     parts = name.split("+")
-    if prompts_model(name) and len(set(parts)) < len(parts):
-        raise ConfigError(f"{name!r} contains a strategy twice; give each strategy once.")
-    if prompts_model(name) or not ("+" in name or model.startswith(("openai:", "anthropic:", "embedded:"))):
+    if name in _WHOLE or (parts == [name] and not model.startswith(("openai:", "anthropic:", "embedded:"))):
         return
-    unknown = [part for part in parts if part not in STRATEGIES]
-    raise ConfigError(
-        f"Unknown strategy {unknown[0]!r}; choose prompted, adaptive, {', '.join(STRATEGIES)}, "
-        f"or join some of the last {len(STRATEGIES)} by '+'."
-    )
+    if wrong := [part for part in parts if part not in STRATEGIES or parts.count(part) > 1]:
+        raise ConfigError(
+            f"{name!r} contains {wrong[0]!r}, which is unknown or given twice; choose {', '.join(_WHOLE)}, "
+            f"{', '.join(STRATEGIES)}, or join some of the last {len(STRATEGIES)} by '+'."
+        )
 
 
 def load_reformulator(
@@ -240,48 +154,32 @@ def strategy_key(name: str, model: str, settings: StrategySettings) -> str:
     Args:
         name: a name for which :func:`prompts_model` is true.
         model: name of the language model.
-        settings: see :class:`StrategySettings`; only the settings that the strategy uses enter the key.
+        settings: only the settings that the strategy uses enter the key.
 
     Raises:
         ConfigError: the strategy is unknown.
     """
-    from acqo_rl.reformulation.adaptive import BY_TYPE
-    from acqo_rl.reformulation.model_classifier import VERSION
+    from acqo_rl.reformulation.classify import PROMPT
 
-    settings = _for(name, settings)
     names, choice = [name], ""
     if name == "adaptive":
-        names = [settings.force_strategy] if settings.force_strategy else list(BY_TYPE.values())
-        choice = f"{names} {VERSION if settings.classify_by_model else 'rules'}"
-    asked = {part: _strategies(part, settings) for part in names if part != "raw"}
-    return f"{choice} {settings.reuse_templates} {_key(model, settings, [s for part in asked.values() for s in part])}"
-
-
-def _key(model: str, settings: StrategySettings, strategies: Sequence[Strategy]) -> str:
-    """Cache key of the model, its generation settings and the strategies with their versions."""
-    own = _temperatures(settings)
-    temperatures = [own.get(strategy.name, settings.temperature) for strategy in strategies]
+        names = list(_by_type(settings).values())
+        choice = f"{names} {PROMPT if settings.classify_by_model else 'rules'}"
+    strategies = [strategy for part in names if part != "raw" for strategy in _strategies(part, settings)]
+    temperatures = [settings.temperature if s.temperature is None else s.temperature for s in strategies]
     seed = settings.seed if any(temperatures) else None
-    versions = [(strategy, strategy.version) for strategy in strategies]
-    return repr((model, temperatures, seed, settings.max_new_tokens, versions))
+    return f"{choice} {(settings.reuse_templates, model, temperatures, seed, settings.max_new_tokens, strategies)}"
 
 
-def _temperatures(settings: StrategySettings) -> dict[str, float]:
-    """Strategy name -> temperature, for strategies with a separate temperature."""
-    own = {"multi_query": settings.multi_query_temperature, "hyde": settings.hyde_temperature}
-    return {name: temperature for name, temperature in own.items() if temperature is not None}
-
-
-def load_strategy_model(name: str, model: str, settings: StrategySettings) -> LanguageModel:
-    """Loads the language model of a strategy with the strategy's settings.
+def load_strategy_model(model: str, settings: StrategySettings) -> LanguageModel:
+    """Loads the language model of prompted strategies.
 
     Raises:
-        ConfigError: the model does not exist, or its package or key is missing.
+        ConfigError: the model does not exist, its package or key is missing, or a setting is out of range.
     """
     from acqo_rl.language_models.load import load_language_model
 
-    check_ranges(settings, _RANGES)
-    settings = _for(name, settings)
+    settings.check()
     return load_language_model(
         model,
         max_new_tokens=settings.max_new_tokens,
@@ -294,87 +192,39 @@ def load_strategy_model(name: str, model: str, settings: StrategySettings) -> La
     )
 
 
-def _for(name: str, settings: StrategySettings) -> StrategySettings:
-    if name == "prompted":  # greedy, so that results are reproducible
-        return replace(settings, temperature=0.0)
-    return settings
-
-
 def _prompted(name: str, model: str, settings: StrategySettings, language_model: LanguageModel | None) -> Reformulator:
+    from acqo_rl.reformulation.adaptive import Adaptive
+    from acqo_rl.reformulation.classify import Classifier
+    from acqo_rl.reformulation.pass_through import PassThrough
     from acqo_rl.reformulation.prompted import Prompted
     from acqo_rl.reformulation.templated import Templated
 
-    check_ranges(settings, _RANGES)
-    if settings.force_strategy:
-        check_strategy(settings.force_strategy, model)
-    settings = _for(name, settings)
-    names = _names_of_adaptive(settings) if name == "adaptive" else [name]
-    strategies = {name: _strategies(name, settings) for name in names}  # checked before the model is loaded
-    language_model = language_model or load_strategy_model(name, model, settings)
-    loaded: dict[str, Reformulator] = {}
+    settings.check()
+    by_type = _by_type(settings)
+    names = dict.fromkeys(by_type.values()) if name == "adaptive" else [name]
+    strategies = {part: _strategies(part, settings) for part in names if part != "raw"}  # before the model is loaded
+    language_model = language_model or load_strategy_model(model, settings)
+    loaded: dict[str, Reformulator] = {"raw": PassThrough()}
     for part, asked in strategies.items():
-        prompted = Prompted(language_model, asked, temperatures=_temperatures(settings))
+        prompted = Prompted(language_model, asked)
         loaded[part] = Templated(prompted) if settings.reuse_templates else prompted
-    return _adaptive(loaded, language_model, settings) if name == "adaptive" else loaded[name]
+    if name != "adaptive":
+        return loaded[name]
+    classifier = Classifier(language_model if settings.classify_by_model else None)
+    return Adaptive(loaded, by_type=by_type, classifier=classifier)
 
 
-def _names_of_adaptive(settings: StrategySettings) -> list[str]:
+def _by_type(settings: StrategySettings) -> Mapping[QueryType, str]:
     from acqo_rl.reformulation.adaptive import BY_TYPE
 
-    forced = [settings.force_strategy] if settings.force_strategy else []
-    return [name for name in dict.fromkeys([*STRATEGIES, *BY_TYPE.values(), *forced]) if name != "raw"]
-
-
-def _adaptive(
-    reformulators: Mapping[str, Reformulator], language_model: LanguageModel, settings: StrategySettings
-) -> Reformulator:
-    from acqo_rl.reformulation.adaptive import Adaptive
-    from acqo_rl.reformulation.model_classifier import ModelClassifier
-    from acqo_rl.reformulation.pass_through import PassThrough
-
-    return Adaptive(
-        {"raw": PassThrough(), **reformulators},
-        classifier=ModelClassifier(language_model).query_types if settings.classify_by_model else None,
-        forced=settings.force_strategy,
-    )
+    forced = settings.force_strategy
+    return dict.fromkeys(BY_TYPE, forced) if forced and forced != "adaptive" else BY_TYPE
 
 
 def _strategies(name: str, settings: StrategySettings) -> list[Strategy]:
-    """Creates the strategies in a name joined by ``+``."""
-    from acqo_rl.reformulation.strategies import (
-        ClassifyAndRewrite,
-        Decomposition,
-        Expansion,
-        HyDE,
-        MultiQuery,
-        Rewrite,
-        StepBack,
-    )
+    """The strategies in a name joined by ``+``."""
+    from acqo_rl.reformulation.strategies import strategies_for
 
-    name = "rewrite" if name == REWRITE_RETRIEVE_READ else name
-    known: tuple[Strategy, ...] = (
-        MultiQuery(settings.num_variants, settings.domain, settings.translate_to),
-        HyDE(settings.domain),
-        StepBack(settings.domain),
-        Decomposition(settings.max_parts, settings.domain),
-        Expansion(form=settings.expansion_form, domain=settings.domain),
-        Rewrite(settings.domain),
-        ClassifyAndRewrite(),
-    )
-    by_name = {strategy.name: strategy for strategy in known}
-    if missing := [part for part in name.split("+") if part not in by_name]:
-        raise ConfigError(f"Unknown strategy {missing[0]!r}; choose {', '.join(STRATEGIES)}, or join some by '+'.")
-    chosen = [by_name[part] for part in name.split("+")]
-    return [replace(cast(Any, strategy), **_weights(strategy, settings)) for strategy in chosen]
-
-
-def _weights(strategy: Strategy, settings: StrategySettings) -> dict[str, float]:
-    """The weights of a strategy that the settings change; 0 drops a sub-query."""
-    name, combine = strategy.name, settings.step_back_combine
-    if not settings.include_original or (name == "hyde" and not settings.hyde_include_original):
-        return {"original_weight": 0.0}
-    if name == "step_back" and combine != "both":
-        return {"original_weight": 0.0} if combine == "step_back" else {"weight": 0.0}
-    if settings.original_weight is None or not strategy.original_weight:  # a strategy without the raw query
-        return {}
-    return {"original_weight": settings.original_weight}
+    check_strategy(name, "openai:")
+    known = strategies_for(settings)
+    return [known["rewrite" if part == REWRITE_RETRIEVE_READ else part] for part in name.split("+")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import replace
@@ -10,10 +10,10 @@ from dataclasses import replace
 from acqo_rl.language_models.structured import problem_of, read_reply
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.small_talk import past_small_talk
-from acqo_rl.reformulation.strategies import ClassifyAndRewrite, Reading, Strategy
+from acqo_rl.reformulation.strategies import Strategy
 from acqo_rl.roles import LanguageModel, Reformulator, SamplingModel
 from acqo_rl.text import normalised
-from acqo_rl.types import Completion, Query, Reformulation, Route, SubQuery
+from acqo_rl.types import Completion, Conversation, Query, Reformulation, Route, Schema, SubQuery
 
 
 class Prompted(Reformulator):
@@ -22,25 +22,16 @@ class Prompted(Reformulator):
     The sub-queries of all strategies are searched in addition to the raw query.
     """
 
-    def __init__(
-        self,
-        model: LanguageModel,
-        strategies: Sequence[Strategy] = (ClassifyAndRewrite(),),
-        name: str = "",
-        temperatures: Mapping[str, float] = {},
-    ) -> None:
+    def __init__(self, model: LanguageModel, strategies: Sequence[Strategy], name: str = "") -> None:
         """Creates the reformulator.
 
         Args:
             model: the language model for all strategies.
             strategies: prompts and schemas; each one adds sub-queries.
             name: name of the reformulator; by default the names of the strategies, joined by ``+``.
-            temperatures: strategy name -> temperature that replaces the model's own.
         """
-        self.model = model
-        self.strategies = strategies
         self.name = name or "+".join(strategy.name for strategy in strategies)
-        self._models = [_at(model, temperatures.get(strategy.name)) for strategy in strategies]
+        self._asked = [(_at(model, strategy.temperature), strategy) for strategy in strategies]
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order, with one batched model call per strategy.
@@ -50,42 +41,42 @@ class Prompted(Reformulator):
         return past_small_talk(queries, self._reformulate, self.name)
 
     def _reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        if not queries:
-            return []
-        asked = list(zip(self._models, self.strategies, strict=True))
-        if len(asked) == 1:
-            written = [_write(queries, *asked[0])]
+        def write(model: LanguageModel, strategy: Strategy) -> list[Completion]:
+            return complete(model, [strategy.conversation(query) for query in queries], strategy.schema)
+
+        if len(self._asked) == 1:
+            written = [write(*self._asked[0])]
         else:
-            with ThreadPoolExecutor(len(asked)) as pool:
-                waiting = [pool.submit(copy_context().run, _write, queries, model, s) for model, s in asked]
+            with ThreadPoolExecutor(len(self._asked)) as pool:
+                waiting = [pool.submit(copy_context().run, write, model, one) for model, one in self._asked]
                 written = [future.result() for future in waiting]
         return [self._read(query, completions) for query, *completions in zip(queries, *written, strict=True)]
 
     def _read(self, query: Query, completions: Sequence[Completion]) -> Reformulation:
-        readings: list[tuple[Strategy, Reading]] = []
+        routes: list[Route] = []
+        found: list[SubQuery] = []
+        original_weights: list[float] = []
         problems = []
-        for strategy, completion in zip(self.strategies, completions, strict=True):
+        for (_, strategy), completion in zip(self._asked, completions, strict=True):
             reply = None if completion.problem else read_reply(completion, strategy.schema)
             if reply is None:
                 problems.append(f"{strategy.name}: {problem_of(completion)}")
                 continue
-            reading = strategy.read(query, reply)
-            if reading.sub_queries:
-                readings.append((strategy, reading))
-            elif reading.route != "pass":
+            route, sub_queries = strategy.read(query, reply)
+            if sub_queries:
+                routes.append(route)
+                found += sub_queries
+                original_weights.append(strategy.original_weight)
+            elif route != "pass":
                 problems.append(f"{strategy.name}: nothing to search in {completion.text[:80]!r}")
-        sub_queries = _paths(
-            query,
-            max((strategy.original_weight for strategy, _ in readings), default=1.0),
-            (sub_query for _, reading in readings for sub_query in reading.sub_queries),
-        )
-        route = _route([reading.route for _, reading in readings])
-        if {s.kind for s in sub_queries} == {"original"}:
-            route, sub_queries = "pass", pass_through(query, self.name).sub_queries
+        route = "decompose" if "decompose" in routes else next(iter(routes), "pass")
+        searched = _paths(query, max(original_weights, default=1.0), found)
+        if {s.kind for s in searched} == {"original"}:
+            route, searched = "pass", pass_through(query, self.name).sub_queries
         return Reformulation(
             query,
             route,
-            sub_queries,
+            searched,
             self.name,
             completion="\n\n".join(c.text for c in completions),
             tokens=sum(c.tokens for c in completions),
@@ -95,21 +86,22 @@ class Prompted(Reformulator):
         )
 
 
-def _at(model: LanguageModel, temperature: float | None) -> LanguageModel:
-    return model if temperature is None or not isinstance(model, SamplingModel) else model.at_temperature(temperature)
+def complete(model: LanguageModel, conversations: Sequence[Conversation], schema: Schema | None) -> list[Completion]:
+    """Calls a language model.
 
-
-def _write(queries: Sequence[Query], model: LanguageModel, strategy: Strategy) -> list[Completion]:
-    completions = model.generate([strategy.conversation(query) for query in queries], strategy.schema)
-    if len(completions) != len(queries):
+    Raises:
+        ValueError: it does not return one completion per conversation.
+    """
+    completions = model.generate(conversations, schema)
+    if len(completions) != len(conversations):
         raise ValueError(
-            f"{len(completions)} completions for {len(queries)} prompts; a model must return one per prompt"
+            f"{len(completions)} completions for {len(conversations)} prompts; a model must return one per prompt"
         )
     return completions
 
 
-def _route(routes: Sequence[Route]) -> Route:
-    return "decompose" if "decompose" in routes else next(iter(routes), "pass")
+def _at(model: LanguageModel, temperature: float | None) -> LanguageModel:
+    return model if temperature is None or not isinstance(model, SamplingModel) else model.at_temperature(temperature)
 
 
 def _paths(query: Query, original_weight: float, found: Iterable[SubQuery]) -> tuple[SubQuery, ...]:

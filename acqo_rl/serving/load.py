@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any
 
 from acqo_rl.addresses import Address
-from acqo_rl.reformulation.load import ENGINE_HELP, Engine, StrategySettings, lexicon_for, with_engine_prefix
+from acqo_rl.reformulation.load import ENGINE_HELP, Engine, lexicon_for, with_engine_prefix
+from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.settings import RERANKER_HELP, IndexSettings
 from acqo_rl.searching.hop import HopSettings
 from acqo_rl.searching.reranking import DEPTH

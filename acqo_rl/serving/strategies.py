@@ -13,7 +13,6 @@ from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.language_models.openvino import OpenVinoModel
 from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
-    StrategySettings,
     load_reformulator,
     load_strategy_model,
     max_calls,
@@ -21,6 +20,7 @@ from acqo_rl.reformulation.load import (
 )
 from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.policy import Policy
+from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.serving.batching import BatchedModel, BatchedReformulator, Batcher
 
@@ -84,7 +84,7 @@ class Strategies:
         self._settings = settings
         self._lexicon = lexicon
         self._batcher = partial(Batcher, size=batch_size, wait=batch_wait, timeout=timeout, on_batch=on_batch)
-        self._language_models: dict[tuple[str, bool], LanguageModel] = {}
+        self._language_models: dict[str, LanguageModel] = {}
         self._loaded: dict[tuple[str, int], ServedStrategy] = {}
         self._lock = threading.Lock()
         for name in self.names:
@@ -113,7 +113,7 @@ class Strategies:
         model = self._models.get(name, "")
         settings = replace(self._settings, num_variants=num_variants or self._settings.num_variants)
         asks = prompts_model(name)
-        language_model = self._language_model(name, model) if asks else None
+        language_model = self._language_model(model) if asks else None
         loaded = load_reformulator(name, model, settings, language_model=language_model, lexicon=self._lexicon)
         if model and not asks:  # a policy: the batch includes the creation of its prompts
             loaded = BatchedReformulator(loaded, partial(self._batcher, threads=_concurrent_calls(loaded)))
@@ -121,11 +121,10 @@ class Strategies:
             return ServedStrategy(loaded, calls=1, threshold=settings.similarity_threshold)
         return ServedStrategy(loaded, max_calls(name, settings))
 
-    def _language_model(self, name: str, model: str) -> LanguageModel:
-        key = (model, name == "prompted")  # "prompted" uses different generation settings
-        if key not in self._language_models:
-            self._language_models[key] = _batched(load_strategy_model(name, model, self._settings), self._batcher)
-        return self._language_models[key]
+    def _language_model(self, model: str) -> LanguageModel:
+        if model not in self._language_models:
+            self._language_models[model] = _batched(load_strategy_model(model, self._settings), self._batcher)
+        return self._language_models[model]
 
 
 def load_answer_model(

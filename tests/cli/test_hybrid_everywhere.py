@@ -14,7 +14,7 @@ from acqo_rl.cli import command, module_of
 from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.heuristic import Heuristic
-from acqo_rl.reformulation.load import StrategySettings
+from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval import load_retriever
 from acqo_rl.searching.path import search
 from acqo_rl.searching.searcher import AdaptiveSearcher

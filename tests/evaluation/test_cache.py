@@ -18,7 +18,8 @@ from acqo_rl.evaluation.cache import (
     hash_queries,
     reformulator_key,
 )
-from acqo_rl.reformulation.load import StrategySettings, load_reformulator
+from acqo_rl.reformulation.load import load_reformulator
+from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.roles import Reformulator
 from acqo_rl.types import Completion, FeedbackSpec, Passage, Query, Reformulation, Snippet, SubQuery
 

@@ -33,11 +33,11 @@ from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
 from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
     WITHOUT_MODEL,
-    StrategySettings,
     lexicon_for,
     load_reformulator,
 )
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
+from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.settings import IndexSettings

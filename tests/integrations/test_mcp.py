@@ -20,7 +20,7 @@ from stand_ins import BrokenRetriever
 
 from acqo_rl.conversations import FORMS
 from acqo_rl.integrations.mcp import make_server
-from acqo_rl.reformulation.load import StrategySettings
+from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.serving.load import ServiceSettings, load_service
 
 ROOT = Path(__file__).parents[2]

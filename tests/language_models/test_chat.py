@@ -6,6 +6,7 @@ import json
 
 import pytest
 import torch
+from stand_ins import strategy
 from tiny_policy import byte_tokenizer
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
@@ -17,7 +18,6 @@ from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.reformulation.prompted import Prompted
-from acqo_rl.reformulation.strategies import StepBack
 from acqo_rl.training.data import sft_dataset
 from acqo_rl.training.model import load_trainable, save_policy
 from acqo_rl.types import Query
@@ -112,7 +112,7 @@ def test_a_template_that_opens_thoughts_is_known_by_its_prompt(family, mark, ope
     tokenizer.save_pretrained(tmp_path)
     model = TransformersModel.from_pretrained(str(tmp_path), max_new_tokens=3)
     assert model.chat.starts_thinking == model.at_temperature(0.5).chat.starts_thinking == opens
-    [answer] = Prompted(model, [StepBack()]).reformulate([Query("q", "Oslo?")])
+    [answer] = Prompted(model, [strategy("step_back")]).reformulate([Query("q", "Oslo?")])
     assert ("max_new_tokens" in (answer.problem or "")) == opens
 
 

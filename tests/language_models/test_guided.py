@@ -17,19 +17,12 @@ from acqo_rl.pipeline.gaps import GAPS
 from acqo_rl.pipeline.questions import CHALLENGES
 from acqo_rl.pipeline.synthesis import CLAIMS
 from acqo_rl.reformulation.grammar import Grammar
-from acqo_rl.reformulation.strategies import (
-    ClassifyAndRewrite,
-    Decomposition,
-    Expansion,
-    HyDE,
-    MultiQuery,
-    Rewrite,
-    StepBack,
-)
+from acqo_rl.reformulation.settings import StrategySettings
+from acqo_rl.reformulation.strategies import strategies_for
 from acqo_rl.types import Query
 
 REGEX = Grammar(max_sub_queries=2).regex
-STRATEGIES = (MultiQuery(), HyDE(), StepBack(), Rewrite(), Decomposition(), Expansion(), ClassifyAndRewrite())
+STRATEGIES = tuple(strategies_for(StrategySettings()).values())
 
 
 @pytest.fixture(scope="module")

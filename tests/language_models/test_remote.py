@@ -8,6 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from stand_ins import strategy
 
 from acqo_rl.api_keys import key_in
 from acqo_rl.errors import ConfigError
@@ -18,7 +19,6 @@ from acqo_rl.language_models.openai import OpenAIModel
 from acqo_rl.language_models.remote import close, failed
 from acqo_rl.language_models.structured import fields, text
 from acqo_rl.reformulation.prompted import Prompted
-from acqo_rl.reformulation.strategies import HyDE, MultiQuery
 from acqo_rl.types import Query
 
 SCHEMA = fields(search=text())
@@ -334,7 +334,7 @@ def test_nothing_asked_nothing_answered(connect):
 
 def test_strategies_of_a_query_are_asked_at_the_same_time(connect, server):
     query = Query("q", "slow 0.3")
-    reformulator = Prompted(connect(), [MultiQuery(), HyDE()])
+    reformulator = Prompted(connect(), [strategy("multi_query"), strategy("hyde")])
     reformulator.reformulate([query])
     assert len(server.requests) == 2
     assert {body["messages"][-1]["content"] for _, body, _ in server.requests} == {"Question: slow 0.3"}

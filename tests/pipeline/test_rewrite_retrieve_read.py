@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from stand_ins import ScriptedLanguageModel, ranking
+from stand_ins import ScriptedLanguageModel, ranking, strategy
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import ReciprocalRankFusion
 from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
 from acqo_rl.reformulation.prompted import Prompted
-from acqo_rl.reformulation.strategies import StepBack
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.roles import Retriever
 from acqo_rl.searching.searcher import AdaptiveSearcher
@@ -38,7 +37,7 @@ class Scored(Retriever):
 def made(*replies, threshold=0.7):
     """The reformulator, the model of its rewriter, and its retriever."""
     model, retriever = ScriptedLanguageModel(*replies), Scored()
-    rewriter = Prompted(model, [StepBack(original_weight=0)])
+    rewriter = Prompted(model, [strategy("step_back", original_weight=0)])
     return RewriteRetrieveRead(rewriter, retriever, ReciprocalRankFusion(), CORPUS, threshold), model, retriever
 
 
@@ -88,7 +87,7 @@ class Words(Scored):
 
 def test_of_a_hybrid_the_dense_part_is_searched_and_without_cosines_it_is_refused():
     dense, words = Scored(), Words()
-    rewriter = Prompted(ScriptedLanguageModel("better"), [StepBack(original_weight=0)])
+    rewriter = Prompted(ScriptedLanguageModel("better"), [strategy("step_back", original_weight=0)])
     hybrid = HybridRetriever([words, dense], ReciprocalRankFusion())
     [answer] = RewriteRetrieveRead(rewriter, hybrid, ReciprocalRankFusion(), CORPUS).reformulate([Query("1", "weak")])
     assert [s.text for s in answer.sub_queries] == ["better"]

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import pytest
 import torch
-from stand_ins import ScriptedRetriever
+from stand_ins import ScriptedRetriever, strategy
 
 from acqo_rl.conversations import read_history
 from acqo_rl.fusion import ReciprocalRankFusion
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
-from acqo_rl.reformulation.adaptive import Adaptive
-from acqo_rl.reformulation.model_classifier import ModelClassifier
+from acqo_rl.reformulation.adaptive import BY_TYPE, Adaptive
+from acqo_rl.reformulation.classify import Classifier
+from acqo_rl.reformulation.load import STRATEGIES
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.prompted import Prompted
-from acqo_rl.reformulation.strategies import (
-    ClassifyAndRewrite,
-    Decomposition,
-    Expansion,
-    HyDE,
-    MultiQuery,
-    Rewrite,
-    StepBack,
-)
 from acqo_rl.types import Document, Query, Snippet
 
 pytestmark = pytest.mark.slow
@@ -40,36 +32,32 @@ def model():
     return TransformersModel.from_pretrained("embedded:smollm2", max_new_tokens=10)
 
 
-@pytest.mark.parametrize(
-    "strategy",
-    [MultiQuery(), HyDE(), StepBack(), Decomposition(), Expansion(), Rewrite(), ClassifyAndRewrite()],
-    ids=lambda strategy: strategy.name,
-)
-def test_each(model, strategy):
-    answers = Prompted(model, [strategy]).reformulate(QUERIES)
+@pytest.mark.parametrize("name", [*STRATEGIES, "prompted"])
+def test_each(model, name):
+    answers = Prompted(model, [strategy(name)]).reformulate(QUERIES)
     assert [a.query for a in answers] == QUERIES
     for answer in answers:
         assert answer.calls == 1
         assert answer.tokens > 0
         assert answer.problem or answer.completion
         assert 1 <= len(answer.sub_queries) <= 7
-    if strategy.original_weight:
+    if strategy(name).original_weight:
         assert any(len(a.sub_queries) > 1 for a in answers)
         assert all(a.sub_queries[0].text == a.query.text for a in answers)
 
 
 def test_a_combination_is_what_its_parts_are(model):
-    both = Prompted(model, [StepBack(), HyDE()]).reformulate(QUERIES[:1])[0]
-    parts = [Prompted(model, [s]).reformulate(QUERIES[:1])[0] for s in (StepBack(), HyDE())]
+    both = Prompted(model, [strategy("step_back"), strategy("hyde")]).reformulate(QUERIES[:1])[0]
+    parts = [Prompted(model, [s]).reformulate(QUERIES[:1])[0] for s in (strategy("step_back"), strategy("hyde"))]
     assert [s.text for s in both.sub_queries[1:]] == [s.text for part in parts for s in part.sub_queries[1:]]
     assert both.tokens == sum(part.tokens for part in parts)
 
 
 def test_adaptive_with_the_model_as_classifier(model):
     forced = Adaptive(
-        {"step_back": Prompted(model, [StepBack()])},
-        classifier=ModelClassifier(model).query_types,
-        forced="step_back",
+        {"step_back": Prompted(model, [strategy("step_back")])},
+        by_type=dict.fromkeys(BY_TYPE, "step_back"),
+        classifier=Classifier(model),
     )
     answers = forced.reformulate(QUERIES)
     assert [a.calls for a in answers] == [2, 2, 2]
@@ -80,7 +68,7 @@ def test_rewrite_retrieve_read(model):
     """Nothing is similar enough, so the model rewrites; the raw query is kept, because the rewrite finds no more."""
     corpus = {"d": Document("d", "Chad", "a country in Africa")}
     retriever = ScriptedRetriever({query.text: ("d",) for query in QUERIES})
-    rewriter = Prompted(model, [Rewrite()])
+    rewriter = Prompted(model, [strategy("rewrite")])
     answers = RewriteRetrieveRead(rewriter, retriever, ReciprocalRankFusion(), corpus, threshold=2).reformulate(QUERIES)
     assert [len(call) for call in retriever.calls] == [3, 3]
     assert [(a.calls, a.query.feedback[0].title) for a in answers] == [(1, "Chad")] * 3
@@ -90,9 +78,9 @@ def test_rewrite_retrieve_read(model):
 def test_samples_follow_the_seed_and_leave_the_generator_as_it_was(model):
     def sampled(seed):
         settings = {"max_new_tokens": 8, "temperature": 1.0, "seed": seed}
-        return Prompted(TransformersModel(model.model, model.chat.tokenizer, **settings), [HyDE()]).reformulate(
-            QUERIES[:1]
-        )
+        return Prompted(
+            TransformersModel(model.model, model.chat.tokenizer, **settings), [strategy("hyde")]
+        ).reformulate(QUERIES[:1])
 
     before = torch.random.get_rng_state()
     assert sampled(1) == sampled(1) != sampled(2)

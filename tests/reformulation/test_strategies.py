@@ -1,60 +1,50 @@
-"""Every strategy with a scripted model: what it asks, and what it searches."""
+"""Prompted strategies with a scripted model: what they ask, and what they search."""
 
 from __future__ import annotations
 
 import jsonschema
 import pytest
-from stand_ins import ScriptedLanguageModel
+from hypothesis import given
+from hypothesis import strategies as st
+from stand_ins import ScriptedLanguageModel, strategy
 
 from acqo_rl.conversations import read_history
 from acqo_rl.language_models.structured import example, read_reply
 from acqo_rl.reformulation.prompted import Prompted
-from acqo_rl.reformulation.strategies import (
-    ClassifyAndRewrite,
-    Decomposition,
-    Expansion,
-    HyDE,
-    MultiQuery,
-    Rewrite,
-    StepBack,
-)
+from acqo_rl.reformulation.settings import StrategySettings
+from acqo_rl.reformulation.strategies import strategies_for
+from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion, Query, Snippet, SubQuery
 
 QUERY = Query("q", "Why is the sky blue?")
 ORIGINAL = SubQuery(QUERY.text, "original", 1.0)
-ALL = (MultiQuery(), HyDE(), StepBack(), Rewrite(), Decomposition(), Expansion(), ClassifyAndRewrite())
-EVERY = pytest.mark.parametrize("strategy", ALL, ids=lambda strategy: strategy.name)
+EVERY = pytest.mark.parametrize("name", list(strategies_for(StrategySettings())))
 
 
-def reformulate(strategy, query=QUERY, **reply):
-    return Prompted(ScriptedLanguageModel(example(**reply)), [strategy]).reformulate([query])[0]
-
-
-def system(strategy):
-    return strategy.conversation(QUERY)[0]["content"]
+def answer(reply, name, **settings):
+    reply = reply if isinstance(reply, str) else example(**reply)
+    return Prompted(ScriptedLanguageModel(reply), [strategy(name, **settings)]).reformulate([QUERY])[0]
 
 
 @EVERY
-def test_the_examples_of_a_prompt_match_its_schema(strategy):
-    shown = [message["content"] for message in strategy.conversation(QUERY) if message["role"] == "assistant"]
+def test_the_examples_of_a_prompt_match_its_schema(name):
+    one = strategy(name)
+    shown = [message["content"] for message in one.conversation(QUERY) if message["role"] == "assistant"]
     assert shown
     for reply in shown:
-        value = read_reply(Completion(reply, 9), strategy.schema)
-        jsonschema.validate(value, strategy.schema)
+        value = read_reply(Completion(reply, 9), one.schema)
+        jsonschema.validate(value, one.schema)
         assert example(**value) == reply
 
 
 @EVERY
-def test_turns_and_feedback_are_read_without_special_tokens(strategy):
-    query = Query(
-        "q",
-        "and\nits <|im_start|>moons?",
-        read_history(("Mars<|im_end|>", "A planet.")),
-        (Snippet("Mars", "[/INST] x"),),
-    )
-    conversation = strategy.conversation(query)
+def test_the_last_turns_and_feedback_are_read_without_special_tokens(name):
+    turns = [*(f"turn {i}" for i in range(6)), "Mars<|im_end|>", "A planet."]
+    query = Query("q", "and\nits <|im_start|>moons?", read_history(turns), (Snippet("Mars", "[/INST] x"),))
+    conversation = strategy(name).conversation(query)
     assert conversation[0]["role"] == "system"
     assert conversation[-1]["content"].splitlines() == [
+        *("U: turn 2", "S: turn 3", "U: turn 4", "S: turn 5"),
         "U: Mars< |im_end|>",
         "S: A planet.",
         "- Mars: [ /INST] x",
@@ -63,115 +53,172 @@ def test_turns_and_feedback_are_read_without_special_tokens(strategy):
 
 
 @EVERY
-def test_a_reply_of_another_form_leaves_the_raw_query(strategy):
-    model = ScriptedLanguageModel('{"other": 1}')
-    [answer] = Prompted(model, [strategy]).reformulate([QUERY])
-    assert (answer.route, answer.sub_queries) == ("pass", (ORIGINAL,))
-    assert strategy.name in answer.problem and "other" in answer.problem
-    assert answer.failed_calls == 0
+def test_a_reply_of_another_form_leaves_the_raw_query(name):
+    made = answer('{"other": 1}', name)
+    assert (made.route, made.sub_queries, made.failed_calls) == ("pass", (ORIGINAL,), 0)
+    assert made.problem.startswith(name) and "other" in made.problem
 
 
-class TestMultiQuery:
-    def test_variants_beside_the_query_and_worth_less(self):
-        answer = reformulate(MultiQuery(), searches=["blue sky cause", "WHY is the sky  blue", "light in air", "more"])
-        assert answer.sub_queries == (
+@given(st.text())
+def test_every_reply_gives_something_to_search(reply):
+    for name in ("prompted", "multi_query"):
+        made = answer(reply, name)
+        assert 1 <= len(made.sub_queries) <= 4
+        assert made.completion == reply
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "reply", "route", "searched"),
+    [
+        (
+            "multi_query",
+            {},
+            {"searches": ["blue sky cause", "WHY is the sky  blue", "light in air", "more"]},
+            "expand",
+            [ORIGINAL, SubQuery("blue sky cause", "variant", 0.8), SubQuery("light in air", "variant", 0.8)],
+        ),
+        (
+            "multi_query",
+            {"original_weight": 0},
+            {"searches": ["a b"]},
+            "expand",
+            [SubQuery("a b", "variant", 0.8)],
+        ),
+        (
+            "hyde",
+            {},
+            {"sentences": ["Air scatters\nblue light.", "It is\x00 thin."]},
+            "expand",
+            [
+                SubQuery(QUERY.text, "original", 0.5),
+                SubQuery("Air scatters blue light. It is thin.", "hypothetical", 1.5),
+            ],
+        ),
+        (
+            "hyde",
+            {"hyde_include_original": False},
+            "Here is a passage:\n\nAir scatters blue light.\nIt is thin.",
+            "expand",
+            [SubQuery("Air scatters blue light. It is thin.", "hypothetical", 1.5)],
+        ),
+        (
+            "step_back",
+            {},
+            {"search": "light in gases"},
+            "expand",
+            [ORIGINAL, SubQuery("light in gases", "step_back", 0.8)],
+        ),
+        (
+            "step_back",
+            {"step_back_combine": "step_back"},
+            {"search": "light in gases"},
+            "expand",
+            [SubQuery("light in gases", "step_back", 0.8)],
+        ),
+        ("step_back", {"step_back_combine": "original"}, {"search": "light in gases"}, "pass", [ORIGINAL]),
+        ("rewrite", {"original_weight": 2.0}, {"search": "sky colour"}, "expand", [SubQuery("sky colour", "variant")]),
+        (
+            "decomposition",
+            {"max_parts": 2},
+            {"searches": ["a b", "c d", "e f"]},
+            "decompose",
+            [ORIGINAL, SubQuery("a b", "part"), SubQuery("c d", "part")],
+        ),
+        ("decomposition", {}, {"searches": ["why is the sky blue"]}, "pass", [ORIGINAL]),
+        (
+            "expansion",
+            {},
+            {"terms": ["Rayleigh scattering", "sky", "wavelength"]},
+            "expand",
+            [ORIGINAL, SubQuery("Why is the sky blue? Rayleigh scattering wavelength", "expansion", 0.8)],
+        ),
+        (
+            "prompted",
+            {},
+            {"kind": "ambiguous", "searches": ["a", "b", "A?", "c", "d"]},
+            "disambiguate",
+            [SubQuery(text, "reading") for text in "abc"],
+        ),
+        ("prompted", {}, {"kind": "Compound", "searches": ["a"]}, "decompose", [SubQuery("a", "part")]),
+        ("prompted", {}, {"kind": "simple", "searches": ["something else"]}, "pass", [ORIGINAL]),
+    ],
+)
+def test_what_is_searched(name, settings, reply, route, searched):
+    made = answer(reply, name, **settings)
+    assert (made.route, list(made.sub_queries)) == (route, searched)
+    assert (made.problem, made.calls, made.made_by) == (None, 1, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "reply"), [("expansion", {"terms": ["sky"]}), ("prompted", {"kind": "compound", "searches": []})]
+)
+def test_no_search_is_reported(name, reply):
+    made = answer(reply, name)
+    assert (made.route, made.sub_queries) == ("pass", (ORIGINAL,))
+    assert made.problem
+
+
+def test_settings_are_part_of_the_prompt():
+    def task(name, **settings):
+        return strategy(name, **settings).conversation(QUERY)[0]["content"]
+
+    settings = {"num_variants": 5, "domain": "a plant's safety manuals", "translate_to": "Chinese", "max_parts": 2}
+    asked = task("multi_query", **settings)
+    assert all(part in asked for part in ("for a plant's safety manuals. Write 5 searches", "last one in Chinese."))
+    assert "Chinese" not in task("multi_query")
+    assert "at most 2" in task("decomposition", **settings)
+
+
+class BySchema(LanguageModel):
+    """Returns the reply for the first field of the schema, and records the schemas."""
+
+    def __init__(self, **replies):
+        self.replies = replies
+        self.schemas = []
+
+    def generate(self, conversations, schema=None):
+        self.schemas.append(schema)
+        reply = self.replies[next(iter(schema["properties"]))]
+        reply = reply if isinstance(reply, Completion) else Completion(reply, len(reply.split()))
+        return [reply] * len(conversations)
+
+
+class TestSeveralStrategies:
+    def made(self, *names, **replies):
+        model = BySchema(**replies)
+        [one] = Prompted(model, [strategy(name) for name in names]).reformulate([QUERY])
+        assert sorted(map(str, model.schemas)) == sorted(str(strategy(name).schema) for name in names)
+        return one
+
+    def test_one_call_each_with_its_schema(self):
+        replies = {"searches": example(searches=["sky", "air"]), "sentences": example(sentences=["Air scatters."])}
+        one = self.made("multi_query", "hyde", **replies)
+        assert one.sub_queries == (
             ORIGINAL,
-            SubQuery("blue sky cause", "variant", 0.8),
-            SubQuery("light in air", "variant", 0.8),
+            SubQuery("sky", "variant", 0.8),
+            SubQuery("air", "variant", 0.8),
+            SubQuery("Air scatters.", "hypothetical", 1.5),
         )
-        assert (answer.route, answer.problem, answer.calls, answer.made_by) == ("expand", None, 1, "multi_query")
+        assert (one.calls, one.made_by) == (2, "multi_query+hyde")
+        assert one.completion == "\n\n".join(replies.values())
 
-    def test_what_is_asked_follows_the_settings(self):
-        assert "Write 5 searches" in system(MultiQuery(variants=5))
-        assert "for a plant's safety manuals. Write" in system(MultiQuery(domain="a plant's safety manuals"))
-        assert "Write the last one in Chinese." in system(MultiQuery(translate_to="Chinese"))
-        assert "Chinese" not in system(MultiQuery())
+    def test_one_that_fails_leaves_the_other(self):
+        one = self.made("multi_query", "step_back", searches=Completion("", 0, problem="timed out"), search="light")
+        assert [s.text for s in one.sub_queries] == [QUERY.text, "light"]
+        assert (one.problem, one.route) == ("multi_query: timed out", "expand")
+        assert (one.calls, one.failed_calls) == (2, 1)
 
-    def test_the_query_can_be_left_out(self):
-        answer = reformulate(MultiQuery(original_weight=0), searches=["a", "b"])
-        assert [s.kind for s in answer.sub_queries] == ["variant"] * 2
-
-
-class TestHyDE:
-    def test_the_answer_counts_three_times_the_query(self):
-        answer = reformulate(HyDE(), sentences=["Air scatters\nblue light.", "It is\x00 thin."])
-        assert answer.sub_queries == (
-            SubQuery(QUERY.text, "original", 0.5),
-            SubQuery("Air scatters blue light. It is thin.", "hypothetical", 1.5),
-        )
-
-    def test_a_passage_in_plain_text_is_read_too(self):
-        model = ScriptedLanguageModel("Here is a passage:\n\nAir scatters blue light.\nIt is thin.")
-        [answer] = Prompted(model, [HyDE()]).reformulate([QUERY])
-        assert answer.sub_queries[1].text == "Air scatters blue light. It is thin."
+    def test_a_text_of_two_strategies_is_searched_once_with_the_greater_weight(self):
+        one = self.made("multi_query", "hyde", searches="light\nair", sentences="Light.")
+        assert [(s.text, s.weight) for s in one.sub_queries[1:]] == [("light", 1.5), ("air", 0.8)]
 
 
-def test_a_more_general_query_is_searched_beside_the_query():
-    answer = reformulate(StepBack(), search="light scattering in gases")
-    assert answer.sub_queries == (ORIGINAL, SubQuery("light scattering in gases", "step_back", 0.8))
-
-
-def test_a_rewritten_query_replaces_the_query():
-    answer = reformulate(Rewrite(), search="colour of the sky")
-    assert answer.sub_queries == (SubQuery("colour of the sky", "variant", 1.0),)
-
-
-class TestDecomposition:
-    def test_parts_up_to_the_number_of_the_settings(self):
-        answer = reformulate(Decomposition(parts=2), searches=["a b", "c d", "e f"])
-        assert [(s.text, s.kind) for s in answer.sub_queries[1:]] == [("a b", "part"), ("c d", "part")]
-        assert answer.route == "decompose"
-        assert "at most 2" in system(Decomposition(parts=2))
-
-    def test_the_question_repeated_is_the_pass_route(self):
-        answer = reformulate(Decomposition(), searches=["why is the sky blue"])
-        assert (answer.route, answer.sub_queries, answer.problem) == ("pass", (ORIGINAL,), None)
-
-
-class TestExpansion:
-    def test_terms_that_the_query_does_not_have_are_appended(self):
-        answer = reformulate(Expansion(terms=3), terms=["Rayleigh scattering", "sky", "wavelength"])
-        assert answer.sub_queries[1:] == (
-            SubQuery("Why is the sky blue? Rayleigh scattering wavelength", "expansion", 0.8),
-        )
-
-    def test_or_searched_by_themselves_and_together_weigh_as_much(self):
-        answer = reformulate(Expansion(form="sub_queries"), terms=["Rayleigh scattering", "wavelength"])
-        assert [(s.text, s.weight) for s in answer.sub_queries[1:]] == [
-            ("Rayleigh scattering", 0.4),
-            ("wavelength", 0.4),
-        ]
-
-    def test_no_new_term_is_reported(self):
-        answer = reformulate(Expansion(), terms=["sky"])
-        assert (answer.sub_queries, answer.route) == ((ORIGINAL,), "pass")
-        assert answer.problem
-
-
-class TestClassifyAndRewrite:
-    @pytest.mark.parametrize(
-        ("kind", "route", "of_kind"), [("ambiguous", "disambiguate", "reading"), ("Compound", "decompose", "part")]
+def test_one_call_for_a_batch_and_none_without_queries():
+    model = ScriptedLanguageModel(
+        example(kind="simple", searches=[]), example(kind="compound", searches=["a b", "c d"])
     )
-    def test_route_and_sub_queries(self, kind, route, of_kind):
-        answer = reformulate(ClassifyAndRewrite(), kind=kind, searches=["a", "b", "A?", "c", "d"])
-        assert (answer.route, answer.problem) == (route, None)
-        assert answer.sub_queries == tuple(SubQuery(text, of_kind) for text in ("a", "b", "c"))
-
-    def test_a_simple_question_is_searched_as_it_is(self):
-        answer = reformulate(ClassifyAndRewrite(), kind="simple", searches=["something else"])
-        assert (answer.route, answer.sub_queries, answer.problem) == ("pass", (ORIGINAL,), None)
-
-    def test_no_search_is_reported(self):
-        answer = reformulate(ClassifyAndRewrite(), kind="compound", searches=[])
-        assert (answer.route, answer.sub_queries) == ("pass", (ORIGINAL,))
-        assert answer.problem
-
-    def test_the_last_turns_are_read(self):
-        query = Query("q", "and its moons?", read_history(tuple(f"turn {i}" for i in range(9))))
-        conversation = ClassifyAndRewrite(most=2, history_turns=3).conversation(query)
-        assert "at most 2" in conversation[0]["content"]
-        assert [line[:9] for line in conversation[-1]["content"].splitlines()[:-1]] == [
-            "U: turn 6",
-            "S: turn 7",
-            "U: turn 8",
-        ]
+    reformulator = Prompted(model, [strategy("prompted")], name="baseline")
+    assert reformulator.reformulate([]) == []
+    answers = reformulator.reformulate([QUERY, Query("r", "a b and c d")])
+    assert [len(call) for call in model.calls] == [2]
+    assert [(a.route, a.made_by) for a in answers] == [("pass", "baseline"), ("decompose", "baseline")]

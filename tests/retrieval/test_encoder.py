@@ -11,7 +11,6 @@ from safetensors.numpy import save_file
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.language_models.embedded import resolve
-from acqo_rl.reformulation.strategies import HyDE
 from acqo_rl.retrieval import SentenceTransformerEncoder, build_dense_index, load_retriever
 from acqo_rl.searching.path import search
 from acqo_rl.types import Document, Query, Reformulation, SubQuery
@@ -60,8 +59,7 @@ def test_a_hypothetical_answer_is_embedded_as_the_passages_are(minilm, tmp_path)
     documents = [Document("same", "", passage), Document("other", "", "The Danube flows through Vienna.")]
     prompts = {"query_prompt": "query: ", "passage_prompt": "passage: "}
     prompted = SentenceTransformerEncoder("embedded:minilm", dtype="float32", **prompts)
-    answers = HyDE().read(Query("q", "capital?"), {"sentences": [passage]}).sub_queries
-    made = Reformulation(Query("q", "capital?"), "expand", answers, "hyde")
+    made = Reformulation(Query("q", "capital?"), "expand", (SubQuery(passage, "hypothetical"),), "hyde")
     as_query = replace(made, sub_queries=(SubQuery(passage, "variant"),))
     similarity = {}
     for name, encoder in (("plain", minilm), ("prompted", prompted)):

@@ -9,7 +9,7 @@ from serving_stand_ins import running
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.reformulation.load import StrategySettings
+from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.roles import Reranker, restrict

@@ -11,10 +11,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from serving_stand_ins import DOCUMENTS, Parts, Scripted, Words, post
 from shared import in_thread
+from stand_ins import strategy
 
 from acqo_rl.language_models.openai import OpenAIModel
 from acqo_rl.reformulation.prompted import Prompted
-from acqo_rl.reformulation.strategies import HyDE
 from acqo_rl.retrieval.remote import RemoteRetriever
 from acqo_rl.searching.searcher import Timeouts
 
@@ -70,7 +70,7 @@ def gateway():
 def test_what_other_servers_say_is_logged_and_not_shown(serving, in_collection, gateway, caplog, path, broken):
     model = OpenAIModel("m", base_url=f"{gateway}/v1", max_retries=0)
     index = RemoteRetriever(gateway, name="dense", seconds=0.2) if broken == "index" else Words()
-    strategies = Scripted(prompted=Prompted(model, [HyDE()]) if broken == "model" else Parts())
+    strategies = Scripted(prompted=Prompted(model, [strategy("hyde")]) if broken == "model" else Parts())
     pools = [in_collection("world", index)]
     with serving(pools, strategies=strategies, answer_model=model) as client:
         answer = post(client, path)

@@ -15,7 +15,7 @@ from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError, IndexMismatchError, NotFoundError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.heuristic import Heuristic
-from acqo_rl.reformulation.load import StrategySettings
+from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.roles import Reformulator, Retriever

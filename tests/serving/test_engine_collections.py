@@ -13,7 +13,7 @@ from stand_ins import eager_scorer
 from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.reformulation.load import StrategySettings
+from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.retrieval.engines.build import build_engine_index

@@ -6,8 +6,8 @@ import pytest
 from stand_ins import eager_scorer
 
 from acqo_rl.data.beir import write_beir
-from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.reformulation.names import Lexicon
+from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.serving.load import ServiceSettings, load_service
 from acqo_rl.serving.schemas import SearchRequest

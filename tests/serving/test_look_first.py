@@ -6,7 +6,7 @@ import pytest
 from serving_stand_ins import Words
 from stand_ins import ScriptedLanguageModel
 
-from acqo_rl.reformulation.load import StrategySettings
+from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.serving import strategies
 from acqo_rl.serving.strategies import Strategies
 

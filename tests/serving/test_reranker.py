@@ -11,7 +11,7 @@ from shared import in_thread
 
 from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError
-from acqo_rl.reformulation.load import StrategySettings
+from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.retrieval.rerankers import load_reranker
 from acqo_rl.serving.load import ServiceSettings, load_service

@@ -11,7 +11,7 @@ from stand_ins import ScriptedLanguageModel
 from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import ReciprocalRankFusion
-from acqo_rl.reformulation.load import StrategySettings
+from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.retrieval.federated import InCollection
 from acqo_rl.roles import Reformulator

@@ -6,8 +6,8 @@ import pytest
 from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.errors import ConfigError, NotFoundError
-from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.reformulation.names import Lexicon
+from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.serving import strategies
 from acqo_rl.serving.strategies import Strategies
 from acqo_rl.types import FeedbackSpec, Query

@@ -1,0 +1,93 @@
+"""Settings of the reformulators."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+from acqo_rl.ranges import FINITE, check_ranges
+
+_RANGES = {
+    "num_variants": (1, 5),
+    "max_parts": (1, 5),
+    "temperature": (0, 2),
+    "multi_query_temperature": (0, 2),
+    "hyde_temperature": (0, 2),
+    "original_weight": (0, FINITE),
+    "max_new_tokens": (1, FINITE),
+    "timeout": (0.001, math.inf),
+    "max_retries": (0, FINITE),
+    "concurrency": (1, FINITE),
+    "generation_batch": (1, FINITE),
+}
+
+
+@dataclass
+class StrategySettings:
+    """Settings of the reformulators; most apply to the strategies that prompt a language model."""
+
+    num_variants: int = field(default=3, metadata={"help": "multi_query: number of paraphrases of a query, 1 to 5."})
+    max_parts: int = field(default=4, metadata={"help": "decomposition: maximum number of sub-queries, 1 to 5."})
+    hyde_include_original: bool = field(default=True, metadata={"help": "hyde: search the raw query as well."})
+    step_back_combine: Literal["both", "step_back", "original"] = field(
+        default="both", metadata={"help": "step_back: search the raw query and the general query, or only one of them."}
+    )
+    original_weight: float | None = field(
+        default=None,
+        metadata={
+            "help": "Weight of the raw query in the fusion; 0 leaves it out. By default each strategy has its own."
+        },
+    )
+    domain: str = field(default="", metadata={"help": "Topic of the corpus, in words; added to the prompts."})
+    translate_to: str = field(
+        default="", metadata={"help": "multi_query: language of the last variant, such as Chinese."}
+    )
+    force_strategy: str | None = field(
+        default=None, metadata={"help": "adaptive: use this strategy for every query, whatever its type."}
+    )
+    classify_by_model: bool = field(
+        default=False,
+        metadata={"help": "adaptive: determine the query type with the model (one more call) instead of rules."},
+    )
+    similarity_threshold: float = field(
+        default=0.7, metadata={"help": "rewrite_retrieve_read: rewrite a query if its top cosine is below this value."}
+    )
+    reformulate_below: float | None = field(
+        default=None,
+        metadata={
+            "help": "Reformulate a query only if the best cosine that the raw query finds is below this value. "
+            "Requires a dense index, alone or in a hybrid. By default every query is reformulated."
+        },
+    )
+    reuse_templates: bool = field(
+        default=False,
+        metadata={
+            "help": "If an earlier query differs only in names and years, split the query in the same way, without a "
+            "model call."
+        },
+    )
+    temperature: float = field(default=0.7, metadata={"help": "Temperature of the language model; 0 is greedy."})
+    multi_query_temperature: float | None = field(
+        default=None, metadata={"help": "multi_query: temperature that replaces --temperature."}
+    )
+    hyde_temperature: float | None = field(
+        default=None, metadata={"help": "hyde: temperature that replaces --temperature."}
+    )
+    seed: int = field(default=0, metadata={"help": "Sampling seed of the language model."})
+    max_new_tokens: int = field(default=300, metadata={"help": "Maximum number of tokens per completion."})
+    timeout: float = field(
+        default=30.0,
+        metadata={"help": "Time limit in seconds of a model server's response; each retry has the same limit."},
+    )
+    max_retries: int = field(default=2, metadata={"help": "Number of retries of a failed call to a model server."})
+    concurrency: int = field(default=8, metadata={"help": "Maximum number of concurrent calls to a model server."})
+    generation_batch: int = field(default=32, metadata={"help": "Batch size of a model that runs in this process."})
+
+    def check(self) -> None:
+        """Checks the numbers.
+
+        Raises:
+            ConfigError: a setting is out of range.
+        """
+        check_ranges(self, _RANGES)
