@@ -196,10 +196,10 @@ def judge_queries(config: LabelConfig, corpus: Mapping[str, Document], retriever
 
 
 def load_model(config: LabelConfig, max_new_tokens: int) -> Any:
-    """Loads the language model."""
+    """Loads the language model, with greedy decoding."""
     from acqo_rl.reformulation.load import load_strategy_model
 
-    return load_strategy_model("prompted", config.model, replace(config.strategy, max_new_tokens=max_new_tokens))
+    return load_strategy_model(config.model, replace(config.strategy, temperature=0.0, max_new_tokens=max_new_tokens))
 
 
 def compare(
