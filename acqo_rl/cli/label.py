@@ -25,7 +25,7 @@ Cohen's kappa on documents, and the correlation between the candidates' rewards 
 
 from __future__ import annotations
 
-from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -46,10 +46,10 @@ from acqo_rl.searching.names import name_reformulators
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from acqo_rl.labelling.agreement import Agreement, RewardAgreement
+    from acqo_rl.language_models.recorded import RecordedModel
     from acqo_rl.roles import Retriever
     from acqo_rl.training.candidates import Candidate
-    from acqo_rl.types import Document, Qrels, Query
+    from acqo_rl.types import Conversation, Document, Qrels, Query
 
 CROSS_ENCODER = "cross-encoder:"
 _QUESTIONS = 600
@@ -115,7 +115,7 @@ def check(config: LabelConfig) -> None:
     if unknown := set(config.kinds) - set(KINDS):
         raise ConfigError(f"kinds names {', '.join(sorted(unknown))}; choose among {', '.join(KINDS)}.")
     folder = Path(config.output)
-    if folder.is_dir() and any(folder.iterdir()) and not _replies_in(config).exists():
+    if folder.is_dir() and any(folder.iterdir()) and not _kept_in(config).exists():
         raise ConfigError(f"{folder} is not empty and holds no {config.task}; give another output folder.")
     if folder.resolve() == Path(config.data).resolve():
         raise ConfigError(f"output is the folder {folder} of --data; give another output folder.")
@@ -129,9 +129,8 @@ def label_questions(config: LabelConfig, corpus: Mapping[str, Document], retriev
     """
     from acqo_rl.labelling.drafts import SHORTEST, choose_drafts, divide
     from acqo_rl.labelling.filters import filter_questions
-    from acqo_rl.labelling.questions import ask, cost_of, write_questions
+    from acqo_rl.labelling.questions import ask, write_questions
     from acqo_rl.labelling.writing import conversation_for
-    from acqo_rl.language_models.recorded import RecordedModel
 
     splits = divide(corpus.values(), config.seed)
     kinds = [kind for kind in KINDS if kind in config.kinds]
@@ -141,26 +140,27 @@ def label_questions(config: LabelConfig, corpus: Mapping[str, Document], retriev
             f"No question can be written: {sum(map(len, splits.values())):,} of {len(corpus):,} documents of "
             f"{config.data} have a text of at least {SHORTEST} characters. Give longer documents, or other kinds."
         )
-    model = RecordedModel(config.model, partial(load_model, config, max_new_tokens=200), _replies_in(config))
-    missing = model.missing([conversation_for(draft) for draft in drafts])
-    print(f"{len(drafts):,} questions are to be written by {config.model}: {cost_of(missing)}.", flush=True)
+    model = recorded(config, [conversation_for(draft) for draft in drafts], max_new_tokens=200)
     if config.plan:
         return
-    replies, folder = ask(drafts, model), Path(config.output)
-    filtered = filter_questions(
-        replies.questions, retriever, RankScoreFusion(), longest_copy=_LONGEST_COPY, easy=config.easy, seed=config.seed
+    questions = ask(drafts, model)
+    filter_questions(
+        questions, retriever, RankScoreFusion(), longest_copy=_LONGEST_COPY, easy=config.easy, seed=config.seed
     )
     made = f"{command_of(config)} --kinds {' '.join(config.kinds)} --easy {config.easy:g}"
-    write_questions(folder, corpus, replies, filtered, model=without_url(config.model), command=made)
-    print(f"{len(filtered.kept):,} questions are kept: {folder}. Read {folder / 'report.md'} before you train.")
+    folder = Path(config.output)
+    write_questions(folder, corpus, questions, model=without_url(config.model), command=made)
+    print(f"{len(questions.kept):,} questions are kept: {folder}. Read {folder / 'report.md'} before you train.")
 
 
 def judge_queries(config: LabelConfig, corpus: Mapping[str, Document], retriever: Retriever) -> None:
     """Pools, judges what is not judged yet, and writes the data set."""
+    from acqo_rl.cli.open_systems import open_reranker
     from acqo_rl.data.beir import read_queries
     from acqo_rl.data.draw import draw
-    from acqo_rl.labelling.judging import CrossEncoderJudge, Judgements, ModelJudge, Pair, cost_of
-    from acqo_rl.labelling.log import Judged, write_judged
+    from acqo_rl.evaluation.cache import Cache
+    from acqo_rl.labelling.judging import Pair, conversation_for, judge_by_model, judge_by_reranker, relevance
+    from acqo_rl.labelling.log import write_judged
     from acqo_rl.labelling.pooling import pool
     from acqo_rl.reformulation.load import lexicon_for, load_reformulator
     from acqo_rl.training.candidates import candidates_in
@@ -175,31 +175,45 @@ def judge_queries(config: LabelConfig, corpus: Mapping[str, Document], retriever
         queries, reformulators, candidates, retriever, RankScoreFusion(), depth=config.depth, most=config.most
     )
     pairs = [Pair(query, corpus[doc_id]) for query in queries for doc_id in pooled[query.id] if doc_id in corpus]
-    judgements = Judgements(config.model, _replies_in(config))
-    missing = judgements.missing(pairs)
-    name = without_url(config.model)
-    print(f"{len(pairs):,} pairs of {len(queries):,} queries; to be judged by {name}: {cost_of(missing)}.", flush=True)
-    if config.plan:
-        return
-    failed = Counter[str]()
-    if missing and config.model.startswith(CROSS_ENCODER):
-        failed = judgements.judge(pairs, CrossEncoderJudge(config.model.removeprefix(CROSS_ENCODER)))
-    elif missing:
-        failed = judgements.judge(pairs, ModelJudge(config.model, load_model(config, max_new_tokens=16)))
-    made = f"{command_of(config)} --reformulator {' '.join(config.reformulator)} --depth {config.depth}"
-    judged = Judged(queries, judgements.relevance(pairs), len(pairs), failed, name, f"{made} --most {config.most}")
-    agreed = compare(config, queries, judged.qrels, candidates, retriever) if config.gold else None
     folder = Path(config.output)
-    numbers = write_judged(folder, corpus, judged, agreed)
+    print(f"{len(pairs):,} pairs of {len(queries):,} queries are pooled.", flush=True)
+    if config.model.startswith(CROSS_ENCODER):
+        if config.plan:
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        with closing(Cache(_kept_in(config))) as cache:
+            grades = judge_by_reranker(pairs, open_reranker(config.model, cache))
+    else:
+        model = recorded(config, [conversation_for(pair) for pair in pairs], max_new_tokens=16)
+        if config.plan:
+            return
+        grades = judge_by_model(pairs, model)
+    graded = dict(zip(pairs, grades, strict=True))
+    agreed = compare(config, queries, relevance(graded), candidates, retriever) if config.gold else []
+    made = f"{command_of(config)} --reformulator {' '.join(config.reformulator)} --depth {config.depth}"
+    made = f"{made} --most {config.most}"
+    numbers = write_judged(
+        folder, corpus, queries, graded, judge=without_url(config.model), command=made, agreement=agreed
+    )
     print(f"{folder} holds " + ", ".join(f"{n:,} {split}" for split, n in numbers.items()) + " queries.")
     print(f"Read {folder / 'report.md'} before you train.")
 
 
-def load_model(config: LabelConfig, max_new_tokens: int) -> Any:
-    """Loads the language model, with greedy decoding."""
+def recorded(config: LabelConfig, conversations: Sequence[Conversation], max_new_tokens: int) -> RecordedModel:
+    """The model, which keeps its replies in the output folder; prints what it will be asked."""
+    from acqo_rl.language_models.recorded import RecordedModel
     from acqo_rl.reformulation.load import load_strategy_model
 
-    return load_strategy_model(config.model, replace(config.strategy, temperature=0.0, max_new_tokens=max_new_tokens))
+    greedy = replace(config.strategy, temperature=0.0, max_new_tokens=max_new_tokens)
+    model = RecordedModel(config.model, partial(load_strategy_model, config.model, greedy), _kept_in(config))
+    missing = model.missing(conversations)
+    characters = sum(len(message["content"]) for conversation in missing for message in conversation)
+    print(
+        f"{model.name} is to be asked: {len(missing):,} calls, about {characters / 4000:,.0f} thousand tokens of "
+        "prompts (four characters each).",
+        flush=True,
+    )
+    return model
 
 
 def compare(
@@ -208,14 +222,16 @@ def compare(
     judged: Qrels,
     candidates: Mapping[str, Sequence[Candidate]],
     retriever: Retriever,
-) -> tuple[Agreement, RewardAgreement]:
-    """Agreement with gold on documents and on the candidates' rewards; queries without gold or judged ones are skipped.
+) -> list[str]:
+    """Agreement with gold on documents and on the candidates' rewards, as paragraphs of the report.
+
+    Queries without a relevant document by gold or by the judgements are skipped.
 
     Raises:
         ConfigError: no query has a relevant document both by gold and by the judgements.
     """
     from acqo_rl.data.beir import read_qrels
-    from acqo_rl.labelling.agreement import agreement, reward_agreement
+    from acqo_rl.labelling.agreement import agreement, agreement_lines, reward_agreement
     from acqo_rl.measures import judged as with_relevant
     from acqo_rl.training.rewards import Reward
     from acqo_rl.training.warm_start import score_candidates
@@ -228,7 +244,7 @@ def compare(
     by_judge, by_gold = (
         [one for batch in score_candidates(both, qrels, candidates, reward) for one in batch] for qrels in (found, gold)
     )
-    return agreement(judged, gold), reward_agreement(by_judge, by_gold)
+    return agreement_lines(agreement(judged, gold), reward_agreement(by_judge, by_gold))
 
 
 def command_of(config: LabelConfig) -> str:
@@ -237,5 +253,6 @@ def command_of(config: LabelConfig) -> str:
     return f"acqo label --task {config.task} --model {without_url(config.model)}{limit} --seed {config.seed}"
 
 
-def _replies_in(config: LabelConfig) -> Path:
-    return Path(config.output, "replies.jsonl" if config.task == "questions" else "judgements.jsonl")
+def _kept_in(config: LabelConfig) -> Path:
+    """The file that keeps what the model has answered."""
+    return Path(config.output, "scores.sqlite" if config.model.startswith(CROSS_ENCODER) else f"{config.task}.jsonl")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,49 +10,19 @@ from acqo_rl.training.warm_start import ScoredQuery
 from acqo_rl.types import Qrels
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """Judgements against gold.
-
-    Attributes:
-        pairs: number of judged pairs of queries with gold judgements.
-        kappa: Cohen's kappa of relevant against not relevant; 0 is chance, 1 is full agreement.
-        precision: share of the pairs judged relevant that are gold.
-        recall: share of the gold pairs in the pool that are judged relevant.
-    """
-
-    pairs: int
-    kappa: float
-    precision: float
-    recall: float
-
-
-@dataclass(frozen=True)
-class RewardAgreement:
-    """Rewards of the same candidates by judgements and by gold; all means are of the reward by gold.
-
-    Attributes:
-        queries: number of queries.
-        correlation: Pearson correlation of the gains over the raw query, over all candidates.
-        raw: of the raw query.
-        by_judge: of the candidates that the judgements choose.
-        by_gold: of the candidates that gold chooses.
-    """
-
-    queries: int
-    correlation: float
-    raw: float
-    by_judge: float
-    by_gold: float
-
-
-def agreement(judged: Qrels, gold: Qrels) -> Agreement:
-    """Compares judged pairs with gold; a document without a gold judgement is not relevant.
+def agreement(judged: Qrels, gold: Qrels) -> dict[str, float]:
+    """Compares judged pairs of queries with gold; a document without a gold judgement is not relevant.
 
     Args:
         judged: query id -> document id -> relevance, 0 if judged not relevant.
         gold: queries without gold judgements are left out.
+
+    Returns:
+        The number of ``pairs``, Cohen's ``kappa`` (0 is chance, 1 is full agreement; 0 if all labels are equal),
+        ``precision`` and ``recall`` of the pairs judged relevant.
     """
+    from sklearn.metrics import cohen_kappa_score, precision_recall_fscore_support
+
     pairs = [
         (relevance > 0, gold[query_id].get(doc_id, 0) > 0)
         for query_id, documents in judged.items()
@@ -61,41 +30,42 @@ def agreement(judged: Qrels, gold: Qrels) -> Agreement:
         for doc_id, relevance in documents.items()
     ]
     said, true = np.array(pairs, bool).reshape(-1, 2).T
-    both = float((said & true).sum())
-    return Agreement(
-        pairs=len(pairs),
-        kappa=cohen_kappa(said, true),
-        precision=both / said.sum() if said.any() else 0.0,
-        recall=both / true.sum() if true.any() else 0.0,
-    )
+    precision, recall, *_ = precision_recall_fscore_support(true, said, average="binary", zero_division=0.0)
+    kappa = float(cohen_kappa_score(said, true)) if len(set(pairs)) > 1 else 0.0
+    return {"pairs": len(pairs), "kappa": kappa, "precision": float(precision), "recall": float(recall)}
 
 
-def cohen_kappa(one: np.ndarray, other: np.ndarray) -> float:
-    """Agreement of two sets of labels beyond chance (Cohen 1960), bool[n] each; 0 if either has one label only."""
-    if not len(one):
-        return 0.0
-    observed = float((one == other).mean())
-    p, q = float(one.mean()), float(other.mean())
-    chance = p * q + (1 - p) * (1 - q)
-    return (observed - chance) / (1 - chance) if chance < 1 else 0.0
-
-
-def reward_agreement(judged: Sequence[ScoredQuery], gold: Sequence[ScoredQuery]) -> RewardAgreement:
+def reward_agreement(judged: Sequence[ScoredQuery], gold: Sequence[ScoredQuery]) -> dict[str, float]:
     """Compares the rewards of the same candidates.
 
     Args:
         judged: candidates with the rewards by judgements.
         gold: the same with the rewards by gold, in the same order.
+
+    Returns:
+        The Pearson ``correlation`` of the gains over the raw query, over all candidates; and mean rewards by gold: of
+        the ``raw`` query, of the candidates that the judgements choose (``by_judge``) and that gold chooses
+        (``by_gold``).
     """
-    gains: list[tuple[float, float]] = []
-    chosen = []
-    for one, true in zip(judged, gold, strict=True):
-        said = [option.reward for option in one.options]
-        real = [option.reward for option in true.options]
-        gains += [(s - said[0], r - real[0]) for s, r in zip(said[1:], real[1:], strict=True)]
-        chosen.append((real[0], real[int(np.argmax(said))], max(real)))
-    raw, by_judge, by_gold = np.array(chosen, float).mean(axis=0).tolist()
-    table = np.array(gains, float).reshape(-1, 2)
-    varies = len(table) > 1 and bool((table.std(axis=0) > 0).all())
-    correlation = float(np.corrcoef(table.T)[0, 1]) if varies else 0.0
-    return RewardAgreement(len(chosen), correlation, raw, by_judge, by_gold)
+    said = [np.array([option.reward for option in one.options]) for one in judged]
+    true = [np.array([option.reward for option in one.options]) for one in gold]
+    gains = np.concatenate([np.stack([s[1:] - s[0], t[1:] - t[0]]) for s, t in zip(said, true, strict=True)], axis=1)
+    varies = gains.shape[1] > 1 and bool((gains.std(axis=1) > 0).all())
+    return {
+        "correlation": float(np.corrcoef(gains)[0, 1]) if varies else 0.0,
+        "raw": float(np.mean([t[0] for t in true])),
+        "by_judge": float(np.mean([t[s.argmax()] for s, t in zip(said, true, strict=True)])),
+        "by_gold": float(np.mean([t.max() for t in true])),
+    }
+
+
+def agreement_lines(documents: dict[str, float], rewards: dict[str, float]) -> list[str]:
+    """The paragraphs of a report."""
+    return [
+        "## Agreement with gold",
+        f"Of {documents['pairs']:,} pairs: Cohen's kappa {documents['kappa']:.2f}, precision "
+        f"{documents['precision']:.2f}, recall {documents['recall']:.2f}.",
+        f"Rewards of the warm start's candidates: correlation {rewards['correlation']:.2f}. Mean reward by gold: "
+        f"raw query {rewards['raw']:.3f}, the candidate that the judgements choose {rewards['by_judge']:.3f}, the "
+        f"candidate that gold chooses {rewards['by_gold']:.3f}.",
+    ]

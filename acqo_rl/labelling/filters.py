@@ -18,10 +18,10 @@ from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.text import folded, normalised
 
-NOT_WRITTEN = ("call failed", "not readable")
+CALL_FAILED, NOT_READABLE = "call failed", "not readable"
 COPIED, OTHER_KIND, NOT_GROUNDED = "copied", "other kind", "not grounded"
 DUPLICATE, NOT_FOUND, EASY = "duplicate", "not found", "too easy"
-REASONS = (*NOT_WRITTEN, COPIED, OTHER_KIND, NOT_GROUNDED, DUPLICATE, NOT_FOUND, EASY)
+REASONS = (CALL_FAILED, NOT_READABLE, COPIED, OTHER_KIND, NOT_GROUNDED, DUPLICATE, NOT_FOUND, EASY)
 _SAME = 0.8
 """Questions with a document in common are duplicates if their sets of words overlap by at least this (Jaccard)."""
 _WORD = re.compile(r"\w+")
@@ -47,12 +47,12 @@ class FilteredQuestions:
 
 
 def filter_questions(
-    questions: Sequence[Question], retriever: Retriever, fusion: Fusion, *, longest_copy: int, easy: float, seed: int
-) -> FilteredQuestions:
+    filtered: FilteredQuestions, retriever: Retriever, fusion: Fusion, *, longest_copy: int, easy: float, seed: int
+) -> None:
     """Applies all filters.
 
     Args:
-        questions: as written.
+        filtered: the questions as written.
         retriever: must find every relevant document of a question among its first 100 documents, by the raw query,
             the rules or the last two turns.
         fusion: of the rules' sub-queries.
@@ -60,7 +60,6 @@ def filter_questions(
         easy: maximum share of kept questions for which the raw query already ranks the relevant documents first.
         seed: of the choice among easy questions.
     """
-    filtered = FilteredQuestions(list(questions))
     filtered.keep(COPIED, lambda question: copied_words(question) <= longest_copy)
     filtered.keep(OTHER_KIND, fits_its_kind)
     filtered.keep(NOT_GROUNDED, is_grounded)
@@ -70,20 +69,15 @@ def filter_questions(
     filtered.keep(NOT_FOUND, lambda question: max(ranks[question.query.id].by_any) <= DEPTH)
     surplus = _surplus([q.query.id for q in filtered.kept if ranks[q.query.id].is_easy], len(filtered.kept), easy, seed)
     filtered.keep(EASY, lambda question: question.query.id not in surplus)
-    return filtered
 
 
 def copied_words(question: Question) -> int:
     """Length of the longest run of words that the question shares with a passage."""
-    asked = _words(question.query.text)
-    return max(longest_shared_run(asked, _words(passage)) for passage in question.draft.passages)
-
-
-def longest_shared_run(one: Sequence[str], other: Sequence[str]) -> int:
-    """Number of words of the longest common contiguous run of two lists."""
     from difflib import SequenceMatcher
 
-    return SequenceMatcher(None, one, other, autojunk=False).find_longest_match().size
+    asked = _words(question.query.text)
+    runs = (SequenceMatcher(None, asked, _words(passage), autojunk=False) for passage in question.draft.passages)
+    return max(run.find_longest_match().size for run in runs)
 
 
 class _Seen:

@@ -14,19 +14,15 @@ _WORD = re.compile(r"\w+")
 _LETTERS = 4
 """Minimum letters of a word that says what a question is about."""
 _NAME = re.compile(rf"(?<=\s){NAME_WORD}")
-_ABOUT_THE_PASSAGE = re.compile(r"\b(?:passages?|the text|this text|the document)\b", re.I)
 
 
 def fits_its_kind(question: Question) -> bool:
     """Whether the wording fits the kind.
 
     A bridge hides the name of its second document. A follow-up repeats no name of the first question. A question about
-    a shared name tells it. No question may be about "the passage", unless its passages use that word.
+    a shared name tells it.
     """
     draft, text = question.draft, question.query.text
-    read = " ".join([*draft.passages, *(document.title for document in draft.documents)])
-    if _ABOUT_THE_PASSAGE.search(text) and not _ABOUT_THE_PASSAGE.search(read):
-        return False
     last = normalised(name_of(draft.documents[-1].title))
     if draft.kind == "bridge":
         return last not in normalised(text)

@@ -81,7 +81,7 @@ def conversation_for(draft: Draft) -> Conversation:
     return with_examples(f"{task} {_ALL}", [_EXAMPLES[draft.kind]], "\n".join(passages))
 
 
-def ask(drafts: Sequence[Draft], model: LanguageModel) -> list[Completion]:
+def complete(drafts: Sequence[Draft], model: LanguageModel) -> list[Completion]:
     """Returns one reply per draft, in input order."""
     replies: dict[int, Completion] = {}
     for schema in (_QUESTION, _FOLLOW_UP):

@@ -37,7 +37,11 @@ class RecordedModel(LanguageModel):
         self._load = load
         self._file = file
         self._model: LanguageModel | None = None
-        rows = map(json.loads, file.read_text(encoding="utf-8").splitlines()) if file.exists() else ()
+        written = file.read_bytes() if file.exists() else b""
+        whole = written[: written.rfind(b"\n") + 1]
+        if whole != written:  # an interrupted run wrote a part of the last line
+            file.write_bytes(whole)
+        rows = map(json.loads, whole.splitlines())
         self._known = {row["key"]: Completion(row["text"], row["tokens"], row["finished"]) for row in rows}
 
     def missing(self, conversations: Sequence[Conversation]) -> list[Conversation]:

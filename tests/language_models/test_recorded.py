@@ -44,3 +44,12 @@ def test_a_server_that_is_down_is_not_asked_for_everything(tmp_path):
     asked = [[{"role": "user", "content": str(number)}] for number in range(50)]
     assert RecordedModel("m", lambda: model, tmp_path / "r.jsonl").generate(asked) == [failed] * 50
     assert sum(map(len, model.calls)) < 20
+
+
+def test_a_line_that_was_written_in_part_is_asked_again(tmp_path):
+    file = tmp_path / "r.jsonl"
+    RecordedModel("m", lambda: ScriptedLanguageModel("first", "second"), file).generate([ONE, TWO])
+    file.write_bytes(file.read_bytes()[:-9])
+    again = RecordedModel("m", lambda: ScriptedLanguageModel("third"), file)
+    assert again.missing([ONE, TWO]) == [TWO]
+    assert [completion.text for completion in again.generate([ONE, TWO])] == ["first", "third"]
