@@ -5,16 +5,16 @@ python scripts/show_demo.py --output_dir outputs/demo
 
 from __future__ import annotations
 
+import json
 import sys
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acqo_rl.cli import command
 
-if TYPE_CHECKING:
-    from acqo_rl.evaluation.run import Evaluation, QueryResult
-
+MEASURE = "nDCG@10"
 KINDS = ("simple", "ambiguous", "compound")
 LABELS = {
     "raw": "raw query",
@@ -45,48 +45,50 @@ def make_parser() -> Any:
 def main(config: ShowDemoConfig) -> None:
     """Prints the table, the examples and the commands."""
     from acqo_rl.data.beir import read_corpus
-    from acqo_rl.evaluation.files import read_results
-    from acqo_rl.evaluation.summary import compare
-    from acqo_rl.evaluation.tables import format_table, interval
+    from acqo_rl.evaluation.significance import paired_bootstrap
+    from acqo_rl.evaluation.tables import Table, aligned, interval
 
     out = Path(config.output_dir)
-    evaluations = read_results(out / "evaluation")
+    results: dict[str, list[dict[str, Any]]] = {}
+    for line in (out / "evaluation" / "queries.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        results.setdefault(row["system"], []).append(row)
+    scores = {system: [row["measures"][MEASURE] for row in rows] for system, rows in results.items()}
     titles = {doc_id: document.title for doc_id, document in read_corpus(out / "data").items()}
-    shown = [replace(evaluation, name=LABELS.get(name, name)) for name, evaluation in evaluations.items()]
-    print(f"\nOn {len(shown[0].results)} held-out test questions:\n")
-    print(format_table(shown, shown[0]))
-    print("\nWhat reinforcement learning added, in nDCG@10 with 95 % confidence interval:")
+    print(f"\nOn {len(results['raw'])} held-out test questions:\n")
+    means = (
+        (LABELS.get(s, s), f"{sum(v) / len(v):.3f}", interval(paired_bootstrap(scores["raw"], v)))
+        for s, v in scores.items()
+    )
+    print(aligned(Table("", "", ("", MEASURE, "difference to the raw query [95 % CI]"), tuple(means))))
+    print(f"\nWhat reinforcement learning added, in {MEASURE} with 95 % confidence interval:")
     for stage, before, after in STAGES:
-        difference = compare(evaluations[after], evaluations[before], ["nDCG@10"]).differences["nDCG@10"]
-        print(f"  {stage} {interval(difference)}")
+        print(f"  {stage} {interval(paired_bootstrap(scores[before], scores[after]))}")
     print("\nThree questions before and after:")
     for kind in KINDS:
-        show_example(kind, evaluations["raw"], evaluations["policy"], titles)
+        show_example(kind, results["raw"], results["policy"], titles)
     print(f"\nThe whole report, with plots: {out / 'evaluation' / 'report.html'}\n\nGo on:")
     print(f"  .venv/bin/acqo search --data {out}/data --index {out}/index --model {out}/policy")
     print("  .venv/bin/acqo train --config configs/train/embedded.yaml --data BEIR_DIR --output_dir outputs/mine")
 
 
-def show_example(kind: str, raw: Evaluation, policy: Evaluation, titles: dict[str, str]) -> None:
+def show_example(
+    kind: str, raw: Sequence[dict[str, Any]], policy: Sequence[dict[str, Any]], titles: dict[str, str]
+) -> None:
     """One question of a kind: the one in the middle of those that the policy answers in its usual way."""
-    pairs = [(before, after) for before, after in zip(raw.results, policy.results, strict=True) if after.kind == kind]
-    pairs.sort(key=lambda pair: gain(*pair))
+    pairs = [(before, after) for before, after in zip(raw, policy, strict=True) if after["kind"] == kind]
+    pairs.sort(key=lambda pair: pair[1]["measures"][MEASURE] - pair[0]["measures"][MEASURE])
     before, after = pairs[len(pairs) // 2]
-    query = after.reformulation.query
-    print(f"\n[{kind}] {query.text}")
-    for turn in query.history:
-        print(f"    after: {turn}")
-    print(f"    route: {after.reformulation.route}")
-    for sub_query in after.reformulation.sub_queries:
-        print(f"    search: {sub_query.text}")
+    made = after["reformulation"]
+    print(f"\n[{kind}] {made['query']['text']}")
+    for turn in made["query"]["history"]:
+        print(f"    after: {turn['speaker']}: {turn['text']}")
+    print(f"    route: {made['route']}")
+    for sub_query in made["sub_queries"]:
+        print(f"    search: {sub_query['text']}")
     for label, result in (("before", before), ("after", after)):
-        found = ", ".join(f"{titles[doc_id]} at {rank or 'no rank'}" for doc_id, rank in result.gold_ranks.items())
-        print(f"    wanted, {label}: {found} (nDCG@10 {result.measures['nDCG@10']:.2f})")
-
-
-def gain(before: QueryResult, after: QueryResult) -> float:
-    """What reformulating added, in nDCG@10."""
-    return after.measures["nDCG@10"] - before.measures["nDCG@10"]
+        found = ", ".join(f"{titles[doc_id]} at {rank or 'no rank'}" for doc_id, rank in result["gold_ranks"].items())
+        print(f"    wanted, {label}: {found} ({MEASURE} {result['measures'][MEASURE]:.2f})")
 
 
 if __name__ == "__main__":

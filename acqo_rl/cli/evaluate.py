@@ -167,10 +167,10 @@ def main(config: EvaluateConfig) -> None:
         )
     for system, evaluation in study.evaluations.items():
         results = evaluation.results
-        if failed := sum(result.reformulation.failed_calls > 0 for result in results):
+        if failed := [r.reformulation.problem for r in results if r.reformulation.failed_calls]:
             print(
-                f"{study.name(system)}: a model call failed for {failed} of {len(results)} queries; the same command "
-                "repeats them."
+                f"{study.name(system)}: a model call failed for {len(failed)} of {len(results)} queries (the first: "
+                f"{failed[0]}); the same command repeats them."
             )
         unusable = sum(QUANTITIES["problems"](result) for result in results) / len(results)
         if unusable > 0.5:
@@ -264,12 +264,12 @@ def run(config: EvaluateConfig, components: StudyComponents, queries: Sequence[Q
     """Evaluates all systems on the queries and on the changed queries."""
     from acqo_rl.data.robustness import query_set_named
     from acqo_rl.evaluation.study import Study
-    from acqo_rl.evaluation.systems import compute_missing, evaluate_systems
+    from acqo_rl.evaluation.systems import evaluate_systems
 
-    query_sets = {"": queries, **{name: query_set_named(name)(queries, config.seed) for name in config.robustness}}
-    compute_missing(components, query_sets)
-    evaluations = evaluate_systems(components, query_sets)
-    return Study(evaluations.pop(""), evaluations, baseline_of(config), config.measures)
+    evaluations = evaluate_systems(components, queries)
+    changed = {name: query_set_named(name)(queries, config.seed) for name in config.robustness}
+    variants = {name: evaluate_systems(components, some) for name, some in changed.items()}
+    return Study(evaluations, variants, baseline_of(config), config.measures)
 
 
 def settings_of(config: EvaluateConfig, components: StudyComponents, data: Beir, queries: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Keeps what a study has computed: reformulations by query, rankings by text, results of pipeline steps by query.
+"""Keeps what a study has computed: reformulations by query, rankings by text, scores of rerankers by pair.
 
 A further reformulator, index or fusion therefore costs only what is new, and an interrupted study continues.
 """
@@ -9,13 +9,15 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, TypeVar
+
+from pydantic import TypeAdapter
 
 from acqo_rl import __version__
 from acqo_rl.errors import DataError
@@ -26,7 +28,7 @@ from acqo_rl.reformulation.load import prompts_model, strategy_key
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.roles import Reformulator, Reranker, Retriever
 from acqo_rl.searching.sub_queries import DEPTH
-from acqo_rl.types import FeedbackSpec, Qrels, Query, Ranking, Reformulation, Snippet, SubQuery, Turn, search_key
+from acqo_rl.types import FeedbackSpec, Qrels, Query, Ranking, Reformulation, search_key
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
@@ -52,22 +54,23 @@ class Cache:
                     " (asked TEXT, key TEXT, answer TEXT, ms REAL, PRIMARY KEY (asked, key)) WITHOUT ROWID"
                 )
 
-    def read(self, asked: str, keys: Sequence[str]) -> dict[str, tuple[Any, float]]:
+    def read(self, asked: str, keys: Sequence[str], form: TypeAdapter[Answer]) -> dict[str, tuple[Answer, float]]:
         """Returns key -> (answer, milliseconds) for the keys that are kept.
 
         Args:
             asked: everything except the key that the answer depends on.
             keys: see :func:`key_of`.
+            form: the type of the answers.
         """
         asked_for = "SELECT key, answer, ms FROM answers WHERE asked = ? AND key IN (SELECT value FROM json_each(?))"
-        with self._usable(), self._lock:
+        with self._usable():
             rows = self._database.execute(asked_for, (asked, json.dumps(list(keys))))
-            return {key: (json.loads(answer), ms) for key, answer, ms in rows}
+            return {key: (form.validate_json(answer), ms) for key, answer, ms in rows}
 
-    def write(self, asked: str, answers: Iterable[tuple[str, Any, float]]) -> None:
-        """Keeps (key, answer, milliseconds); answers must be JSON-serialisable."""
-        rows = [(asked, key, json.dumps(answer), ms) for key, answer, ms in answers]
-        with self._usable(), self._lock, self._database:
+    def write(self, asked: str, answers: Mapping[str, Answer], ms: float, form: TypeAdapter[Answer]) -> None:
+        """Keeps answers by key; each took ``ms`` milliseconds."""
+        rows = [(asked, key, form.dump_json(answer).decode(), ms) for key, answer in answers.items()]
+        with self._usable(), self._database:
             self._database.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", rows)
 
     def close(self) -> None:
@@ -76,10 +79,10 @@ class Cache:
 
     @contextmanager
     def _usable(self) -> Iterator[None]:
-        with writing(self._path):
+        with self._lock, writing(self._path):
             try:
                 yield
-            except (sqlite3.Error, ValueError, TypeError) as error:  # from the file, or from an answer that is not JSON
+            except (sqlite3.Error, ValueError) as error:  # from the file, or from an answer of another form
                 raise DataError(
                     f"{self._path} cannot be used ({error}): delete it, and its contents are computed again."
                 ) from error
@@ -92,10 +95,8 @@ class Answers(Generic[Asked, Answer]):
         self,
         cache: Cache,
         asked: str,
+        form: type[Answer],
         compute: Callable[[list[Asked]], Sequence[Answer]],
-        *,
-        write: Callable[[Answer], Any] = lambda answer: answer,
-        read: Callable[[Any], Answer] = lambda row: row,
         keep: Callable[[Answer], bool] = lambda _: True,
     ) -> None:
         """Prepares the answers.
@@ -103,34 +104,31 @@ class Answers(Generic[Asked, Answer]):
         Args:
             cache: keeps the answers.
             asked: everything except the key that an answer depends on.
+            form: the type of the answers.
             compute: returns one answer per item.
-            write: converts an answer to JSON-serialisable values.
-            read: the inverse of ``write``.
             keep: whether the next process may use an answer.
         """
         self._cache = cache
         self._asked = asked
+        self._form = TypeAdapter(form)
         self._compute = compute
-        self._write = write
-        self._read = read
         self._keep = keep
         self._known: dict[str, tuple[Answer, float]] = {}
 
     def missing(self, items: Mapping[str, Asked]) -> dict[str, Asked]:
         """The items by key whose answers are neither in memory nor in the cache."""
-        rows = self._cache.read(self._asked, [key for key in items if key not in self._known])
-        self._known.update({key: (self._read(row), ms) for key, (row, ms) in rows.items()})
+        self._known |= self._cache.read(self._asked, [key for key in items if key not in self._known], self._form)
         return {key: item for key, item in items.items() if key not in self._known}
 
     def fetch(self, items: Mapping[str, Asked]) -> None:
         """Computes the missing answers in one call; an answer takes the same share of its time as the others."""
         if missing := self.missing(items):
             begin = time.perf_counter()
-            answers = self._compute(list(missing.values()))
+            answers = dict(zip(missing, self._compute(list(missing.values())), strict=True))
             ms = 1000 * (time.perf_counter() - begin) / len(missing)
-            self._known.update({key: (answer, ms) for key, answer in zip(missing, answers, strict=True)})
-            kept = [(key, a) for key, a in zip(missing, answers, strict=True) if self._keep(a)]
-            self._cache.write(self._asked, [(key, self._write(answer), ms) for key, answer in kept])
+            self._known |= {key: (answer, ms) for key, answer in answers.items()}
+            kept = {key: answer for key, answer in answers.items() if self._keep(answer)}
+            self._cache.write(self._asked, kept, ms, self._form)
 
     def __getitem__(self, key: str) -> tuple[Answer, float]:
         """A known answer and its milliseconds."""
@@ -153,24 +151,21 @@ class CachedRetriever(Retriever):
         self.name = name
         self.embeds = embeds
         self.cosine = retriever.cosine
-        self.uncached = retriever
         self.fingerprint = fingerprint
         self._found: Answers[str, Ranking] = Answers(
-            cache, f"search {DEPTH} {fingerprint}", lambda texts: retriever.search(texts, DEPTH),
-            write=lambda ranking: (ranking.doc_ids, ranking.scores),
-            read=lambda row: Ranking(tuple(row[0]), tuple(row[1])),
-        )  # fmt: skip
+            cache, f"search {DEPTH} {fingerprint}", Ranking, lambda texts: retriever.search(texts, DEPTH)
+        )
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """Returns at most ``k`` documents per text, and at most ``DEPTH``, in input order."""
-        keys = [_text_key(text) for text in texts]
+        keys = [key_of(*search_key(text)) for text in texts]
         self._found.fetch(dict(zip(keys, texts, strict=True)))
         found = [self._found[key][0].first(k) for key in keys]
         return [Ranking(one.doc_ids, one.scores, self.name, text) for one, text in zip(found, texts, strict=True)]
 
     def ms(self, text: str) -> float:
         """Milliseconds of the search of a text: those of its batch, divided by the texts of the batch."""
-        return self._found[_text_key(text)][1]
+        return self._found[key_of(*search_key(text))][1]
 
 
 class CachedReformulator(Reformulator):
@@ -189,24 +184,19 @@ class CachedReformulator(Reformulator):
         loaded = lru_cache(load)
         asked = f"reformulate {cache_key}"
         self._made: Answers[Query, Reformulation] = Answers(
-            cache, asked, lambda queries: loaded().reformulate(queries),
-            write=asdict, read=reformulation_of, keep=lambda made: not made.failed_calls,
-        )  # fmt: skip
-        self._feedback: Answers[None, FeedbackSpec] = Answers(
-            cache, asked, lambda _: [loaded().feedback],
-            write=lambda spec: (spec.results, spec.words), read=lambda row: FeedbackSpec(*row),
-        )  # fmt: skip
+            cache,
+            asked,
+            Reformulation,
+            lambda queries: loaded().reformulate(queries),
+            keep=lambda made: not made.failed_calls,
+        )
+        self._feedback: Answers[None, FeedbackSpec] = Answers(cache, asked, FeedbackSpec, lambda _: [loaded().feedback])
 
     @cached_property
     def feedback(self) -> FeedbackSpec:  # type: ignore[override]
         """The feedback that the reformulator reads."""
-        key = key_of("feedback")
-        self._feedback.fetch({key: None})
-        return self._feedback[key][0]
-
-    def missing(self, queries: Sequence[Query]) -> list[Query]:
-        """The queries that are not yet reformulated; one of those with equal contents."""
-        return list(self._made.missing({query_key(query): query for query in queries}).values())
+        self._feedback.fetch({"feedback": None})
+        return self._feedback["feedback"][0]
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order."""
@@ -227,7 +217,7 @@ class CachedReranker(Reranker):
         self.name = name
         loaded = lru_cache(load)
         self._scored: Answers[tuple[str, str], float] = Answers(
-            cache, f"rerank {cache_key}", lambda pairs: loaded().score(pairs)
+            cache, f"rerank {cache_key}", float, lambda pairs: loaded().score(pairs)
         )
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -238,15 +228,6 @@ class CachedReranker(Reranker):
     def ms(self, pair: tuple[str, str]) -> float:
         """Milliseconds of the scoring of a pair: those of its batch, divided by the pairs of the batch."""
         return self._scored[key_of(*pair)][1]
-
-
-def reformulation_of(row: dict[str, Any]) -> Reformulation:
-    """The inverse of ``asdict`` and JSON for a reformulation."""
-    asked = row["query"]
-    history = tuple(Turn(**turn) for turn in asked["history"])
-    feedback = tuple(Snippet(**snippet) for snippet in asked["feedback"])
-    query = Query(**{**asked, "history": history, "feedback": feedback})
-    return Reformulation(**{**row, "query": query, "sub_queries": tuple(SubQuery(**s) for s in row["sub_queries"])})
 
 
 def key_of(*values: Any) -> str:
@@ -283,8 +264,7 @@ def fingerprint(model: str) -> str:
     files = sorted(
         path for path in folder.iterdir() if path.is_file() and path.name not in ("README.md", "export.json")
     )
-    stamps = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
-    return hashlib.sha256(json.dumps(stamps).encode()).hexdigest()[:16]
+    return key_of([(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files])
 
 
 def hash_queries(queries: Sequence[Query], qrels: Qrels, metadata: Mapping[str, Mapping[str, Any]]) -> str:
@@ -293,8 +273,4 @@ def hash_queries(queries: Sequence[Query], qrels: Qrels, metadata: Mapping[str, 
         (q.id, q.text, [*map(str, q.history)], metadata.get(q.id, {}).get("kind"), sorted(qrels[q.id].items()))
         for q in queries
     ]
-    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:16]
-
-
-def _text_key(text: str) -> str:
-    return key_of(*search_key(text))
+    return key_of(asked)

@@ -10,50 +10,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from acqo_rl.evaluation.run import Evaluation
-from acqo_rl.evaluation.summary import compare, pareto_front
+from acqo_rl.evaluation.significance import Difference
+from acqo_rl.evaluation.summary import compare
 from acqo_rl.text import one_line
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
 """Colours of Okabe and Ito, which colour-blind readers can tell apart."""
 
-_MARKERS = ("o", "s", "^")
-_HATCHES = ("", "///", "...")
-_LOGARITHMIC = 20
-"""If the largest cost exceeds the smallest by this factor, the cost axis is logarithmic, unless a cost is 0."""
-
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A system in the plot of quality against cost.
-
-    Attributes:
-        name: of the system.
-        group: systems of one group share a colour.
-        cost: x.
-        quality: y.
-        low: lower end of the confidence interval of the quality.
-        high: upper end.
-    """
+    """A system in the plot of quality against cost: its name, its cost, and its quality with the interval."""
 
     name: str
-    group: str
     cost: float
-    quality: float
-    low: float
-    high: float
-
-    @property
-    def at(self) -> tuple[float, float]:
-        """Position in the plot."""
-        return self.cost, self.quality
+    quality: Difference
 
 
 def draw_costs(points: Sequence[Point], cost: str, measure: str) -> bytes:
-    """Draws quality against cost with confidence intervals; the Pareto front is a line, and its systems are named.
+    """Draws quality against cost with confidence intervals; each system has a colour and its name.
 
     Args:
         points: one per system.
@@ -63,40 +41,19 @@ def draw_costs(points: Sequence[Point], cost: str, measure: str) -> bytes:
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
-        for position, group in enumerate(dict.fromkeys(point.group for point in points)):
-            mine = [point for point in points if point.group == group]
-            x, y = [point.cost for point in mine], [point.quality for point in mine]
-            errors = [[max(0.0, p.quality - p.low) for p in mine], [max(0.0, p.high - p.quality) for p in mine]]
-            colour, marker = COLOURS[position % len(COLOURS)], _again(_MARKERS, position)
-            axes.errorbar(x, y, yerr=errors, fmt="none", ecolor=colour, elinewidth=1, capsize=3, alpha=0.7, zorder=1)
-            axes.scatter(x, y, color=colour, marker=marker, label=one_line(group), zorder=2)
-        costs = [point.cost for point in points]
-        if 0 < _LOGARITHMIC * min(costs) < max(costs):
-            axes.set_xscale("log")
-            axes.xaxis.set_major_formatter("{x:g}")
-            axes.xaxis.set_minor_formatter("")
-        _front(axes, points)
+        for position, point in enumerate(points):
+            colour = COLOURS[position % len(COLOURS)]
+            axes.errorbar(
+                [point.cost], [point.quality.mean], _errors([point.quality]), fmt="o", color=colour, capsize=3
+            )
+            at = (point.cost, point.quality.mean)
+            axes.annotate(one_line(point.name), at, (6, 4), textcoords="offset points", color=colour, fontsize=7)
+        axes.margins(0.15)
         axes.set_xlabel(cost)
         axes.set_ylabel(f"{measure}, 95 % confidence interval")
-        axes.set_title("Quality against cost (no system is above and left of the line)")
-        _legend(axes)
+        axes.set_title("Quality against cost")
 
     return render(draw)
-
-
-def _front(axes: Axes, points: Sequence[Point]) -> None:
-    """Joins the points on the Pareto front and writes their names, towards the middle of the plot."""
-    best = [points[i] for i in pareto_front([point.at for point in points])]
-    front = {point.at: point.name for point in reversed(best)}
-    axes.step(*zip(*sorted(front), strict=True), where="post", color="grey", linewidth=1, zorder=1)
-    axes.margins(0.08)
-    axes.autoscale_view()
-    for at, name in front.items():
-        across = axes.transAxes.inverted().transform(axes.transData.transform(at))[0]
-        side, shift = ("right", -7) if across > 0.5 else ("left", 7)
-        axes.annotate(
-            one_line(name), at, xytext=(shift, 4), textcoords="offset points", horizontalalignment=side, fontsize=7
-        )
 
 
 def draw_gains(evaluations: Sequence[Evaluation], measure: str) -> bytes:
@@ -105,33 +62,33 @@ def draw_gains(evaluations: Sequence[Evaluation], measure: str) -> bytes:
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
+        width = 0.8 / len(others)
         for position, evaluation in enumerate(others):
             comparison = compare(evaluation, baseline, [measure])
             gains = {"all": comparison.differences[measure], **comparison.by_kind}
-            means = [gain.mean for gain in gains.values()]
-            below = [max(0.0, gain.mean - gain.low) for gain in gains.values()]
-            above = [max(0.0, gain.high - gain.mean) for gain in gains.values()]
-            width = 0.8 / len(others)
             centres = np.arange(len(gains)) + (position - (len(others) - 1) / 2) * width
-            colour, hatch = COLOURS[position % len(COLOURS)], _again(_HATCHES, position)
-            axes.bar(centres, means, width * 0.92, color=colour, hatch=hatch, label=one_line(evaluation.name))
-            axes.errorbar(centres, means, yerr=[below, above], fmt="none", ecolor="grey", capsize=3)
+            axes.bar(
+                centres,
+                [gain.mean for gain in gains.values()],
+                width * 0.92,
+                yerr=_errors(list(gains.values())),
+                color=COLOURS[position % len(COLOURS)],
+                ecolor="grey",
+                capsize=3,
+                label=one_line(evaluation.name),
+            )
             axes.set_xticks(np.arange(len(gains)), [one_line(label)[:24] for label in gains])
         axes.axhline(0, color="grey", linewidth=0.8)
         axes.set_ylabel(f"{measure}: difference to {one_line(baseline.name)}")
         axes.set_title("Difference by kind of query, 95 % confidence intervals")
-        _legend(axes)
+        axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
 
     return render(draw)
 
 
-def _again(styles: Sequence[str], position: int) -> str:
-    """The next style, after all colours are used."""
-    return styles[position // len(COLOURS) % len(styles)]
-
-
-def _legend(axes: Axes) -> None:
-    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+def _errors(gains: Sequence[Difference]) -> list[list[float]]:
+    """The lengths of the intervals below and above their means."""
+    return [[max(0.0, gain.mean - gain.low) for gain in gains], [max(0.0, gain.high - gain.mean) for gain in gains]]
 
 
 def render(draw: Callable[[Figure], None], *, size: tuple[float, float] = (8, 4)) -> bytes:

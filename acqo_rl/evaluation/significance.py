@@ -32,6 +32,7 @@ class Difference:
         mean: over the queries.
         low: lower end of the 95 % percentile interval.
         high: upper end of it.
+        bound: lower end of the one-sided 95 % interval, which a test of non-inferiority compares with its margin.
         p: two-sided: twice the smaller share of resampled means on one side of zero. It is at most 1, and at least the
             smallest p-value of a sign test with as many queries.
         queries: number of pairs.
@@ -40,6 +41,7 @@ class Difference:
     mean: float
     low: float
     high: float
+    bound: float
     p: float
     queries: int
 
@@ -49,81 +51,43 @@ class Difference:
         return (self.low > 0 or self.high < 0) and self.p < 1 - CONFIDENCE
 
 
-def paired_bootstrap(baseline: ArrayLike, system: ArrayLike, *, seed: int = 0) -> Difference:
+def paired_bootstrap(baseline: ArrayLike, system: ArrayLike) -> Difference:
     """Confidence interval and p-value of the mean difference ``system - baseline``.
 
     Args:
         baseline: float[queries].
         system: float[queries], the same queries in the same order.
-        seed: of the resampling.
 
     Raises:
         DataError: the two are not aligned, are empty, or hold a value that is not finite.
     """
-    return mean_difference(_paired(baseline, system), seed=seed)
-
-
-def mean_difference(differences: ArrayLike, *, seed: int = 0) -> Difference:
-    """The same, from the differences of the queries, float[queries]."""
-    differences = np.asarray(differences, dtype=np.float64)
-    means = _resampled_means(differences, seed)
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(means, [tail, 1 - tail])
-    one_sided = min(np.count_nonzero(means <= 0), np.count_nonzero(means >= 0))
-    p = min(1.0, max(2 * (one_sided + 1) / (RESAMPLES + 1), 2.0 ** (1 - differences.size)))
-    return Difference(float(differences.mean()), float(low), float(high), float(p), differences.size)
-
-
-def _paired(baseline: ArrayLike, system: ArrayLike) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     before, after = np.asarray(baseline, dtype=np.float64), np.asarray(system, dtype=np.float64)
     if before.shape != after.shape or before.ndim != 1 or not before.size:
         raise DataError(
             f"A paired test needs one value per query for each system, but got the shapes {before.shape} and "
             f"{after.shape}. Evaluate both systems on the same queries."
         )
-    differences = after - before
-    if not np.isfinite(differences).all():
+    if not np.isfinite(after - before).all():
         raise DataError("A paired test needs finite values: a measure is NaN or infinite for at least one query.")
-    return differences
+    return mean_difference(after - before)
 
 
-@dataclass(frozen=True, slots=True)
-class NonInferiority:
-    """Whether a system is at most slightly worse than a baseline.
+def mean_difference(differences: ArrayLike) -> Difference:
+    """The same, from the differences of the queries, float[queries]; at least one."""
+    from scipy.stats import bootstrap
 
-    Attributes:
-        mean: mean paired difference, system minus baseline.
-        bound: lower end of the one-sided 95 % interval of the mean.
-        margin: largest loss that is accepted.
-        queries: number of pairs.
-    """
-
-    mean: float
-    bound: float
-    margin: float
-    queries: int
-
-    @property
-    def shown(self) -> bool:
-        """Whether a loss larger than the margin is excluded with 95 % confidence."""
-        return self.bound > -self.margin
-
-
-def non_inferiority(baseline: ArrayLike, system: ArrayLike, margin: float) -> NonInferiority:
-    """Tests whether a system is worse than a baseline by at most ``margin``, by paired bootstrap over queries.
-
-    Args:
-        baseline: float[queries].
-        system: float[queries], the same queries in the same order.
-        margin: largest loss of the mean that is accepted.
-
-    Raises:
-        DataError: as :func:`paired_bootstrap`.
-    """
-    differences = _paired(baseline, system)
-    means = _resampled_means(differences, 0)
-    bound = float(np.quantile(means, 1 - CONFIDENCE))
-    return NonInferiority(float(differences.mean()), bound, margin, differences.size)
+    values = np.asarray(differences, dtype=np.float64)
+    means = values
+    if values.size > 1:
+        means = bootstrap(
+            (values,), np.mean, n_resamples=RESAMPLES, batch=max(1, _CHUNK // values.size), method="percentile",
+            rng=np.random.default_rng(0),
+        ).bootstrap_distribution  # fmt: skip
+    tail = (1 - CONFIDENCE) / 2
+    low, high, bound = np.quantile(means, [tail, 1 - tail, 2 * tail]).tolist()
+    one_sided = min(np.count_nonzero(means <= 0), np.count_nonzero(means >= 0))
+    p = min(1.0, max(2 * (one_sided + 1) / (RESAMPLES + 1), 2.0 ** (1 - values.size)))
+    return Difference(float(values.mean()), low, high, bound, float(p), values.size)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -137,26 +101,3 @@ def holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[position]))
         corrected[position] = highest
     return corrected
-
-
-def _resampled_means(
-    values: np.ndarray[tuple[int], np.dtype[np.float64]], seed: int
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Means of ``RESAMPLES`` draws with replacement, float64[resamples]."""
-    from scipy.stats import bootstrap
-
-    if values.size == 1:
-        return np.repeat(values, RESAMPLES)
-    drawn = bootstrap(
-        (values,), np.mean, n_resamples=RESAMPLES, batch=max(1, _CHUNK // values.size), method="percentile",
-        rng=np.random.default_rng(seed),
-    )  # fmt: skip
-    return np.asarray(drawn.bootstrap_distribution)
-
-
-def wilson(successes: int, trials: int) -> tuple[float, float]:
-    """95 % interval of a share (Wilson 1927)."""
-    from scipy.stats import binomtest
-
-    interval = binomtest(successes, trials).proportion_ci(CONFIDENCE, method="wilson")
-    return float(interval.low), float(interval.high)

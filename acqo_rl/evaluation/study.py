@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from acqo_rl.evaluation.run import Evaluation, QueryResult
+from acqo_rl.evaluation.run import Evaluation
 from acqo_rl.evaluation.significance import Difference, holm, mean_difference
-from acqo_rl.evaluation.summary import Comparison, NonInferiorityResult, compare, non_inferiority_of
+from acqo_rl.evaluation.summary import Comparison, compare
 from acqo_rl.evaluation.systems import Evaluations, System
 from acqo_rl.types import Route
 
@@ -46,6 +45,37 @@ class PairedComparison:
     def significant(self, measure: str) -> bool:
         """Whether the corrected p-value is below 0.05."""
         return self.corrected[measure] < ALPHA
+
+
+@dataclass(frozen=True, slots=True)
+class NonInferiority:
+    """Whether a system can replace a baseline, such as a model with 8-bit weights the original.
+
+    Attributes:
+        system: name of the system.
+        baseline: name of the system that it replaces.
+        measure: of the test.
+        margin: largest loss that is accepted.
+        difference: system minus baseline.
+    """
+
+    system: str
+    baseline: str
+    measure: str
+    margin: float
+    difference: Difference
+
+    @property
+    def shown(self) -> bool:
+        """Whether a loss larger than the margin is excluded with 95 % confidence."""
+        return self.difference.bound > -self.margin
+
+    def __str__(self) -> str:
+        return (
+            f"{self.system} against {self.baseline}, {self.measure}: the mean difference is {self.difference.mean:+.4f}"
+            f" over {self.difference.queries} queries, and above {self.difference.bound:+.4f} with 95 % confidence. A"
+            f" loss of more than {self.margin:g} is {'' if self.shown else 'not '}excluded."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +128,15 @@ class Study:
         pairs = [(system, self.reference) for system in self.evaluations if system != self.reference]
         return self._comparisons(pairs, self.measures[:1])
 
-    def non_inferiority(self, margin: float) -> list[NonInferiorityResult]:
+    def non_inferiority(self, margin: float) -> list[NonInferiority]:
         """Tests whether each system loses at most ``margin`` of the first measure to the baseline."""
-        named = {system: replace(one, name=self.name(system)) for system, one in self.evaluations.items()}
-        pairs = [(gain.system, gain.against) for gain in self.comparisons(measures=self.measures[:1])]
-        return [non_inferiority_of(named[system], named[to], self.measures[0], margin) for system, to in pairs]
+        measure = self.measures[0]
+        return [
+            NonInferiority(
+                self.name(c.system), self.name(c.against), measure, margin, c.comparison.differences[measure]
+            )
+            for c in self.comparisons(measures=[measure])
+        ]
 
     def _comparisons(self, pairs: Sequence[tuple[System, System]], measures: Sequence[str]) -> list[PairedComparison]:
         comparisons = [compare(self.evaluations[s], self.evaluations[against], measures) for s, against in pairs]
@@ -111,28 +145,6 @@ class Study:
             PairedComparison(*pair, comparison, {m: corrected[m][position] for m in measures})
             for position, (pair, comparison) in enumerate(zip(pairs, comparisons, strict=True))
         ]
-
-
-def difficulties(baseline: Evaluation, measure: str) -> dict[str, str]:
-    """Query id -> third of the queries by the baseline's measure; the names sort from hard to easy.
-
-    Queries with equal values are in the same third, so the thirds may differ in size, or there may be fewer.
-    """
-    values = baseline.scores(measure)
-    ordered = sorted(values)
-    steps = [i for i in range(1, len(ordered)) if ordered[i] > ordered[i - 1]]
-    if not steps:
-        return {result.reformulation.query.id: "all alike" for result in baseline.results}
-    low, high = (float(ordered[min(steps, key=lambda i: abs(i - share * len(ordered)))]) for share in (1 / 3, 2 / 3))
-    names = (
-        f"1 hard ({measure} < {low:.3f})",
-        f"2 medium ({low:.3f} to {high:.3f})",
-        f"3 easy ({measure} >= {high:.3f})",
-    )
-    return {
-        result.reformulation.query.id: names[int(value >= low) + int(value >= high)]
-        for result, value in zip(baseline.results, values, strict=True)
-    }
 
 
 def with_kinds(evaluation: Evaluation, groups: Mapping[str, str]) -> Evaluation:
@@ -174,54 +186,3 @@ def choose(study: Study, seed: int = 0) -> Choice:
         unseen[~others] = table[chosen, ~others]
     gain, estimate = (mean_difference(after - table[first]) for after in (table[best], unseen))
     return Choice(study.name(systems[best]), gain, estimate)
-
-
-@dataclass(frozen=True, slots=True)
-class Confusion:
-    """Queries of one kind on another route than they need.
-
-    Attributes:
-        kind: of the queries.
-        route: the chosen route.
-        queries: their number.
-        compared: number of them that another system sent on the fitting route.
-        lost: mean measure of those other systems, minus that of this one; ``None`` if there is nothing to compare.
-        wasted: mean number of searches of this one, minus that of those others.
-    """
-
-    kind: str
-    route: str
-    queries: int
-    compared: int
-    lost: float | None
-    wasted: float | None
-
-
-def confusions_of(evaluation: Evaluation, others: Sequence[Evaluation], measure: str) -> list[Confusion]:
-    """The wrong routes of a system and what they cost.
-
-    Args:
-        evaluation: the system whose routes are judged.
-        others: systems on the same queries with the same retriever and fusion. They show what the fitting route finds.
-        measure: of the loss.
-    """
-    fitting: dict[str, list[QueryResult]] = defaultdict(list)
-    for result in (result for other in others for result in other.results):
-        if FITTING.get(result.kind) == result.reformulation.route:
-            fitting[result.reformulation.query.id].append(result)
-    wrong: dict[tuple[str, str], list[QueryResult]] = defaultdict(list)
-    for result in evaluation.results:
-        if result.kind in FITTING and result.reformulation.route != FITTING[result.kind]:
-            wrong[result.kind, result.reformulation.route].append(result)
-    confusions = []
-    for (kind, route), results in sorted(wrong.items()):
-        pairs = [(result, right) for result in results if (right := fitting[result.reformulation.query.id])]
-        lost = [_mean([r.measures[measure] for r in right]) - result.measures[measure] for result, right in pairs]
-        wasted = [result.searches - _mean([r.searches for r in right]) for result, right in pairs]
-        costs = (_mean(lost), _mean(wasted)) if pairs else (None, None)
-        confusions.append(Confusion(kind, route, len(results), len(pairs), *costs))
-    return confusions
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,21 +11,13 @@ import numpy as np
 
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.run import Evaluation, QueryResult, searched_texts
-from acqo_rl.evaluation.significance import (
-    Difference,
-    NonInferiority,
-    mean_difference,
-    non_inferiority,
-    paired_bootstrap,
-)
+from acqo_rl.evaluation.significance import Difference, mean_difference, paired_bootstrap
 from acqo_rl.text import distinct, normalised
-from acqo_rl.types import Reformulation
 
 TIMED = ("reformulation", "retrieval", "reranking")
 """The steps whose milliseconds are measured."""
 EQUAL = 1e-9
 """Differences of a measure below this count as zero."""
-_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 
 
 QUANTITIES: dict[str, Callable[[QueryResult], float]] = {
@@ -111,17 +102,8 @@ class Comparison:
     hurt: float
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One query with the baseline and with the system, and the gain in one measure."""
-
-    before: QueryResult
-    after: QueryResult
-    gain: float
-
-
-def changes_of(system: Evaluation, baseline: Evaluation, measure: str) -> list[Change]:
-    """The change of each query.
+def compare(system: Evaluation, baseline: Evaluation, measures: Sequence[str]) -> Comparison:
+    """Paired differences of a system and a baseline; for the first measure also by kind.
 
     Raises:
         DataError: the two were evaluated on different queries.
@@ -131,94 +113,16 @@ def changes_of(system: Evaluation, baseline: Evaluation, measure: str) -> list[C
             f"{system.name} ({len(system.results)} queries) and {baseline.name} ({len(baseline.results)} queries) "
             "cannot be compared in pairs: evaluate both on the same queries, in the same order."
         )
-    return [
-        Change(before, after, after.measures[measure] - before.measures[measure])
-        for before, after in zip(baseline.results, system.results, strict=True)
-    ]
-
-
-def compare(system: Evaluation, baseline: Evaluation, measures: Sequence[str]) -> Comparison:
-    """Paired differences of a system and a baseline; for the first measure also by kind.
-
-    Raises:
-        DataError: the two were evaluated on different queries.
-    """
-    changes = changes_of(system, baseline, measures[0])
-    kinds = sorted({change.after.kind for change in changes if change.after.kind})
+    gains = system.scores(measures[0]) - baseline.scores(measures[0])
+    kinds = np.array([result.kind for result in system.results])
     return Comparison(
         system=system.name,
         baseline=baseline.name,
         differences={m: paired_bootstrap(baseline.scores(m), system.scores(m)) for m in measures},
-        by_kind={kind: mean_difference([c.gain for c in changes if c.after.kind == kind]) for kind in kinds},
-        helped=_mean([change.gain > EQUAL for change in changes]),
-        hurt=_mean([change.gain < -EQUAL for change in changes]),
+        by_kind={str(kind): mean_difference(gains[kinds == kind]) for kind in np.unique(kinds) if kind},
+        helped=float(np.mean(gains > EQUAL)),
+        hurt=float(np.mean(gains < -EQUAL)),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class NonInferiorityResult:
-    """Whether a system can replace another one, such as a model with 8-bit weights the original.
-
-    Attributes:
-        system: name of the system.
-        baseline: name of the system that it replaces.
-        measure: of the test.
-        test: paired test of non-inferiority.
-        unchanged: share of queries with the same searches.
-    """
-
-    system: str
-    baseline: str
-    measure: str
-    test: NonInferiority
-    unchanged: float
-
-    def __str__(self) -> str:
-        verdict = "is excluded" if self.test.shown else "is not excluded"
-        return (
-            f"{self.system} against {self.baseline}, {self.measure}: the mean difference is {self.test.mean:+.4f} over"
-            f" {self.test.queries} queries, and above {self.test.bound:+.4f} with 95 % confidence. A loss of more than"
-            f" {self.test.margin:g} {verdict}. The searches of {self.unchanged:.1%} of the queries are the same."
-        )
-
-
-def non_inferiority_of(system: Evaluation, baseline: Evaluation, measure: str, margin: float) -> NonInferiorityResult:
-    """Tests whether a system loses at most ``margin`` of a measure against the system that it replaces.
-
-    Raises:
-        DataError: the two were evaluated on different queries.
-    """
-    changes = changes_of(system, baseline, measure)
-    test = non_inferiority(baseline.scores(measure), system.scores(measure), margin)
-    unchanged = _mean([c.before.reformulation.sub_queries == c.after.reformulation.sub_queries for c in changes])
-    return NonInferiorityResult(system.name, baseline.name, measure, test, unchanged)
-
-
-def commonest_problems(evaluation: Evaluation, most: int = 3) -> list[tuple[str, int]]:
-    """The most frequent problems, with the number of queries."""
-    found = Counter(_reason(r.reformulation) for r in evaluation.results if r.reformulation.problem is not None)
-    return found.most_common(most)
-
-
-def pareto_front(points: Sequence[tuple[float, float]]) -> list[int]:
-    """Positions of the points (cost, quality) on the Pareto front, by rising cost.
-
-    A point is not on the front if another one costs no more and is no worse, and is cheaper or better.
-    """
-    front: list[int] = []
-    best = -np.inf
-    for position in sorted(range(len(points)), key=lambda i: (points[i][0], -points[i][1])):
-        quality = points[position][1]
-        if quality > best or (front and points[front[-1]] == points[position]):
-            front.append(position)
-            best = quality
-    return front
-
-
-def _reason(reformulation: Reformulation) -> str:
-    """The problem, without quoted completions, which differ from query to query."""
-    problem = reformulation.problem or ""
-    return problem if reformulation.failed_calls else _QUOTED.sub("…", problem)
 
 
 def _group(results: Sequence[QueryResult]) -> Group:

@@ -11,17 +11,15 @@ from typing import Any
 from acqo_rl.evaluation.cache import CachedReformulator, CachedReranker, CachedRetriever
 from acqo_rl.evaluation.run import Evaluation, QueryResult, evaluate, searched_texts
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.measures import judged
 from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
 from acqo_rl.reformulation.load import REWRITE_RETRIEVE_READ
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.roles import Fusion, Reformulator, Retriever
 from acqo_rl.searching.hop import Hops
 from acqo_rl.searching.names import RERANKED
-from acqo_rl.searching.path import SearchPath, add_feedback
+from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.reranking import DEPTH, Reranking
 from acqo_rl.searching.sub_queries import RawQueryOnly, Retrievers, normalise_sub_queries, searched_text
-from acqo_rl.text import within_limits
 from acqo_rl.types import Document, Qrels, Query, Reformulation
 
 
@@ -121,49 +119,9 @@ class StudyComponents:
         ]
 
 
-def compute_missing(components: StudyComponents, query_sets: Mapping[str, Sequence[Query]]) -> None:
-    """Runs the reformulators on the queries that are not kept, with a progress bar.
-
-    This takes most of the time of a study. What depends on a first search by another system is computed later.
-    """
-    from tqdm import tqdm
-
-    relevant = judged(components.qrels)
-    asked = [within_limits(query) for queries in query_sets.values() for query in queries if query.id in relevant]
-    for name, reformulator in components.reformulators.items():
-        missing = [] if name == REWRITE_RETRIEVE_READ else reformulator.missing(_as_read(components, name, asked))
-        with tqdm(total=len(missing), desc=f"reformulate by {name}", unit="query", disable=not missing) as bar:
-            for start in range(0, len(missing), components.batch_size):
-                batch = missing[start : start + components.batch_size]
-                reformulator.reformulate(batch)
-                bar.update(len(batch))
-
-
-def evaluate_systems(components: StudyComponents, query_sets: Mapping[str, Sequence[Query]]) -> dict[str, Evaluations]:
-    """Evaluates every system on every set of queries."""
-    from tqdm import tqdm
-
-    systems = components.systems()
-    evaluations: dict[str, Evaluations] = {name: {} for name in query_sets}
-    with tqdm(total=len(systems) * len(query_sets), desc="search and measure", unit="system") as bar:
-        for set_name, queries in query_sets.items():
-            for system in systems:
-                evaluations[set_name][system] = _evaluate(components, system, queries)
-                bar.update()
-    return evaluations
-
-
-def _as_read(components: StudyComponents, name: str, queries: Sequence[Query]) -> list[Query]:
-    """The queries as a reformulator reads them: with the feedback of every retriever, if it reads feedback."""
-    feedback = components.reformulators[name].feedback
-    if not feedback.results:
-        return list(queries)
-    retrievers = [
-        (parts.all(s), fusion)
-        for (s, parts), fusion in product(components.retrievers.items(), components.fusions.values())
-    ]
-    filled = (add_feedback(queries, *searched, components.corpus, feedback) for searched in retrievers)
-    return list(dict.fromkeys(query for batch in filled for query in batch))
+def evaluate_systems(components: StudyComponents, queries: Sequence[Query]) -> Evaluations:
+    """Evaluates every system; what the caches hold is not computed again."""
+    return {system: _evaluate(components, system, queries) for system in components.systems()}
 
 
 class _Recorded(Reformulator):
@@ -209,7 +167,6 @@ def _evaluate(components: StudyComponents, system: System, queries: Sequence[Que
         measures=components.measures,
         batch_size=components.batch_size,
         metadata=components.metadata,
-        progress=False,
     )
     results = (_with_costs(r, recorded, parts, has_first_search, below is not None) for r in evaluation.results)
     return replace(evaluation, results=tuple(_with_reranking(result, reranking) for result in results))

@@ -8,16 +8,8 @@ from dataclasses import dataclass
 
 from acqo_rl.evaluation.run import Evaluation
 from acqo_rl.evaluation.significance import Difference, holm
-from acqo_rl.evaluation.study import (
-    ALPHA,
-    FITTING,
-    PairedComparison,
-    Study,
-    confusions_of,
-    difficulties,
-    with_kinds,
-)
-from acqo_rl.evaluation.summary import TIMED, Summary, commonest_problems, compare, pareto_front, summarise
+from acqo_rl.evaluation.study import ALPHA, FITTING, PairedComparison, Study
+from acqo_rl.evaluation.summary import TIMED, Summary, compare, summarise
 from acqo_rl.evaluation.systems import System
 from acqo_rl.text import one_line
 
@@ -121,17 +113,17 @@ def study_tables(study: Study, gains: Sequence[PairedComparison]) -> Iterator[Ta
         yield _robustness(study)
 
     group = study.with_same_retrieval()
-    yield from _by_group(study, group)
+    kinds = {result.kind for result in group[0].results}
+    if any(kinds):
+        note = f"Differences are to {study.baseline}; a star marks an interval without zero, not corrected."
+        yield groups_table(group, measure, note)
     summaries = {evaluation.name: summarise(evaluation) for evaluation in group}
     yield _by_route(summaries, measure)
-    if any(result.kind in FITTING for result in group[0].results):
+    if kinds & FITTING.keys():
         yield _routes(summaries)
-        yield _confusions(group, measure)
-    if any(commonest_problems(evaluation) for evaluation in group):
-        yield _problems(group)
 
 
-def groups_table(group: Sequence[Evaluation], measure: str, title: str = "By kind of query", note: str = "") -> Table:
+def groups_table(group: Sequence[Evaluation], measure: str, note: str = "") -> Table:
     """One row per kind of query and system; differences are to the first system."""
     summaries = {evaluation.name: summarise(evaluation) for evaluation in group}
     differences = {e.name: compare(e, group[0], [measure]).by_kind for e in group[1:]}
@@ -148,7 +140,8 @@ def groups_table(group: Sequence[Evaluation], measure: str, title: str = "By kin
         for name, summary in summaries.items()
         for means in [summary.by_kind[kind]]
     )
-    return Table(title, note, ("", "", "queries", "sub-queries", measure, f"{measure}: difference"), rows, labels=2)
+    header = ("", "", "queries", "sub-queries", measure, f"{measure}: difference")
+    return Table("By kind of query", note, header, rows, labels=2)
 
 
 def _names(study: Study) -> tuple[str, ...]:
@@ -186,10 +179,7 @@ def _comparisons(title: str, study: Study, gains: Sequence[PairedComparison], me
 
 
 def _costs(study: Study) -> Table:
-    measure = study.measures[0]
     summaries = {system: summarise(evaluation) for system, evaluation in study.evaluations.items()}
-    points = [(_ms(s), s.overall.measures[measure]) for s in summaries.values()]
-    front = pareto_front(points)
     steps = [step for step in TIMED if step != "reranking" or any(s.ms[step][1] for s in summaries.values())]
     means = ("calls", "tokens", "embedded", "searches", *(["reranked"] if "reranking" in steps else []))
     rows = tuple(
@@ -198,62 +188,41 @@ def _costs(study: Study) -> Table:
             *(f"{summary.overall.quantities[name]:.2f}" for name in means),
             *(f"{summary.ms[step][0]:.1f} / {summary.ms[step][1]:.1f}" for step in steps),
             *(f"{summary.overall.quantities[name]:.1%}" for name in ("copies", "problems")),
-            "yes" if position in front else "",
         )
-        for position, (system, summary) in enumerate(summaries.items())
+        for system, summary in summaries.items()
     )
     note = (
         "Means per query. Calls: calls of a language model. Embedded: number of embedded texts. Searches include the "
         "first search for feedback, and are counted for each index. Milliseconds (p50 / p95) were measured in batches, "
         "without fusion; --batch_size 1 in a new folder measures single queries. Copies: queries for which the raw "
         "query is one of the sub-queries. Problems: queries whose completion could not be used, so the raw query was "
-        f"searched. Front: no other system is both faster and better in {measure} (Pareto front)."
+        "searched; queries.jsonl has the reason for each query."
     )
-    header = (*_names(study), *means, *(f"{step} ms" for step in steps), "copies", "problems", "front")
+    header = (*_names(study), *means, *(f"{step} ms" for step in steps), "copies", "problems")
     return Table("Cost", note, header, rows, len(_names(study)))
-
-
-def _ms(summary: Summary) -> float:
-    """Mean milliseconds of all steps."""
-    return sum(summary.overall.quantities[f"{step}_ms"] for step in TIMED)
 
 
 def _robustness(study: Study) -> Table:
     measure = study.measures[0]
-    changes = {
-        (name, system): compare(variant[system], evaluation, [measure]).differences[measure]
-        for name, variant in study.variants.items()
-        for system, evaluation in study.evaluations.items()
-    }
-    corrected = dict(zip(changes, holm([change.p for change in changes.values()]), strict=True))
-    rows = []
-    for system, evaluation in study.evaluations.items():
-        cells = []
-        for name, variant in study.variants.items():
-            starred = corrected[name, system] < ALPHA
-            cells += [f"{variant[system].scores(measure).mean():.3f}", interval(changes[name, system], starred=starred)]
-        rows.append((*_label(study, system), f"{evaluation.scores(measure).mean():.3f}", *cells))
-    header = [cell for name in study.variants for cell in (name, f"{name}: change")]
+    pairs = [(name, s, e) for name, variant in study.variants.items() for s, e in variant.items()]
+    changes = [compare(e, study.evaluations[s], [measure]).differences[measure] for _, s, e in pairs]
+    corrected = holm([change.p for change in changes])
+    rows = tuple(
+        (
+            *_label(study, system),
+            name,
+            f"{study.evaluations[system].scores(measure).mean():.3f}",
+            f"{changed.scores(measure).mean():.3f}",
+            interval(change, starred=p < ALPHA),
+        )
+        for (name, system, changed), change, p in zip(pairs, changes, corrected, strict=True)
+    )
     note = (
         f"{measure} on the queries as they are and on queries changed by rules, with the same judgements. The change "
         f"has a 95 % confidence interval; a star marks p < {ALPHA}, corrected by Holm's method for all changes."
     )
-    return Table("Robustness", note, (*_names(study), measure, *header), tuple(rows), len(_names(study)))
-
-
-def _by_group(study: Study, group: Sequence[Evaluation]) -> Iterator[Table]:
-    measure = study.measures[0]
-    if not any(result.kind for result in group[0].results):
-        return
-    note = f"Differences are to {study.baseline}; a star marks an interval without zero, not corrected."
-    yield groups_table(group, measure, note=note)
-    thirds = difficulties(group[0], measure)
-    if len(set(thirds.values())) > 1:
-        warning = (
-            f"{note} The queries are divided into thirds by the {measure} of {study.baseline}. This selection makes "
-            "every other system look better on hard queries and worse on easy ones, so compare only within a third."
-        )
-        yield groups_table([with_kinds(evaluation, thirds) for evaluation in group], measure, "By difficulty", warning)
+    header = (*_names(study), "queries", measure, "changed queries", "change")
+    return Table("Robustness", note, header, rows, len(_names(study)) + 1)
 
 
 def _by_route(summaries: Mapping[str, Summary], measure: str) -> Table:
@@ -276,52 +245,19 @@ def _by_route(summaries: Mapping[str, Summary], measure: str) -> Table:
 
 def _routes(summaries: Mapping[str, Summary]) -> Table:
     rows = tuple(
-        (name, kind, *(str(routes.get(route, 0)) for route in ROUTES), _share(routes.get(FITTING[kind], 0), routes))
+        (
+            name,
+            kind,
+            *(str(routes.get(route, 0)) for route in ROUTES),
+            f"{routes.get(FITTING[kind], 0) / sum(routes.values()):.1%}",
+        )
         for name, summary in summaries.items()
         for kind, routes in summary.confusion.items()
         if kind in FITTING
     )
     note = (
         "Number of queries by kind (rows) and route (columns), and the share with the route that fits their kind: pass "
-        "for simple queries, disambiguate for ambiguous ones, decompose for compound ones."
+        "for simple queries, disambiguate for ambiguous ones, decompose for compound ones. A simple query on another "
+        "route costs searches; an ambiguous or compound query that passes is answered in part."
     )
     return Table("Routes", note, ("", "kind", *ROUTES, "fitting"), rows, labels=2)
-
-
-def _share(part: int, counts: Mapping[str, int]) -> str:
-    return f"{part / sum(counts.values()):.1%}"
-
-
-def _confusions(group: Sequence[Evaluation], measure: str) -> Table:
-    rows = tuple(
-        (
-            evaluation.name,
-            one.kind,
-            one.route,
-            str(one.queries),
-            str(one.compared),
-            "-" if one.lost is None else f"{one.lost:+.3f}",
-            "-" if one.wasted is None else f"{one.wasted:+.2f}",
-        )
-        for evaluation in group
-        for one in confusions_of(evaluation, group, measure)
-    )
-    note = (
-        "Compared: queries for which another system chose the fitting route. Lost: mean "
-        f"{measure} of those systems minus that of this one. Wasted: searches of this one minus theirs."
-    )
-    header = ("", "kind", "route", "queries", "compared", f"{measure} lost", "searches wasted")
-    return Table("What a wrong route costs", note, header, rows, labels=3)
-
-
-def _problems(group: Sequence[Evaluation]) -> Table:
-    rows = tuple(
-        (evaluation.name, str(queries), problem)
-        for evaluation in group
-        for problem, queries in commonest_problems(evaluation)
-    )
-    note = (
-        "The three most frequent reasons why a completion could not be used, completely or in part. queries.jsonl has "
-        "the problem of each query."
-    )
-    return Table("Problems", note, ("", "queries", "problem"), rows)

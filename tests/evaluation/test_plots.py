@@ -1,18 +1,22 @@
-"""What a picture is drawn with."""
+"""Pictures of any number of systems with any names."""
 
 from __future__ import annotations
 
-import pytest
-from matplotlib.axes import Axes
+from dataclasses import replace
 
-from acqo_rl.evaluation.plots import Point, draw_costs
+from acqo_rl.evaluation.plots import Point, draw_costs, draw_gains
+from acqo_rl.evaluation.significance import mean_difference
 
 
-@pytest.mark.parametrize(("costs", "scales"), [((1, 5), []), ((1, 50), ["log"]), ((0, 1), []), ((0, 0), [])])
-def test_costs_far_apart_are_on_a_logarithmic_scale_unless_one_is_free(monkeypatch, costs, scales):
-    """A cost of 0 would not be seen on it."""
-    seen, whole = [], Axes.set_xscale
-    monkeypatch.setattr(Axes, "set_xscale", lambda axes, scale: (seen.append(scale), whole(axes, scale)))
-    points = [Point(f"system {i}", "group", cost, 0.5, 0.4, 0.6) for i, cost in enumerate(costs)]
-    assert draw_costs(points, "calls", "R@10").startswith(b"\x89PNG")
-    assert seen == scales
+def test_the_same_points_give_the_same_picture():
+    points = [Point(f"$x_{i}$ <b>", 10.0**i, mean_difference([i / 20, 1.0])) for i in range(20)]
+    picture = draw_costs(points, "milliseconds", "nDCG@10")
+    assert picture.startswith(b"\x89PNG")
+    assert picture == draw_costs(points, "milliseconds", "nDCG@10")
+
+
+def test_the_same_gains_give_the_same_picture(raw, good):
+    strange = replace(good, name="$x$ \\frac{ <b>")
+    picture = draw_gains([raw, strange], "nDCG@10")
+    assert picture.startswith(b"\x89PNG")
+    assert picture == draw_gains([raw, strange], "nDCG@10")

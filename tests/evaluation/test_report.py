@@ -12,9 +12,7 @@ import pytest
 from by_hand import evaluation
 
 from acqo_rl.conversations import read_history
-from acqo_rl.errors import ConfigError
-from acqo_rl.evaluation.files import read_results, trec_lines, write_files
-from acqo_rl.evaluation.plots import draw_gains
+from acqo_rl.evaluation.files import trec_lines
 from acqo_rl.evaluation.report import answer_of, relative_to, write_report
 from acqo_rl.evaluation.study import Study
 from acqo_rl.evaluation.systems import System
@@ -24,41 +22,9 @@ from acqo_rl.types import Ranking, Snippet
 EVIL = "<script>alert(1)</script> ![x](http://example.org/x.png) `| $a$ {{ 7*7 }}\n# no heading \x07\u2028 end"
 
 
-@pytest.fixture
-def evil(good):
-    """An evaluation whose every text was written by somebody who does not wish us well."""
-
-    def spoil(result):
-        made = result.reformulation
-        subs = tuple(replace(sub, text=f"{EVIL} {sub.text}") for sub in made.sub_queries)
-        query = replace(made.query, text=EVIL * 500, history=read_history((EVIL,)), feedback=(Snippet(EVIL, EVIL),))
-        made = replace(made, query=query, sub_queries=subs, completion=EVIL, problem=EVIL)
-        return replace(result, reformulation=made, kind=EVIL[:60], gold_ranks={EVIL: 3})
-
-    return replace(good, name="evil", results=tuple(spoil(result) for result in good.results))
-
-
-def study_of(*evaluations, **changed):
+def study_of(*evaluations):
     systems = {System(e.name, "words", "rsf"): e for e in evaluations}
-    return Study(systems, {}, evaluations[0].name, MEASURES, **changed)
-
-
-def test_results_come_back_as_they_were(tmp_path, raw, good, evil):
-    made = good.results[0].reformulation
-    lone = replace(made, query=replace(made.query, history=read_history(("\ud800",))))
-    strange = replace(good, name="strange", results=(replace(good.results[0], reformulation=lone), *good.results[1:]))
-    study = study_of(raw, good, evil, strange)
-    write_files(tmp_path, study, study.comparisons(), {})
-    assert read_results(tmp_path) == {"raw": raw, "good": good, "evil": evil, "strange": strange}
-
-
-def test_results_that_cannot_be_read_are_named(tmp_path, raw):
-    with pytest.raises(ConfigError, match=re.escape(str(tmp_path))):
-        read_results(tmp_path)
-    write_report(tmp_path, study_of(raw), {})
-    (tmp_path / "queries.jsonl").write_text('{"ranking": 1\n')
-    with pytest.raises(ConfigError, match=re.escape(str(tmp_path))):
-        read_results(tmp_path)
+    return Study(systems, {}, evaluations[0].name, MEASURES)
 
 
 def test_trec_run_gives_the_same_measures_elsewhere(tmp_path, raw, world):
@@ -86,37 +52,26 @@ def test_report_of_several(tmp_path, raw, good, bad):
     assert systems["raw"]["overall"]["measures"]["nDCG@10"] == pytest.approx(expected)
     assert [c["system"] for c in summary["comparisons"]] == ["good", "bad"]
     assert (summary["baseline"], summary["settings"]["data"]) == ("raw", "../x")
-    markdown = (tmp_path / "report.md").read_text()
-    places = [
-        markdown.index(part)
-        for part in (
-            answer,
-            "![Quality against cost](plots/",
-            "## Results",
-            "## Cost",
-            "## good: biggest gains",
-            "## Settings",
-        )
+    rows = [json.loads(line) for line in (tmp_path / "queries.jsonl").read_text().splitlines()]
+    assert [(row["system"], row["measures"]["nDCG@10"]) for row in rows if row["system"] == "good"] == [
+        ("good", result.measures["nDCG@10"]) for result in good.results
     ]
+    markdown = (tmp_path / "report.md").read_text()
+    parts = (answer, "![Quality against cost](plots/", "## Results", "## Cost", "## good: biggest", "## Settings")
+    places = [markdown.index(part) for part in parts]
     assert places == sorted(places)
-    assert "## bad: biggest losses\n" in markdown
-    assert "`peru` 3 → 2, `chad-money` 2 → 1" in markdown
+    assert "peru 3 → 2, chad-money 2 → 1" in markdown
     shown = re.findall(r"\(plots/(.+?)\)", markdown)
     assert set(shown) == {path.name for path in (tmp_path / "plots").iterdir()}
     assert {path.name for path in (tmp_path / "runs").iterdir()} == {"raw.trec", "good.trec", "bad.trec"}
 
 
-def test_report_of_one(tmp_path, raw):
-    write_report(tmp_path, study_of(raw), {})
-    assert [path.name for path in (tmp_path / "plots").iterdir()] == ["quality_against_cost.png"]
-    assert "biggest" not in (tmp_path / "report.html").read_text()
-
-
 def test_a_second_report_replaces_the_first(tmp_path, raw, good):
     write_report(tmp_path, study_of(raw, good), {})
     write_report(tmp_path, study_of(raw), {})
-    assert list(read_results(tmp_path)) == ["raw"]
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["raw.trec"]
+    assert [path.name for path in (tmp_path / "plots").iterdir()] == ["quality_against_cost.png"]
+    assert "biggest" not in (tmp_path / "report.html").read_text()
 
 
 def test_the_answer_compares_the_best_system_with_the_baseline():
@@ -125,15 +80,10 @@ def test_the_answer_compares_the_best_system_with_the_baseline():
     policy = evaluation("policy", [0.75] * 20, searches=2, ms=(390.0, 10.0))
     study = Study({System(e.name, "i", "rsf"): e for e in (raw, policy)}, {}, "raw", ["nDCG@10"])
     answer = answer_of(study)
-    for part in ("policy", "nDCG@10 0.750 against 0.250 of raw", "+0.500 [+0.500, +0.500]", "1.0 more searches",
-                 "0.4 s per query", "20 queries"):  # fmt: skip
+    for part in ("policy has nDCG@10 0.750 against 0.250 of raw", "+0.500 [+0.500, +0.500]", "2.0 searches", "0.4 s",
+                 "20 queries"):  # fmt: skip
         assert part in answer
     assert "chance" not in answer
-    assert "highest" not in answer
-    equal = replace(
-        study, evaluations={**study.evaluations, System("other", "i", "rsf"): replace(policy, name="other")}
-    )
-    assert answer_of(equal).startswith("policy and other have the highest nDCG@10 of 3 systems, 0.750")
     few = {system: replace(e, results=e.results[:3]) for system, e in study.evaluations.items()}
     assert "chance" in answer_of(replace(study, evaluations=few))
     assert answer_of(replace(study, evaluations={System("raw", "i", "rsf"): raw})).startswith("raw has nDCG@10 0.250")
@@ -165,12 +115,18 @@ class Tags(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_nothing_in_the_data_becomes_part_of_the_page(tmp_path, raw, evil):
-    pairs = [
-        replace(r, reformulation=e.reformulation, gold_ranks=e.gold_ranks, kind=e.kind)
-        for r, e in zip(raw.results, evil.results, strict=True)
-    ]
-    write_report(tmp_path, study_of(replace(raw, results=tuple(pairs)), evil), {"data": EVIL})
+def test_nothing_in_the_data_becomes_part_of_the_page(tmp_path, raw, good):
+    """Every text was written by somebody who wants to change the page."""
+
+    def spoil(result):
+        made = result.reformulation
+        subs = tuple(replace(sub, text=f"{EVIL} {sub.text}") for sub in made.sub_queries)
+        query = replace(made.query, text=EVIL * 500, history=read_history((EVIL,)), feedback=(Snippet(EVIL, EVIL),))
+        made = replace(made, query=query, sub_queries=subs, completion=EVIL, problem=EVIL)
+        return replace(result, reformulation=made, kind=EVIL[:60], gold_ranks={EVIL: 3})
+
+    before, evil = (replace(e, results=tuple(map(spoil, e.results))) for e in (raw, good))
+    write_report(tmp_path, study_of(before, replace(evil, name="evil")), {"data": EVIL})
     page = (tmp_path / "report.html").read_text()
     tags = Tags()
     tags.feed(page)
@@ -180,14 +136,6 @@ def test_nothing_in_the_data_becomes_part_of_the_page(tmp_path, raw, evil):
     assert all(address.startswith("data:image/png;base64,") for address in tags.addresses)
     assert "{{ 7*7 }}" in page
     markdown = (tmp_path / "report.md").read_text()
-    prose = re.sub(r"(?<![\\`])(`+)(?!`).*?(?<!`)\1(?!`)", "", markdown)
-    assert not re.search(r"(?<!\\)(<script>|\]\(http)", prose)
+    assert not re.search(r"(?<!\\)(<script>|\]\(http)", markdown)
     assert not re.search(r"^# no heading", markdown, re.MULTILINE)
     assert max(len(line) for line in markdown.splitlines()) < 5000
-
-
-def test_plots_take_any_name(raw, good):
-    strange = replace(good, name="$x$ \\frac{ <b>")
-    picture = draw_gains([raw, strange], "nDCG@10")
-    assert picture.startswith(b"\x89PNG")
-    assert picture == draw_gains([raw, strange], "nDCG@10")

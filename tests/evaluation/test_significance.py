@@ -1,4 +1,4 @@
-"""Paired bootstrap against exact enumeration, and what it must say of easy cases; intervals of shares."""
+"""Paired bootstrap against exact enumeration, and what it must say of easy cases."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from acqo_rl.errors import DataError
 from acqo_rl.evaluation import significance
-from acqo_rl.evaluation.significance import paired_bootstrap, wilson
+from acqo_rl.evaluation.significance import paired_bootstrap
 
 
 def test_against_every_resample_of_four_queries():
@@ -22,6 +19,7 @@ def test_against_every_resample_of_four_queries():
     assert got.mean == pytest.approx(0.175)
     assert got.low == pytest.approx(np.quantile(exact, 0.025), abs=0.03)
     assert got.high == pytest.approx(np.quantile(exact, 0.975), abs=0.03)
+    assert got.bound == pytest.approx(np.quantile(exact, 0.05), abs=0.03)
     assert got.p == pytest.approx(2 * np.mean(exact <= 0), abs=0.02)
     assert got.queries == 4
     assert not got.significant
@@ -57,65 +55,8 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says():
     assert 0.90 <= covered / 300 <= 0.98
 
 
-def test_same_seed_same_numbers_whatever_is_drawn_at_once(monkeypatch):
+def test_the_numbers_do_not_depend_on_how_many_are_drawn_at_once(monkeypatch):
     system = np.random.default_rng(2).random(31)
-    whole = paired_bootstrap(np.zeros(31), system, seed=3)
+    whole = paired_bootstrap(np.zeros(31), system)
     monkeypatch.setattr(significance, "_CHUNK", 100)
-    assert paired_bootstrap(np.zeros(31), system, seed=3) == whole
-    assert paired_bootstrap(np.zeros(31), system, seed=4) != whole
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=30))
-def test_swapping_the_systems_turns_the_interval_round(pairs):
-    before, after = zip(*pairs, strict=True)
-    one, other = (paired_bootstrap(*pair) for pair in ((before, after), (after, before)))
-    assert one.mean == pytest.approx(-other.mean)
-    assert one.low == pytest.approx(-other.high)
-    assert one.p == pytest.approx(other.p)
-    assert one.low <= one.high
-    assert 0 < one.p <= 1
-
-
-@pytest.mark.parametrize(("before", "after"), [([], []), ([1.0], [1.0, 0.0]), ([[1.0]], [[0.0]])])
-def test_values_that_do_not_pair_are_refused(before, after):
-    with pytest.raises(DataError):
-        paired_bootstrap(before, after)
-
-
-def test_a_value_that_is_not_finite_is_refused():
-    with pytest.raises(DataError, match="NaN"):
-        paired_bootstrap([0.0, 1.0], [0.0, float("nan")])
-
-
-def test_wilson_against_published_values():
-    """Newcombe (1998), table I: 81 of 263, and 0 of 20."""
-    assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
-    assert wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
-
-
-@given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_the_interval_holds_the_share(counts):
-    low, high = wilson(*counts)
-    assert 0 <= low <= counts[0] / counts[1] + 1e-12
-    assert counts[0] / counts[1] - 1e-12 <= high <= 1
-
-
-def test_non_inferiority_against_every_resample_of_four_queries():
-    differences = np.array([0.5, 0.3, 0.25, -0.35])
-    exact = np.array([np.mean(draw) for draw in product(differences, repeat=4)])
-    got = significance.non_inferiority(np.zeros(4), differences, 0.2)
-    assert (got.mean, got.margin, got.queries) == (pytest.approx(0.175), 0.2, 4)
-    assert got.bound == pytest.approx(np.quantile(exact, 0.05), abs=0.03)
-
-
-@pytest.mark.parametrize(("lost", "shown"), [(0.0, True), (0.004, True), (0.005, False), (0.1, False)])
-def test_a_constant_loss_is_shown_to_be_within_the_margin_if_it_is_smaller(lost, shown):
-    got = significance.non_inferiority(np.full(8, 0.5), np.full(8, 0.5 - lost), 0.005)
-    assert got.bound == pytest.approx(-lost)
-    assert got.shown is shown
-
-
-def test_rare_large_changes_leave_a_loss_possible():
-    changed = np.array([0.3, -0.3] + [0.0] * 60)
-    assert not significance.non_inferiority(np.zeros(62), changed, 0.005).shown
+    assert paired_bootstrap(np.zeros(31), system) == whole

@@ -1,4 +1,4 @@
-"""Comparing many systems: corrected significance, thirds, costs and routes, by hand."""
+"""Comparing many systems: corrected significance, costs and choices, by hand."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acqo_rl.evaluation.significance import holm
-from acqo_rl.evaluation.study import FITTING, Confusion, Study, choose, confusions_of, difficulties, with_kinds
-from acqo_rl.evaluation.summary import commonest_problems, pareto_front, summarise
+from acqo_rl.evaluation.study import Study, choose
 from acqo_rl.evaluation.systems import System
 
 MEASURES = ["nDCG@10"]
@@ -77,113 +76,6 @@ def test_systems_beside_the_reference(study):
     assert [e.name for e in study.with_same_retrieval()] == ["raw", "split"]
     turned = replace(study, baseline="split")
     assert [e.name for e in turned.with_same_retrieval()] == ["split", "raw"]
-
-
-def test_names_are_short_if_only_the_reformulators_differ(study):
-    system = System("split", "dense", "rsf")
-    assert study.name(system) == "split / dense / rsf"
-    one_fusion = {s: e for s, e in study.evaluations.items() if s.fusion == "rsf"}
-    assert replace(study, evaluations=one_fusion).name(system) == "split"
-
-
-def test_every_system_is_compared_to_the_reference(study):
-    found = {gain.system: gain.comparison.differences["nDCG@10"].mean for gain in study.against_reference()}
-    assert found == pytest.approx(
-        {System("split", "dense", "rsf"): 0.0, System("raw", "dense", "rrf"): 0.0, System("split", "dense", "rrf"): 0.3}
-    )
-
-
-def test_thirds_by_hand():
-    """Equal values stay together: the second cut would fall between the two of .5."""
-    thirds = difficulties(evaluation("raw", [0.5, 0.0, 1.0, 0.2, 0.5, 0.0]), "nDCG@10")
-    assert [name[0] for name in thirds.values()] == ["3", "1", "3", "2", "3", "1"]
-    assert thirds["q1"] == "1 hard (nDCG@10 < 0.200)"
-    two = difficulties(evaluation("raw", [1.0, 1.0, 1.0, 0.0]), "nDCG@10")
-    assert [name[0] for name in two.values()] == ["3", "3", "3", "1"]
-    assert set(difficulties(evaluation("raw", [1.0, 1.0]), "nDCG@10").values()) == {"all alike"}
-
-
-@given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), min_size=1, max_size=40))
-def test_thirds_follow_the_value(values):
-    thirds = list(difficulties(evaluation("raw", values), "nDCG@10").values())
-    for one, first in zip(values, thirds, strict=True):
-        for other, second in zip(values, thirds, strict=True):
-            assert (one != other) or first == second
-            assert one >= other or first <= second
-
-
-@given(st.lists(st.floats(0, 1), min_size=3, max_size=40, unique=True))
-def test_thirds_of_different_values_are_thirds(values):
-    sizes = [0, 0, 0]
-    for name in difficulties(evaluation("raw", values), "nDCG@10").values():
-        sizes[int(name[0]) - 1] += 1
-    assert max(sizes) - min(sizes) <= 1
-
-
-def test_other_kinds():
-    grouped = with_kinds(evaluation("x", [0.0, 1.0]), {"q0": "one", "q1": "other"})
-    assert [result.kind for result in grouped.results] == ["one", "other"]
-
-
-def test_costs_by_hand():
-    """Percentiles of 0, 10, ..., 100: the 95th is half way from 90 to 100."""
-    times = [(10.0 * i, 1.0) for i in range(11)]
-    tokens = [11] + [0] * 10
-    problems = ["cut", *([None] * 10)]
-    summary = summarise(evaluation("x", [0.0] * 11, ms=times, tokens=tokens, searches=3, embedded=2, problem=problems))
-    expected = {"calls": 1 / 11, "tokens": 1, "searches": 3, "embedded": 2, "problems": 1 / 11, "reformulation_ms": 50}
-    assert {name: summary.overall.quantities[name] for name in expected} == pytest.approx(expected)
-    assert summary.ms == {
-        "reformulation": (50.0, 95.0), "retrieval": (1.0, 1.0), "reranking": (0.0, 0.0), "all": (51.0, 96.0)
-    }  # fmt: skip
-
-
-def test_commonest_problems_by_hand():
-    """A model's reply is dropped, as it differs between queries; a server's message is reported in full."""
-    said = 'hyde: InternalServerError: {"error": "down"}'
-    problems = [
-        None,
-        said,
-        said,
-        r"hyde: nothing to search in 'it\'s'",
-        'hyde: nothing to search in "it\'s so"',
-        "a",
-        "b",
-    ]
-    failed = [0, 1, 1, 0, 0, 0, 0]
-    got = commonest_problems(evaluation("x", [0.0] * 7, problem=problems, failed_calls=failed))
-    assert got == [(said, 2), ("hyde: nothing to search in …", 2), ("a", 1)]
-
-
-def test_front_by_hand():
-    assert pareto_front([(1, 0.5), (2, 0.4), (2, 0.6), (3, 0.6), (1, 0.5)]) == [0, 4, 2]
-    assert pareto_front([]) == []
-
-
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=12))
-def test_on_the_front_are_those_that_nobody_beats(points):
-    def beaten(cost, quality):
-        return any(c <= cost and q >= quality and (c, q) != (cost, quality) for c, q in points)
-
-    front = pareto_front(points)
-    assert set(front) == {i for i, point in enumerate(points) if not beaten(*point)}
-    assert [points[i][0] for i in front] == sorted(points[i][0] for i in front)
-
-
-def test_what_a_wrong_route_costs_by_hand():
-    """The split system is right on q1, so raw lost .4 there; raw is right on q0 and saved a search."""
-    kinds = ["simple", "compound", "compound", "strange"]
-    raw = evaluation("raw", [1.0, 0.2, 0.3, 0.0], kind=kinds)
-    routes = ["decompose", "decompose", "disambiguate", "pass"]
-    split = evaluation("split", [0.7, 0.6, 0.3, 0.0], kind=kinds, route=routes, searches=2)
-    [passed] = confusions_of(raw, [raw, split], "nDCG@10")
-    assert (passed.kind, passed.route, passed.queries, passed.compared) == ("compound", "pass", 2, 1)
-    assert (passed.lost, passed.wasted) == (pytest.approx(0.4), -1)
-    first, second = confusions_of(split, [raw, split], "nDCG@10")
-    assert first == Confusion("compound", "disambiguate", 1, 0, None, None)
-    assert (second.lost, second.wasted) == (pytest.approx(0.3), 1)
-    assert confusions_of(with_kinds(raw, {f"q{i}": "strange" for i in range(4)}), [], "nDCG@10") == []
-    assert set(FITTING) == {"simple", "ambiguous", "compound"}
 
 
 def study_of(table):

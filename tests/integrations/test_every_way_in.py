@@ -151,7 +151,7 @@ class Ways:
         )
         with closing(Cache(self.output)) as cache:
             components = open_components(config, cache, self.corpus, _judged(queries), {})
-            [evaluation] = evaluate_systems(components, {"": queries})[""].values()
+            [evaluation] = evaluate_systems(components, queries).values()
         return [_seen(result, result.ranking) for result in evaluation.results]
 
     def by_script(self, name, query):
