@@ -36,21 +36,17 @@ def test_every_stage_is_a_valid_command(recipe, tmp_path, name, first):
 def test_a_recipe_searches_the_index_that_it_is_given(recipe, tmp_path):
     arguments = ["--data", str(tmp_path), "--output_dir", str(tmp_path), "--index", "qdrant:store/wiki"]
     stages = recipe.plan(config_of(recipe, "beir.yaml", *arguments))
-    searching = [stage for stage in stages if stage.command in ("warm-start", "grpo", "difficulty", "evaluate")]
+    searching = [stage for stage in stages if stage.command in ("warm-start", "grpo", "evaluate")]
     assert [stage for stage in stages if stage.command == "index"] == []
     assert {stage.settings["index"] for stage in searching} == {"qdrant:store/wiki"}
-    assert len(searching) == 5
+    assert len(searching) == 4
 
 
 def test_the_recipe_of_hotpotqa_trains_on_the_harder_half_and_evaluates_exactly(recipe, tmp_path):
     config = config_of(recipe, "hotpotqa.yaml", "--output_dir", str(tmp_path), "--data", str(tmp_path))
     stages = {stage.name: stage.settings for stage in recipe.plan(config)}
-    names = list(stages)
-    scored = stages["difficulty for the warm start"]
-    assert names.index("warm start") < names.index("difficulty for the warm start") < names.index("Stage I: explore")
-    assert scored["model"] == stages["Stage I: explore"]["model"]
-    assert stages["Stage I: explore"]["difficulty"] == scored["output_dir"] / "difficulty.jsonl"
-    assert stages["Stage I: explore"]["hardest_fraction"] == 0.5
+    one = stages["Stage I: explore"]
+    assert (one["rollouts"], one["hardest_fraction"]) == (8, 0.5)
     assert (stages["index"]["faiss"]["factory"], stages["flat index"]["faiss"]) == ("HNSW64", {})
     assert stages["evaluation"]["index"] == stages["flat index"]["output"]
     assert stages["Stage II: converge"]["index"] == stages["index"]["output"]
@@ -68,7 +64,8 @@ def test_the_recipe_of_hotpotqa_trains_on_the_harder_half_and_evaluates_exactly(
         ),
         ("stage1", '{"trainer": {"max_steps": "many"}}', r"'Stage I: explore' .*max_steps is 'many'"),
         ("stage1", '{"trainer": {"max_step": 3}}', r"'Stage I: explore' .*max_step\b.*max_steps"),
-        ("difficulty", '{"rollouts": 0}', "'difficulty' cannot run: rollouts is 0"),
+        ("stage2", '{"rollouts": -1}', "'Stage II: converge' cannot run: rollouts is -1"),
+        ("stage1", '"fast"', "stage1 is 'fast'"),
     ],
 )
 def test_settings_of_all_stages_are_checked_first(recipe, tmp_path, stage, settings, message):
@@ -108,14 +105,8 @@ def test_each_stage_uses_the_output_of_earlier_stages(recipe, tmp_path):
     stages = {stage.name: stage.settings for stage in recipe.plan(config_of(recipe, "embedded.yaml"))}
     one, two = stages["Stage I: explore"], stages["Stage II: converge"]
     assert one["model"] == stages["warm start"]["output_dir"] / "model"
-    assert two["model"] == stages["difficulty"]["model"] == one["output_dir"] / "model"
-    assert two["difficulty"] == stages["difficulty"]["output_dir"] / "difficulty.jsonl"
+    assert two["model"] == one["output_dir"] / "model"
     assert (one["stage"], two["stage"]) == ("explore", "converge")
-
-
-def test_settings_of_a_stage_must_be_a_mapping(recipe, tmp_path):
-    with pytest.raises(ConfigError, match="stage1 is"):
-        recipe.plan(config_of(recipe, "embedded.yaml", "--stage1", '"fast"'))
 
 
 def test_an_empty_list_of_a_stage_is_no_argument(recipe, tmp_path):

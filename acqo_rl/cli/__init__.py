@@ -26,7 +26,6 @@ COMMANDS = {
     "grpo": "run one stage of GRPO",
     "train-hop": "train the network that chooses further searches after reading the results",
     "distill": "make a copy of a policy with fewer layers, which is faster",
-    "difficulty": "score how difficult the training queries are for a policy",
     "push": "export a trained policy, write its model card, push it to the Hub",
     "serve": "serve searches and answers over HTTP or as tools (MCP), or an index to other processes",
     "skill": "write an agent skill, which explains the commands to an AI agent",

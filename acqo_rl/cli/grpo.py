@@ -5,6 +5,10 @@ r"""Run one stage of GRPO: Stage I (explore) rewards the best subset of sub-quer
     acqo grpo --config configs/grpo/small.yaml --data outputs/demo/data --index outputs/demo/index \
         --model outputs/demo/warm_start/model --output_dir outputs/stage2 --trainer.max_steps 4
 
+With --rollouts, the starting model is sampled first, and only queries of medium difficulty are trained on: those whose
+mean reward (of Stage I) lies between --min_mean_reward and --max_mean_reward, and whose rollouts did not all find the
+same. difficulty.jsonl in the output folder has the rewards of each query.
+
 The output folder contains log.json (all metrics of all steps), figures/ (their curves) and model/ (the model with the
 best dev measure).
 The same command resumes an interrupted run from its last checkpoint.
@@ -12,7 +16,7 @@ The same command resumes an interrupted run from its last checkpoint.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -33,7 +37,12 @@ from acqo_rl.training.settings import (
 )
 
 if TYPE_CHECKING:
+    from acqo_rl.reformulation.policy import PolicySettings
+    from acqo_rl.training.curriculum import Difficulty
+    from acqo_rl.training.materials import Materials
     from acqo_rl.types import Query
+
+_SAMPLED_AT_ONCE = 64
 
 
 @dataclass
@@ -96,7 +105,9 @@ def main(config: GrpoRunConfig) -> None:
         return
     settings = policy_settings(config.prompt, config.model)
     materials = open_materials(config, settings.feedback)
-    queries = within_band(config, materials.train, groups_per_process(trainer_args))
+    with state.main_process_first():
+        queries = within_band(config, materials, settings, trainer_args)
+    state.print(f"{len(queries)} of {len(materials.train)} training queries are used.")
     model, tokenizer = load_trainable(config.model, config.lora_rank, config.seed)
     if differences := describe_changed_settings(config.model, settings):
         state.print(differences)
@@ -128,22 +139,50 @@ def groups_per_process(trainer: Mapping[str, Any]) -> int:
     return int(completions // trainer["num_generations"])
 
 
-def within_band(config: GrpoRunConfig, queries: list[Query], least: int) -> list[Query]:
-    """Selects the hardest queries inside the difficulty band; all queries if no difficulties are given.
+def within_band(
+    config: GrpoRunConfig, materials: Materials, settings: PolicySettings, trainer: Mapping[str, Any]
+) -> Sequence[Query]:
+    """Selects the hardest queries inside the difficulty band; all queries without rollouts.
 
     Raises:
         ConfigError: fewer queries remain than one batch needs.
     """
-    from acqo_rl.training.curriculum import hardest_of, load_difficulties, select_band
+    from acqo_rl.training.curriculum import hardest_of, select_band
 
-    if config.difficulty is not None:
-        kept = select_band(load_difficulties(config.difficulty), config.min_mean_reward, config.max_mean_reward).kept
-        kept = hardest_of(kept, config.hardest_fraction)
-        names = {difficulty.query_id for difficulty in kept}
+    queries = materials.train
+    if config.rollouts:
+        scored = difficulties(config, materials, settings, trainer)
+        kept = select_band(scored, config.min_mean_reward, config.max_mean_reward)
+        names = {difficulty.query_id for difficulty in hardest_of(kept, config.hardest_fraction)}
         queries = [query for query in queries if query.id in names]
+    least = groups_per_process(trainer)
     if len(queries) < least:
         raise ConfigError(
             f"{len(queries)} training queries remain, but one batch needs {least} groups; "
             f"widen the band, use more queries, or make the batch smaller."
         )
     return queries
+
+
+def difficulties(
+    config: GrpoRunConfig, materials: Materials, settings: PolicySettings, trainer: Mapping[str, Any]
+) -> list[Difficulty]:
+    """The rewards of the starting model's rollouts; those of an earlier run are read, the others computed."""
+    from pathlib import Path
+
+    from transformers import set_seed
+
+    from acqo_rl.reformulation.policy import Policy
+    from acqo_rl.training.curriculum import load_difficulties, save_difficulties, score_difficulty
+
+    file = Path(config.output_dir, "difficulty.jsonl")
+    scored = load_difficulties(file) if file.exists() else []
+    if left := materials.train[len(scored) :]:
+        set_seed(config.seed + len(scored))
+        sampling = {name: trainer[name] for name in ("temperature", "top_p")}
+        policy = Policy.from_pretrained(config.model, batch_size=_SAMPLED_AT_ONCE, **sampling)
+        reward = materials.reward("explore", config.reward, settings)
+        for batch in score_difficulty(left, materials.qrels, policy, reward, config.rollouts):
+            scored += batch
+            save_difficulties(scored, file)
+    return scored

@@ -1,4 +1,4 @@
-r"""Run the whole recipe: data, index, warm start, Stage I, difficulty, Stage II, export, evaluation.
+r"""Run the whole recipe: data, index, warm start, Stage I, Stage II, export, evaluation.
 
     acqo train --config configs/train/embedded.yaml
     acqo train --config configs/train/beir.yaml --data BEIR_DIR --output_dir outputs/mine
@@ -6,9 +6,9 @@ r"""Run the whole recipe: data, index, warm start, Stage I, difficulty, Stage II
 
 Every stage is one command, printed before it runs, with its own folder in --output_dir. The same command resumes an
 interrupted recipe: finished stages are skipped, and an interrupted stage is resumed. The settings of the stages are in
-``index_settings``, ``warm_start``, ``stage1``, ``difficulty`` and ``stage2`` in the YAML file. They are checked before
-the first stage begins, and may be changed until their stage has written results. To repeat a stage with other settings,
-delete its folder and the folders of later stages. At the end, figures/ has the learning curves of all stages.
+``index_settings``, ``warm_start``, ``stage1`` and ``stage2`` in the YAML file. They are checked before the first stage
+begins, and may be changed until their stage has written results. To repeat a stage with other settings, delete its
+folder and the folders of later stages. At the end, figures/ has the learning curves of all stages.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.training.settings import trainer_settings
 
 Settings = dict[str, Any]
-_FINISHED = {"warm_start": "model", "stage1": "model", "difficulty": "report.md", "stage2": "model"}
-"""Stage -> file or folder that exists when the stage is finished."""
+_TRAINED = ("warm_start", "stage1", "stage2")
+"""Stages whose folders have a model when they are finished."""
 
 
 @dataclass
@@ -50,9 +50,6 @@ class RecipeConfig(WithReward, WithPrompt, IndexSettings):
         "encoded a second time.",
         False,
     )
-    stage1_hardest_fraction: float = setting(
-        "Train Stage I only on this share of the training queries, the hardest ones for the warm-started policy.", 1.0
-    )
     dev_split: str = setting("Dev queries, which choose the checkpoints: qrels/SPLIT.tsv.", "dev")
     test_split: str = setting("Split of the final evaluation.", "test")
     seed: int = setting("Seed of all stages.", 0)
@@ -60,7 +57,6 @@ class RecipeConfig(WithReward, WithPrompt, IndexSettings):
     prompted_baseline: bool = setting("Also evaluate the prompted base model.", True)
     warm_start: dict = setting("Settings of acqo warm-start.", {})
     stage1: dict = setting("Settings of acqo grpo in Stage I.", {})
-    difficulty: dict = setting("Settings of acqo difficulty.", {})
     stage2: dict = setting("Settings of acqo grpo in Stage II.", {})
 
 
@@ -124,63 +120,36 @@ def main(config: RecipeConfig) -> None:
 
 
 def plan(config: RecipeConfig) -> list[Stage]:
-    """Returns the stages with their settings.
-
-    Raises:
-        ConfigError: the settings of a stage are not a mapping.
-    """
+    """Returns the stages with their settings."""
     out = Path(config.output_dir).resolve()
     embedded = config.data == "embedded"
     data = out / "data" if embedded else Path(config.data).resolve()
     index = config.index or out / "index"
-    device = {f.name: getattr(config, f.name) for f in fields(IndexSettings)}
-    paths = {"data": data, "index": index, "dev_split": config.dev_split, "seed": config.seed, **device}
-    reward: Settings = {"reward": asdict(config.reward)}
-    prompt: Settings = {"prompt": {key: value for key, value in asdict(config.prompt).items() if value is not None}}
-    shared = {**paths, **reward}
-    warm, one, two = (out / name / "model" for name in ("warm_start", "stage1", "stage2"))
-    launch = launcher_of(config)
-    difficulty = _merged({**shared, "model": one}, mapping_of(config, "difficulty"))
-    build = {"data": data, **mapping_of(config, "index_settings")}
     exact = out / "flat_index" if config.flat_evaluation else index
-    hardest: Settings = {}
-    if config.stage1_hardest_fraction < 1:
-        hardest = {
-            "difficulty": out / "warm_start_difficulty" / "difficulty.jsonl",
-            "hardest_fraction": config.stage1_hardest_fraction,
-            "min_mean_reward": -1.0,
-            "max_mean_reward": 10.0,
-        }  # all rewards
-    export = {"model": two, "repo_id": f"me/{out.name}", "run": out, "output": out / "policy", "dry_run": True}
-    warm_start = {**shared, **prompt, "model": config.model, "output_dir": warm.parent}
-    explore = {**shared, "stage": "explore", "model": warm, "output_dir": one.parent, **hardest}
+    searched = {"data": data, "index": index, **{f.name: getattr(config, f.name) for f in fields(IndexSettings)}}
+    shared = {**searched, "dev_split": config.dev_split, "seed": config.seed, "reward": asdict(config.reward)}
+    warm, one, two = (out / name / "model" for name in _TRAINED)
+    warm_start = {**shared, "prompt": asdict(config.prompt), "model": config.model, "output_dir": warm.parent}
+    explore = {**shared, "stage": "explore", "model": warm, "output_dir": one.parent}
     converge = {**shared, "stage": "converge", "model": one, "output_dir": two.parent}
-    converge["difficulty"] = out / "difficulty" / "difficulty.jsonl"
+    launch = launcher_of(config)
+    build = {"data": data, **config.index_settings}
+    export = {"model": two, "repo_id": f"me/{out.name}", "run": out, "output": out / "policy", "dry_run": True}
     prompted = [f"prompted={config.model}"] if config.prompted_baseline else []
     systems = ["raw", "rules", *prompted, f"warm_start={warm}", f"stage1={one}", f"policy={out / 'policy'}"]
-    evaluation = {"data": data, "split": config.test_split, "index": exact, **device, "reformulator": systems}
+    evaluation = {**searched, "split": config.test_split, "index": exact, "reformulator": systems}
     stages = [
-        Stage("index", "index", {**build, "output": index}),
-        Stage("warm start", "warm-start", _merged(warm_start, mapping_of(config, "warm_start")), launch),
-        Stage("Stage I: explore", "grpo", _merged(explore, mapping_of(config, "stage1")), launch),
-        Stage("difficulty", "difficulty", {**difficulty, "output_dir": out / "difficulty"}),
-        Stage("Stage II: converge", "grpo", _merged(converge, mapping_of(config, "stage2")), launch),
+        Stage("data", "data", {"dataset": "embedded", "output": data, "seed": config.seed}) if embedded else None,
+        Stage("index", "index", {**build, "output": index}) if not config.index else None,
+        Stage("warm start", "warm-start", _merged(warm_start, config.warm_start), launch),
+        Stage("Stage I: explore", "grpo", _merged(explore, config.stage1), launch),
+        Stage("Stage II: converge", "grpo", _merged(converge, config.stage2), launch),
         Stage("export", "push", export),
+        Stage("flat index", "index", {**build, "output": exact, "faiss": {}}) if config.flat_evaluation else None,
         Stage("evaluation", "evaluate", {**evaluation, "output": out / "evaluation"}),
         Stage("model card", "push", {**export, "evaluation": out / "evaluation"}),
     ]
-    if config.index:
-        del stages[0]
-    names = [stage.name for stage in stages]
-    if config.flat_evaluation:
-        stages.insert(names.index("evaluation"), Stage("flat index", "index", {**build, "output": exact, "faiss": {}}))
-    if hardest:
-        settings = {**difficulty, "model": warm, "output_dir": out / "warm_start_difficulty"}
-        scoring = Stage("difficulty for the warm start", "difficulty", settings)
-        stages.insert(names.index("Stage I: explore"), scoring)
-    if embedded:
-        stages.insert(0, Stage("data", "data", {"dataset": "embedded", "output": data}))
-    return stages
+    return [stage for stage in stages if stage]
 
 
 def launcher_of(config: RecipeConfig) -> list[str]:
@@ -209,21 +178,8 @@ def check(stage: Stage) -> Any:
 
 def unfinished(out: Path) -> list[str]:
     """The configurable stages after the last finished one."""
-    done = {name for name, mark in _FINISHED.items() if (out / name / mark).exists()}
-    names = list(_FINISHED)
-    return names[max((names.index(name) + 1 for name in done), default=0) :]
-
-
-def mapping_of(config: RecipeConfig, name: str) -> Settings:
-    """A setting that is a mapping.
-
-    Raises:
-        ConfigError: it is not a mapping.
-    """
-    value = getattr(config, name)
-    if not isinstance(value, dict):
-        raise ConfigError(f"{name} is {value!r}; it must be a mapping of settings, in YAML or JSON.")
-    return value
+    done = [number for number, name in enumerate(_TRAINED, start=1) if (out / name / "model").exists()]
+    return list(_TRAINED[max(done, default=0) :])
 
 
 def _merged(shared: Settings, own: Settings) -> Settings:
@@ -236,4 +192,6 @@ def _words(value: Any) -> list[str]:
     """A value as command-line arguments."""
     if isinstance(value, list):
         return list(map(str, value))
-    return [json.dumps(value) if isinstance(value, dict) else value if isinstance(value, Address) else str(value)]
+    if isinstance(value, dict):
+        return [json.dumps(value)]
+    return [value if isinstance(value, Address) else str(value)]

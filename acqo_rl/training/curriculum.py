@@ -23,7 +23,7 @@ from acqo_rl.files import write_atomic
 from acqo_rl.measures import gold_of
 from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.roles import Reformulator
-from acqo_rl.text import one_line, text_of
+from acqo_rl.text import text_of
 from acqo_rl.training.rewards import Reward
 from acqo_rl.types import Qrels, Query, Reformulation
 
@@ -45,18 +45,6 @@ class Difficulty:
     mean: float
     spread: float
     best: float
-
-
-@dataclass(frozen=True)
-class Band:
-    """Difficulties inside and outside [low, high]; those inside that have spread 0 are ``equal`` and not kept."""
-
-    low: float
-    high: float
-    kept: tuple[Difficulty, ...]
-    too_easy: tuple[Difficulty, ...]
-    too_hard: tuple[Difficulty, ...]
-    equal: tuple[Difficulty, ...]
 
 
 def score_difficulty(
@@ -99,29 +87,20 @@ def rewards_of(answers: Sequence[Reformulation], qrels: Qrels, reward: Reward) -
     )
 
 
-def select_band(difficulties: Sequence[Difficulty], low: float, high: float) -> Band:
+def select_band(difficulties: Sequence[Difficulty], low: float, high: float) -> list[Difficulty]:
     """Keeps queries with ``low`` <= mean reward <= ``high`` whose rollouts did not all find the same.
 
     Raises:
-        ConfigError: ``low`` is above ``high``, or no query is kept.
+        ConfigError: no query is kept.
     """
-    if low > high:
-        raise ConfigError(f"The band is empty: low is {low}, high is {high}; low must not be above high.")
-    band = Band(
-        low,
-        high,
-        kept=tuple(d for d in difficulties if low <= d.mean <= high and d.spread > 0),
-        too_easy=tuple(d for d in difficulties if d.mean > high),
-        too_hard=tuple(d for d in difficulties if d.mean < low),
-        equal=tuple(d for d in difficulties if low <= d.mean <= high and d.spread == 0),
-    )
-    if not band.kept:
+    kept = [one for one in difficulties if low <= one.mean <= high and one.spread > 0]
+    if not kept:
+        too_hard, too_easy = sum(d.mean < low for d in difficulties), sum(d.mean > high for d in difficulties)
         raise ConfigError(
-            f"No query is kept: of {len(difficulties)} queries, {len(band.too_hard)} have a mean reward below {low}, "
-            f"{len(band.too_easy)} above {high}, and {len(band.equal)} got the same reward in every rollout. Widen the "
-            f"band, or score more queries."
+            f"No query is kept: of {len(difficulties)} queries, {too_hard} have a mean reward below {low}, {too_easy} "
+            f"above {high}, and the others got the same reward in every rollout. Widen the band, or use more queries."
         )
-    return band
+    return kept
 
 
 def hardest_of(difficulties: Sequence[Difficulty], share: float) -> tuple[Difficulty, ...]:
@@ -150,48 +129,9 @@ def load_difficulties(file: str | Path) -> list[Difficulty]:
         lines = Path(file).read_text(encoding="utf-8").splitlines()
         return [Difficulty(**json.loads(line)) for line in lines]
     except (OSError, ValueError, TypeError) as error:
-        raise ConfigError(f"{file} cannot be read as difficulties ({error}); run acqo difficulty.") from error
-
-
-def write_report(band: Band, queries: Sequence[Query], folder: str | Path, examples: int = 5) -> None:
-    """Writes ``report.md`` and ``histogram.png``: how many queries are kept, too easy and too hard, with examples."""
-    text = {query.id: one_line(query.text).replace("|", "\\|") for query in queries}
-    total = len(band.kept) + len(band.too_easy) + len(band.too_hard) + len(band.equal)
-    sides = (
-        (f"Kept: mean reward from {band.low:g} to {band.high:g}", band.kept),
-        (f"Too easy: mean reward above {band.high:g}", band.too_easy),
-        (f"Too hard: mean reward below {band.low:g}", band.too_hard),
-        ("Equal: every rollout found the same", band.equal),
-    )
-    lines = ["# Difficulty", "", f"{total} queries were scored.", "", "![Mean reward of each query](histogram.png)", ""]
-    for title, side in sides:
-        lines += [f"## {title}", "", f"{len(side)} of {total} queries ({len(side) / total:.0%}).", ""]
-        if side:
-            lines += ["| mean | standard deviation | best | query |", "|---|---|---|---|"]
-            shown = side[:: max(1, len(side) // examples)][:examples]
-            lines += [f"| {d.mean:.2f} | {d.spread:.2f} | {d.best:.2f} | {text[d.query_id]} |" for d in shown]
-            lines.append("")
-    write_atomic(Path(folder, "report.md"), lines)
-    _plot(band, Path(folder, "histogram.png"))
-
-
-def _plot(band: Band, file: Path) -> None:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 3.5), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots()
-    sides = (("too hard", band.too_hard), ("equal", band.equal), ("kept", band.kept), ("too easy", band.too_easy))
-    means = [[d.mean for d in side] for _, side in sides]
-    bins = np.linspace(min(min(m, default=0.0) for m in means), max(max(m, default=2.0) for m in means) + 1e-9, 31)
-    axes.hist(means, bins=bins.tolist(), stacked=True, label=[name for name, _ in sides])
-    for bound in (band.low, band.high):
-        axes.axvline(bound, color="black", linestyle="--", linewidth=1)
-    axes.set_xlabel("mean reward over the rollouts")
-    axes.set_ylabel("queries")
-    axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
-    figure.savefig(file, dpi=120)
+        raise ConfigError(
+            f"{file} cannot be read as difficulties ({error}); delete it to score the queries again."
+        ) from error
 
 
 class RewardHistory:

@@ -16,7 +16,16 @@ from acqo_rl.types import FusionName
 _RANGES = {
     **RANGES,
     **dict.fromkeys(
-        ("limit", "lora_rank", "alarm_patience", "teacher_queries", "rollouts_per_query", "layers", "state_weight"),
+        (
+            "limit",
+            "lora_rank",
+            "rollouts",
+            "alarm_patience",
+            "teacher_queries",
+            "rollouts_per_query",
+            "layers",
+            "state_weight",
+        ),
         (0, FINITE),
     ),
     **dict.fromkeys(
@@ -24,7 +33,7 @@ _RANGES = {
         (0, FINITE),
     ),
     **dict.fromkeys(("eval_limit", "save_steps", "examples", "results"), (1, FINITE)),
-    **dict.fromkeys(("batch_size", "micro_batch_size", "rollouts"), (1, FINITE)),
+    **dict.fromkeys(("batch_size", "micro_batch_size"), (1, FINITE)),
     **dict.fromkeys(("epochs", "temperature"), (ABOVE_0, FINITE)),
     **dict.fromkeys(("top_p", "gold_decay", "hardest_fraction"), (ABOVE_0, 1)),
     **dict.fromkeys(("invalid_reward", "min_mean_reward", "max_mean_reward"), (-FINITE, FINITE)),
@@ -224,9 +233,12 @@ class GrpoSettings:
         default="auto",
         metadata={"help": "Process the prompt once per group, not once per completion. auto: only on a CPU."},
     )
-    difficulty: str | None = field(
-        default=None,
-        metadata={"help": "difficulty.jsonl written by acqo difficulty; only queries inside the band are used."},
+    rollouts: int = field(
+        default=0,
+        metadata={
+            "help": "Rollouts of the starting model per training query (K in the paper); only queries inside the band "
+            "are trained on. 0 trains on all."
+        },
     )
     min_mean_reward: float = field(default=0.05, metadata={"help": "Lowest mean reward inside the band."})
     max_mean_reward: float = field(default=5 / 3, metadata={"help": "Highest mean reward inside the band."})

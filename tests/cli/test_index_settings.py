@@ -24,7 +24,6 @@ COMMANDS = {
     "grpo": "--data DATA --index INDEX --model MODEL --output_dir OUT --trainer.num_generations 2"
     " --trainer.per_device_train_batch_size 2",
     "warm-start": "--data DATA --index INDEX --model MODEL --output_dir OUT",
-    "difficulty": "--data DATA --index INDEX --model MODEL --output_dir OUT",
     "evaluate": "--data DATA --split dev --index INDEX --output OUT",
     "search": "--data DATA --index INDEX --reformulator raw --query Peru",
     "serve": "--collections world=DATA,INDEX",
@@ -86,7 +85,7 @@ def test_the_recipe_passes_the_device_to_every_stage_that_searches():
     recipe = module_of("train")
     config = command.parse(recipe.make_parser(), DEVICE)
     searching = [stage for stage in recipe.plan(config) if "index" in stage.settings]
-    assert len(searching) == 5
+    assert len(searching) == 4
     assert all(stage.settings["index_device"] == "shards" for stage in searching)
 
 

@@ -90,15 +90,9 @@ def test_a_policy_is_trained_and_searches_in_front_of_a_collection(collection, w
         "prompt": {"max_new_tokens": 4},
         "warm_start": {"limit": 12, "examples": 8, "teacher": ["turns"], "epochs": 1},
         "stage1": {"eval_limit": 4, "alarm_patience": 0, "trainer": TRAINER},
-        "difficulty": {
+        "stage2": {
             "limit": 4,
             "rollouts": 4,
-            "temperature": 1.0,
-            "top_p": 1.0,
-            "min_mean_reward": -9.0,
-            "max_mean_reward": 9.0,
-        },
-        "stage2": {
             "eval_limit": 4,
             "alarm_patience": 0,
             "min_mean_reward": -9.0,

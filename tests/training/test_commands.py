@@ -167,72 +167,40 @@ def test_an_index_behind_a_server_gives_the_same_rewards(shared, tmp_path, monke
     assert len(set(rewards_of(tmp_path / "folder"))) == 2
 
 
-@pytest.fixture(scope="module")
-def difficulty(shared, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("difficulty") / "run"
-    settings = {**shared, "output_dir": folder, "rollouts": 4, "temperature": 1.0, "top_p": 1.0, "max_mean_reward": 2.5}
-    return folder, run("difficulty", settings)
+class TestDifficulty:
+    """``--rollouts`` scores the training queries before the training."""
 
+    def test_only_queries_inside_the_band_are_trained_on(self, shared, tmp_path, monkeypatch):
+        settings = {**shared, **GRPO, "output_dir": tmp_path / "run", "rollouts": 4}
+        with pytest.raises(ConfigError, match="No query is kept"):
+            train_here(monkeypatch, {**settings, "min_mean_reward": 5, "max_mean_reward": 6})
+        scored = load_difficulties(tmp_path / "run" / "difficulty.jsonl")
+        assert len(scored) == 8
 
-def test_score_difficulty(difficulty):
-    folder, done = difficulty
-    scored = load_difficulties(folder / "difficulty.jsonl")
-    assert len(scored) == 8
-    kept = [d for d in scored if d.spread > 0 and 0.05 <= d.mean <= 2.5]
-    assert kept
-    assert f"keeps {len(kept)} queries" in done.stdout
-    for name in ("report.md", "histogram.png", "config.json"):
-        assert (folder / name).stat().st_size > 0
+    def test_scoring_resumes_after_the_last_batch(self, shared, tmp_path, monkeypatch):
+        settings = {**shared, **GRPO, "output_dir": tmp_path / "run", "rollouts": 2, "min_mean_reward": 9,
+            "max_mean_reward": 9}  # fmt: skip
+        monkeypatch.setattr("acqo_rl.training.curriculum._BATCH", 3)
+        asked = []
+        score = Reward.__call__
 
+        def interrupted_once(reward, **columns):
+            asked.append(list(dict.fromkeys(query.id for query in columns["prompts"])))
+            if len(asked) == 2:
+                raise KeyboardInterrupt
+            return score(reward, **columns)
 
-def test_another_band_needs_no_new_scores(difficulty, tmp_path):
-    script = module_of("difficulty")
-    folder = tmp_path / "run"
-    shutil.copytree(difficulty[0], folder)
-    settings = {**json.loads((folder / "config.json").read_text()), "output_dir": str(folder)}
-    (folder / "config.json").write_text(json.dumps(settings))
-    config = script.DifficultyConfig(**settings)
-
-    with pytest.raises(ConfigError, match="No query is kept"):
-        script.main(replace(config, min_mean_reward=8.0, max_mean_reward=9.0))
-    script.main(replace(config, min_mean_reward=-9.0, max_mean_reward=9.0))
-
-    assert (folder / "difficulty.jsonl").read_bytes() == (difficulty[0] / "difficulty.jsonl").read_bytes()
-    assert json.loads((folder / "config.json").read_text())["max_mean_reward"] == 9
-
-
-def test_difficulty_resumes_after_the_last_scored_batch(shared, tmp_path, monkeypatch):
-    script = module_of("difficulty")
-    settings = {**shared, "output_dir": tmp_path / "run", "rollouts": 2, "temperature": 1.0, "top_p": 1.0}
-    config = script.DifficultyConfig(**{key: str(v) if isinstance(v, Path) else v for key, v in settings.items()})
-    monkeypatch.setattr("acqo_rl.training.curriculum._BATCH", 3)
-    asked = []
-    score = Reward.__call__
-
-    def interrupted_once(reward, **columns):
-        asked.append(list(dict.fromkeys(query.id for query in columns["prompts"])))
-        if len(asked) == 2:
-            raise KeyboardInterrupt
-        return score(reward, **columns)
-
-    monkeypatch.setattr(Reward, "__call__", interrupted_once)
-    with pytest.raises(KeyboardInterrupt):
-        script.main(config)
-    before = load_difficulties(tmp_path / "run" / "scored.jsonl")
-    script.main(config)
-    assert [len(ids) for ids in asked] == [3, 3, 3, 2]
-    assert asked[2] == asked[1]
-    scored = load_difficulties(tmp_path / "run" / "difficulty.jsonl")
-    assert scored[:3] == before
-    assert [d.query_id for d in scored] == asked[0] + asked[1] + asked[3]
-    assert not (tmp_path / "run" / "scored.jsonl").exists()
-
-
-def test_grpo_uses_only_queries_inside_the_band(difficulty, shared, tmp_path, monkeypatch):
-    file = difficulty[0] / "difficulty.jsonl"
-    settings = {**shared, **GRPO, "output_dir": tmp_path / "run", "difficulty": file}
-    with pytest.raises(ConfigError, match=r"5\.0.*6\.0"):
-        train_here(monkeypatch, {**settings, "min_mean_reward": 5, "max_mean_reward": 6})
+        monkeypatch.setattr(Reward, "__call__", interrupted_once)
+        with pytest.raises(KeyboardInterrupt):
+            train_here(monkeypatch, settings)
+        before = load_difficulties(tmp_path / "run" / "difficulty.jsonl")
+        with pytest.raises(ConfigError, match="No query is kept"):
+            train_here(monkeypatch, settings)
+        assert [len(ids) for ids in asked] == [3, 3, 3, 2]
+        assert asked[2] == asked[1]
+        scored = load_difficulties(tmp_path / "run" / "difficulty.jsonl")
+        assert scored[:3] == before
+        assert [d.query_id for d in scored] == asked[0] + asked[1] + asked[3]
 
 
 def test_warm_start(data, index, tiny, tmp_path):

@@ -16,7 +16,6 @@ from acqo_rl.retrieval import (
     build_dense_index,
     build_hybrid_index,
 )
-from acqo_rl.training.curriculum import load_difficulties
 from acqo_rl.training.materials import open_materials
 from acqo_rl.training.settings import PathSettings, PromptSettings, RewardSettings, policy_settings
 from acqo_rl.types import FeedbackSpec
@@ -58,14 +57,6 @@ def test_warm_start(shared, tmp_path):
     examples = [json.loads(line) for line in (tmp_path / "run" / "examples.jsonl").read_text().splitlines()]
     assert examples
     assert all(example["reward"] >= example["raw_reward"] > 0 for example in examples)
-
-
-def test_difficulty(shared, tmp_path):
-    run("difficulty", {**shared, "rollouts": 4, "temperature": 1.0, "top_p": 1.0, "max_mean_reward": 2.5,
-        "output_dir": tmp_path / "run"})  # fmt: skip
-    scored = load_difficulties(tmp_path / "run" / "difficulty.jsonl")
-    assert len(scored) == 8
-    assert max(d.best for d in scored) > 1
 
 
 @pytest.mark.parametrize("stage", ["explore", "converge"])

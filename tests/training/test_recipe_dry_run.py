@@ -20,7 +20,14 @@ from acqo_rl.training.run_folder import open_run
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
 LAUNCH = "--num_processes 2 --mixed_precision no --dynamo_backend no --main_process_port 0"
-SMALL = {"use_vllm": False, "report_to": "none", "max_steps": 1, "per_device_train_batch_size": 8}
+SMALL = {
+    "temperature": 1.0,
+    "top_p": 1.0,
+    "use_vllm": False,
+    "report_to": "none",
+    "max_steps": 1,
+    "per_device_train_batch_size": 8,
+}
 
 pytestmark = pytest.mark.slow
 
@@ -42,8 +49,7 @@ def recipe(data, passing, tmp_path):
     }
     settings["warm_start"] |= {"examples": 8, "teacher": ["turns"]}
     for stage in ("stage1", "stage2"):
-        settings[stage] |= {"eval_limit": 4, "trainer": {**settings[stage]["trainer"], **SMALL}}
-    settings["difficulty"] |= {"rollouts": 4, "temperature": 1.0, "top_p": 1.0}
+        settings[stage] |= {"eval_limit": 4, "rollouts": 4, "trainer": {**settings[stage]["trainer"], **SMALL}}
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
     script = module_of("train")
     return script, command.parse(script.make_parser(), ["--config", str(tmp_path / "recipe.yaml")])
@@ -73,7 +79,6 @@ def test_every_stage_of_the_recipe_runs(recipe, monkeypatch, tmp_path):
         [entry] = [entry for entry in json.loads((out / name / "log.json").read_text()) if "reward" in entry]
         assert (entry["step"], entry["reward"] > 0, entry["completions/valid_ratio"]) == (1, True, 1)
         assert sorted(path.name for path in (out / name).glob(".lock-*")) == [".lock-0", ".lock-1"]  # of each process
-    assert len(load_difficulties(out / "warm_start_difficulty" / "difficulty.jsonl")) == 8
-    assert len(load_difficulties(out / "difficulty" / "difficulty.jsonl")) == 8
+        assert len(load_difficulties(out / name / "difficulty.jsonl")) == 8
     assert Policy.from_pretrained(str(out / "policy")).settings.query_tokens == 256
     assert "nDCG@10" in (out / "policy" / "README.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from acqo_rl.cli import module_of
 from acqo_rl.errors import ConfigError
 from acqo_rl.training.settings import _RANGES, RewardSettings, warn_of_low_rate
 
-CONFIGS = {"grpo": "GrpoRunConfig", "warm-start": "WarmStartConfig", "difficulty": "DifficultyConfig"}
+CONFIGS = {"grpo": "GrpoRunConfig", "warm-start": "WarmStartConfig"}
 
 
 def config_of(module, name, folder, **settings):
@@ -72,7 +72,7 @@ def test_nan_is_rejected_for_every_number(name, tmp_path):
         ("warm-start", {"epochs": 0.0}, r"epochs is 0\.0"),
         ("warm-start", {"batch_size": 6, "micro_batch_size": 4}, "batch_size is 6.* micro_batch_size 4"),
         ("warm-start", {"micro_batch_size": 0}, "micro_batch_size is 0"),
-        ("difficulty", {"rollouts": 0}, "rollouts is 0"),
+        ("grpo", {"rollouts": -1}, "rollouts is -1"),
     ],
 )
 def test_a_setting_out_of_range_is_rejected(name, settings, message, tmp_path):
