@@ -26,9 +26,9 @@ The documents of a collection in a search engine, to write questions about it (a
 500 train, dev and test questions. ``embedded_more`` adds a split ``train-more`` of 4,500 train questions, in which
 compound and ambiguous questions are more frequent.
 
-The public data sets are streamed from the Hugging Face Hub: hotpotqa, 2wikimultihopqa, musique, topiocqa, squad, nq,
-and beir/NAME for any data set of BEIR. The whole source is read, so that --limit and --distractors sample from all of
-it. The folder's README.md contains the source, the licence and what was kept.
+The public data sets are streamed from the Hugging Face Hub: hotpotqa, topiocqa, nq, and beir/NAME for any data set of
+BEIR. The whole source is read, so that --limit and --distractors sample from all of it. The folder's README.md contains
+the source, the licence and what was kept.
 
 ``union`` merges several BEIR folders, to train one policy for all of them: --limit train queries from each (one number
 for all, or one per source), and as many dev queries from each as the smallest source has. --joined combines two queries

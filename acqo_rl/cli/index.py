@@ -281,10 +281,10 @@ def cost_of(passages: Sequence[Document], model: str) -> str:
 
 def warn_of_empty(documents: list[Document]) -> None:
     """Prints the number and the first ids of documents without text, if there are any."""
-    from acqo_rl.data.tally import without_text
+    from acqo_rl.data.tally import counted, without_text
 
     if found := without_text(documents):
-        print(f"The corpus has {found}; without a text, a document is found by its title at most.", flush=True)
+        print(f"The corpus has {counted(found)}; without a text, a document is found by its title at most.", flush=True)
 
 
 def length_note(

@@ -15,23 +15,50 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NotRequired
 
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 from tqdm import tqdm
+from typing_extensions import TypedDict
 
 from acqo_rl.conversations import read_history
-from acqo_rl.data.lines import Faults, find, read_jsonl, shorten
+from acqo_rl.data.lines import Faults, find, problems_of, read_jsonl
 from acqo_rl.data.qrels import HEADER, read_judged
 from acqo_rl.errors import ConversationError, DataError
 from acqo_rl.files import write_atomic
 from acqo_rl.text import one_line
-from acqo_rl.types import Document, Qrels, Query, Turn
+from acqo_rl.types import Document, Qrels, Query
 
-_AddFault = Callable[[str], None]
+Located = tuple[Path, int | None, dict[str, Any]]
+"""A row with its file and its line, for faults."""
+
+
+def _visible(text: str) -> str:
+    if not one_line(text):
+        raise ValueError("give each query a text")
+    return text
+
+
+_Id = Annotated[str, Field(coerce_numbers_to_str=True, pattern=r"^\S+$")]  # white space separates columns of qrels
+
+
+class _DocumentRow(TypedDict):
+    _id: _Id
+    title: NotRequired[str | None]
+    text: str
+    metadata: NotRequired[dict[str, Any] | None]
+
+
+class _QueryRow(TypedDict):
+    _id: _Id
+    text: Annotated[str, AfterValidator(_visible)]
+    metadata: NotRequired[dict[str, Any] | None]
+
+
+_DOCUMENT, _QUERY = TypeAdapter(_DocumentRow), TypeAdapter(_QueryRow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +87,14 @@ def read_beir(folder: str | Path, *splits: str) -> Beir:
     Raises:
         DataError: a file is missing or malformed, or a split has no usable judgement; the message lists the faults.
     """
-    folder, faults = _check_folder(folder), Faults()
-    corpus = _read_documents(folder, faults)
-    asked, metadata = _read_queries(folder, faults)
-    qrels = {split: _read_split(folder, split, faults, asked, corpus) for split in splits}
-    path = find(folder / "queries.jsonl")
-    if splits and not asked and not faults.of(path):
-        faults.add(path, None, "there are no queries; write one per line (_id, text), or use acqo label.")
-    faults.check()
+    folder = _check_folder(folder)
+    with Faults() as faults:
+        corpus = _read_documents(folder, faults)
+        asked, metadata = _read_queries(folder, faults)
+        qrels = {split: _read_split(folder, split, faults, asked, corpus) for split in splits}
+        path = find(folder / "queries.jsonl")
+        if splits and not asked and not faults.of(path):
+            faults.add(path, None, "there are no queries; write one per line (_id, text), or use acqo label.")
     queries = {split: [query for query in asked.values() if query.id in qrels[split]] for split in splits}
     return Beir(corpus, queries, qrels, metadata)
 
@@ -78,10 +105,8 @@ def read_corpus(folder: str | Path) -> dict[str, Document]:
     Raises:
         DataError: the file is missing or empty, or a line is malformed or repeats an id.
     """
-    faults = Faults()
-    documents = _read_documents(_check_folder(folder), faults)
-    faults.check()
-    return documents
+    with Faults() as faults:
+        return _read_documents(_check_folder(folder), faults)
 
 
 def read_queries(folder: str | Path, split: str | None = None) -> list[Query]:
@@ -94,13 +119,10 @@ def read_queries(folder: str | Path, split: str | None = None) -> list[Query]:
     Raises:
         DataError: a file is missing or malformed, or the split has no judgement of any query.
     """
-    faults = Faults()
-    queries, _ = _read_queries(_check_folder(folder), faults)
-    judged: Container[str] = queries
-    if split is not None:
-        judged = _read_split(Path(folder), split, faults, queries)
-    faults.check()
-    return [query for query in queries.values() if query.id in judged]
+    with Faults() as faults:
+        queries, _ = _read_queries(_check_folder(folder), faults)
+        judged: Container[str] = queries if split is None else _read_split(Path(folder), split, faults, queries)
+        return [query for query in queries.values() if query.id in judged]
 
 
 def read_query_metadata(folder: str | Path) -> dict[str, dict[str, Any]]:
@@ -109,10 +131,8 @@ def read_query_metadata(folder: str | Path) -> dict[str, dict[str, Any]]:
     Raises:
         DataError: the file is missing or malformed.
     """
-    faults = Faults()
-    _, metadata = _read_queries(_check_folder(folder), faults)
-    faults.check()
-    return metadata
+    with Faults() as faults:
+        return _read_queries(_check_folder(folder), faults)[1]
 
 
 def read_qrels(folder: str | Path, split: str) -> Qrels:
@@ -121,10 +141,8 @@ def read_qrels(folder: str | Path, split: str) -> Qrels:
     Raises:
         DataError: the split does not exist (the message lists the existing ones), or a line is malformed.
     """
-    faults = Faults()
-    qrels = _read_split(_check_folder(folder), split, faults)
-    faults.check()
-    return qrels
+    with Faults() as faults:
+        return _read_split(_check_folder(folder), split, faults)
 
 
 def read_splits(folder: str | Path) -> list[str]:
@@ -194,38 +212,61 @@ def _check_folder(folder: str | Path) -> Path:
     return Path(folder)
 
 
+def documents_of(rows: Iterable[Located], faults: Faults) -> dict[str, Document]:
+    """Documents by id. Fields without a meaning belong to the metadata of a document."""
+    documents: dict[str, Document] = {}
+    for _, _, row in _valid(rows, _DOCUMENT, faults):
+        others = {k: v for k, v in row.items() if k not in ("_id", "title", "text", "metadata") and v is not None}
+        # Interned keys save memory: all lines have the same ones.
+        metadata = {sys.intern(k): v for k, v in {**others, **(row.get("metadata") or {})}.items()}
+        content = (row["_id"], row.get("title") or "", row["text"])
+        documents[row["_id"]] = Document(*content, metadata) if metadata else Document(*content)
+    return documents
+
+
+def queries_of(rows: Iterable[Located], faults: Faults) -> tuple[dict[str, Query], dict[str, dict[str, Any]]]:
+    """Returns queries by id, and their metadata without the history by id."""
+    queries: dict[str, Query] = {}
+    metadata: dict[str, dict[str, Any]] = {}
+    for path, number, row in _valid(rows, _QUERY, faults):
+        about = dict(row.get("metadata") or {})
+        history = about.pop("history", row.get("history"))
+        try:
+            queries[row["_id"]] = Query(row["_id"], row["text"], read_history(history, row["text"]))
+        except ConversationError as error:
+            faults.add(path, number, f"history: {error}")
+        metadata[row["_id"]] = about
+    return queries, metadata
+
+
+def _valid(rows: Iterable[Located], form: TypeAdapter[Any], faults: Faults) -> Iterator[Located]:
+    """Yields the rows of a form; others, and repeated ids, are faults."""
+    seen: set[str] = set()
+    for path, number, row in rows:
+        try:
+            row |= form.validate_python(row)
+        except ValidationError as error:
+            for problem in problems_of(error):
+                faults.add(path, number, problem)
+            continue
+        if row["_id"] in seen:
+            faults.add(path, number, f"_id {row['_id']!r} is also on an earlier line; ids must be unique.")
+        seen.add(row["_id"])
+        yield path, number, row
+
+
 def _read_documents(folder: Path, faults: Faults) -> dict[str, Document]:
     path = find(folder / "corpus.jsonl")
-    documents: dict[str, Document] = {}
-    for number, row in tqdm(read_jsonl(path, faults), desc="reading corpus.jsonl", unit=" documents", delay=2):
-        fault = partial(faults.add, path, number)
-        doc_id = _read_id(row, documents, fault)
-        title = _read_text(row, "title", fault) if row.get("title") is not None else ""
-        text, metadata = _read_text(row, "text", fault), _read_metadata(row, fault)
-        others = ((key, row[key]) for key in row if key not in ("_id", "title", "text", "metadata"))
-        metadata = {**{sys.intern(key): value for key, value in others if value is not None}, **metadata}
-        if metadata:
-            _check_json(metadata, fault)
-        documents[doc_id] = Document(doc_id, title, text, metadata) if metadata else Document(doc_id, title, text)
+    rows = tqdm(read_jsonl(path, faults), desc="reading corpus.jsonl", unit=" documents", delay=2)
+    documents = documents_of(((path, number, row) for number, row in rows), faults)
     if not documents and not faults:
         faults.add(path, None, "the corpus is empty; write one document per line (_id, title, text).")
     return documents
 
 
 def _read_queries(folder: Path, faults: Faults) -> tuple[dict[str, Query], dict[str, dict[str, Any]]]:
-    """Returns queries by id, and their metadata without the history by id."""
     path = find(folder / "queries.jsonl")
-    queries: dict[str, Query] = {}
-    metadata: dict[str, dict[str, Any]] = {}
-    for number, row in read_jsonl(path, faults):
-        fault = partial(faults.add, path, number)
-        query_id = _read_id(row, queries, fault)
-        text, metadata[query_id] = _read_text(row, "text", fault), _read_metadata(row, fault)
-        if isinstance(row.get("text"), str) and not one_line(text):
-            fault("text is empty; give each query a text.")
-        history = metadata[query_id].pop("history", row.get("history"))
-        queries[query_id] = Query(query_id, text, _read_history(history, text, fault))
-    return queries, metadata
+    return queries_of(((path, number, row) for number, row in read_jsonl(path, faults)), faults)
 
 
 def _read_split(folder: Path, split: str, faults: Faults, *known: Collection[str]) -> Qrels:
@@ -236,49 +277,3 @@ def _read_split(folder: Path, split: str, faults: Faults, *known: Collection[str
     there = f"the splits are: {', '.join(splits)}" if splits else "there are no judgements; acqo label makes some"
     faults.add(path, None, f"no such split; {there}.")
     return {}
-
-
-def _read_id(row: dict[str, Any], seen: Container[str], fault: _AddFault) -> str:
-    """Reads an id: a string without white space, which separates columns in qrels and run files, or a whole number."""
-    value = row.get("_id")
-    if isinstance(value, int) and not isinstance(value, bool):
-        row["_id"] = str(value)
-    row_id = _read_text(row, "_id", fault)
-    if isinstance(value, str) and (not row_id or len(row_id.split()) != 1):
-        fault(f"_id is {row_id!r}; give each line a unique id without white space.")
-    elif row_id and row_id in seen:
-        fault(f"_id {row_id!r} is also on an earlier line; ids must be unique.")
-    return row_id
-
-
-def _read_text(row: dict[str, Any], key: str, fault: _AddFault) -> str:
-    value = row.get(key)
-    if isinstance(value, str):
-        return value
-    seen = f"{key} is {shorten(value)}" if key in row else f"no {key!r} among {', '.join(row) or 'nothing'}"
-    fault(f"{seen}, expected a string.")
-    return ""
-
-
-def _read_metadata(row: dict[str, Any], fault: _AddFault) -> dict[str, Any]:
-    metadata = row.get("metadata") or {}
-    if not isinstance(metadata, dict):
-        fault(f"metadata is {shorten(metadata)}, expected a JSON object.")
-        return {}
-    return {sys.intern(key): value for key, value in metadata.items()}  # saves memory: all lines have the same keys
-
-
-def _check_json(metadata: dict[str, Any], fault: _AddFault) -> None:
-    """Checks that metadata is valid JSON (no infinity), because it is sent over HTTP unchanged."""
-    try:
-        json.dumps(metadata, allow_nan=False)
-    except ValueError as error:
-        fault(f"metadata is {shorten(metadata)}, expected JSON ({error}).")
-
-
-def _read_history(history: object, text: str, fault: _AddFault) -> tuple[Turn, ...]:
-    try:
-        return read_history(history, text)
-    except ConversationError as error:
-        fault(f"metadata.history: {error}")
-        return ()

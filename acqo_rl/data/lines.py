@@ -5,11 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import math
 import zlib
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import TracebackType
 from typing import Any
+
+from pydantic import ValidationError
 
 from acqo_rl.errors import DataError
 from acqo_rl.types import well_formed
@@ -17,55 +20,54 @@ from acqo_rl.types import well_formed
 _log = logging.getLogger(__name__)
 
 _POINTER = "version https://git-lfs."
-SHOWN = 20
-"""Maximum number of faults that an error lists; it gives only the number of the others."""
+SHOWN = 10
+"""Maximum number of faults of a file that an error lists; it gives only the number of the others."""
 
 
 class Faults:
-    """The faults found in the files of a data set."""
+    """The faults found in the files of a data set. Used in a ``with`` statement, whose end raises them as one error."""
 
     def __init__(self) -> None:
-        self._shown: dict[Path, list[str]] = {}
-        self._count: Counter[Path] = Counter()
+        self._found: dict[Path, list[str]] = {}
 
-    def __bool__(self) -> bool:
-        return bool(self._count)
+    def __enter__(self) -> Faults:
+        return self
 
-    def of(self, path: Path) -> int:
-        """The number of faults recorded for a file."""
-        return self._count[path]
-
-    def add(self, path: Path, number: int | None, problem: str) -> None:
-        """Records a fault of a line (numbered from 1), or of the whole file if ``number`` is ``None``."""
-        shown = self._shown.setdefault(path, [])
-        self._count[path] += 1
-        if len(shown) < SHOWN:
-            shown.append(f"{path}: {problem}" if number is None else f"{path}, line {number}: {problem}")
-
-    def check(self) -> None:
-        """Raises an error that lists the faults, if there are any.
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Raises the faults, unless another exception ends the ``with`` statement.
 
         Raises:
             DataError: at least one fault was recorded.
         """
-        if not self._count:
+        if error is not None or not self._found:
             return
-        room = self._room()
         lines = []
-        for path, shown in self._shown.items():
-            lines += shown[: room[path]]
-            if more := self._count[path] - room[path]:
-                lines.append(f"{path}: {more:,} more")
-        total = self._count.total()
+        for path, found in self._found.items():
+            lines += found[:SHOWN]
+            if len(found) > SHOWN:
+                lines.append(f"{path}: {len(found) - SHOWN:,} more")
+        total = sum(map(len, self._found.values()))
         raise DataError(lines[0] if total == 1 else "\n".join([f"{total:,} faults:", *lines]))
 
-    def _room(self) -> dict[Path, int]:
-        """How many faults of each file are shown; files with few faults leave their share to the others."""
-        room: dict[Path, int] = {}
-        for place, path in enumerate(sorted(self._shown, key=lambda path: self._count[path])):
-            share = (SHOWN - sum(room.values())) // (len(self._shown) - place)
-            room[path] = max(1, min(share, len(self._shown[path])))
-        return room
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def of(self, path: Path) -> int:
+        """The number of faults recorded for a file."""
+        return len(self._found.get(path, ()))
+
+    def add(self, path: Path, number: int | None, problem: str) -> None:
+        """Records a fault of a line (numbered from 1), or of the whole file if ``number`` is ``None``."""
+        place = f"{path}" if number is None else f"{path}, line {number}"
+        self._found.setdefault(path, []).append(f"{place}: {problem}")
+
+
+def problems_of(error: ValidationError) -> list[str]:
+    """What is wrong with a value: the field, what is expected, and what was found."""
+    found = error.errors(include_url=False)
+    return [f"{'.'.join(map(str, one['loc']))}: {one['msg']}; found {shorten(one['input'])}." for one in found]
 
 
 def find(path: Path) -> Path:
@@ -74,8 +76,8 @@ def find(path: Path) -> Path:
     return zipped if zipped.is_file() and not path.is_file() else path
 
 
-def read_lines(path: Path, faults: Faults, *, blank: bool = False) -> Iterator[tuple[int, str]]:
-    """Yields line numbers (from 1) and lines of a UTF-8 file, without line ends; blank lines only if ``blank``."""
+def read_lines(path: Path, faults: Faults) -> Iterator[tuple[int, str]]:
+    """Yields line numbers (from 1) and lines of a UTF-8 file, without line ends and blank lines."""
     if not path.is_file():
         faults.add(path, None, f"no such file, and no {path.name}.gz either.")
         return
@@ -92,17 +94,20 @@ def read_lines(path: Path, faults: Faults, *, blank: bool = False) -> Iterator[t
                 if number == 1 and text.startswith(_POINTER):
                     faults.add(path, None, "a pointer of Git LFS instead of the data; run: git lfs pull")
                     return
-                if blank or text.strip():
+                if text.strip():
                     yield number, text.rstrip("\r\n")
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         faults.add(path, None, f"damaged gzip file after line {number} ({error}); download or create it again.")
 
 
-def _constant(name: str) -> None:
-    raise ValueError(f"{name} is not valid JSON")
+def _finite(number: str) -> float:
+    value = float(number)
+    if not math.isfinite(value):  # metadata is sent over HTTP as JSON, which has no infinity
+        raise ValueError(f"{number} is not a finite number")
+    return value
 
 
-_DECODER = json.JSONDecoder(parse_constant=_constant)
+_DECODER = json.JSONDecoder(parse_constant=_finite, parse_float=_finite)
 
 
 def read_jsonl(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
 from pathlib import Path
@@ -21,7 +22,7 @@ _HIDDEN = ("nav", "noscript", "template", "svg", "iframe", "select", "button")
 
 
 def read_page(file: Path) -> dict[str, Any]:
-    """Returns title and text of a page in UTF-8, and the other fields of its YAML front matter.
+    """Returns title and text of a page in UTF-8, and the fields of its YAML front matter as metadata.
 
     The title comes from the front matter, else from the title of the page, else from its first heading, else from the
     name of the file. A PDF without text, such as a scan, has no title either.
@@ -42,7 +43,8 @@ def read_page(file: Path) -> dict[str, Any]:
     if suffix in _MARKDOWN:
         front, content = _read_front(file, content)
         content = _markdown().render(content)
-    return {"title": _title(content) or stem, **front, "text": _text_of(content)}
+    title = front.pop("title", None) or _title(content) or stem
+    return {"title": str(title), "text": _text_of(content), "metadata": front}
 
 
 def _read_pdf(file: Path, stem: str) -> dict[str, Any]:
@@ -71,7 +73,7 @@ def _read_front(file: Path, content: str) -> tuple[dict[str, Any], str]:
         raise DataError(f"{file}: the front matter is not valid YAML ({reason}); mend it or take it out.") from error
     if not isinstance(front, dict):
         return {}, content
-    return {str(key): value for key, value in front.items()}, content[match.end() :]
+    return json.loads(json.dumps(front, default=str)), content[match.end() :]
 
 
 def _title(page: str) -> str:

@@ -18,28 +18,13 @@ from acqo_rl.data.beir import (
 from acqo_rl.errors import DataError
 
 BAD_LINES = [
-    ('{"_id": "d3", "text": ', "not JSON"),
-    ("[1, 2]", "[1, 2]"),
-    ('{"text": "t"}', "no '_id'"),
-    ('{"_id": "d3"}', "no 'text'"),
-    ('{"_id": true, "text": "t"}', "_id is True"),
-    ('{"_id": null, "text": "t"}', "_id is null"),
-    ('{"_id": 1.0, "text": "t"}', "_id is 1.0"),
-    ('{"id": "d3", "text": "t"}', "no '_id'"),
-    ('{"_id": "d3", "text": null}', "text is null"),
-    ('{"_id": "d3", "text": NaN}', "not JSON"),
-    ('{"_id": "d3", "text": 42}', "text is 42"),
-    ('{"_id": "d3", "contents": "t"}', "no 'text'"),
-    ('{"_id": "d3", "text": -Infinity}', "not JSON"),
-    (f'{{"_id": "d3", "text": {"9" * 5000}}}', "not JSON"),
-    ('{"_id": "d3", "title": ["t"], "text": "t"}', "title is"),
-    ('{"_id": "", "text": "t"}', "_id is ''"),
-    ('{"_id": " ", "text": "t"}', "_id is ' '"),
-    ('{"_id": "d 3", "text": "t"}', "_id is 'd 3'"),
-    ('{"_id": "d1", "text": "t"}', "_id 'd1'"),
-    ("[" * 100_000, "not JSON"),
-    ('{"_id": "d3", "text": "t", "metadata": ["url"]}', "metadata is ['url']"),
-    ('{"_id": "d3", "text": "t", "metadata": {"score": 1e999}}', "metadata is {'score': inf}"),
+    *('{"_id": "d3", "text": ', "[1, 2]", "[" * 100_000, f'{{"_id": "d3", "text": {"9" * 5000}}}'),
+    *('{"_id": "d3", "text": NaN}', '{"_id": "d3", "text": "t", "score": -Infinity}', '{"_id": "d3", "text": 1e999}'),
+    *('{"text": "t"}', '{"id": "d3", "text": "t"}', '{"_id": true, "text": "t"}', '{"_id": null, "text": "t"}'),
+    *('{"_id": "", "text": "t"}', '{"_id": " ", "text": "t"}', '{"_id": "d 3", "text": "t"}'),
+    *('{"_id": "d3"}', '{"_id": "d3", "text": null}', '{"_id": "d3", "text": 42}'),
+    *('{"_id": "d3", "title": ["t"], "text": "t"}', '{"_id": "d3", "text": "t", "metadata": ["url"]}'),
+    '{"_id": "d1", "text": "t"}',
 ]
 
 
@@ -58,24 +43,26 @@ def test_a_broken_emoji_is_read_as_a_replacement_character_and_counted(folder, c
     assert [(record.args[0].name, record.args[1]) for record in caplog.records] == [(name, 1) for name in lines]
 
 
-@pytest.mark.parametrize(("line", "problem"), BAD_LINES)
-def test_a_bad_corpus_line_is_named(folder, line, problem):
+@pytest.mark.parametrize("line", BAD_LINES)
+def test_a_bad_line_is_named(folder, line):
+    """Nothing but the last id is wrong in the last line: it is that of an earlier one."""
     path = folder / "corpus.jsonl"
     path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
     with pytest.raises(DataError) as error:
         read_corpus(folder)
-    assert f"{path}, line 3: " in str(error.value)
-    assert problem in str(error.value)
+    assert str(error.value).startswith(f"{path}, line 3: ")
 
 
 @pytest.mark.parametrize(
     "metadata", [[1], "x", {"history": 3}, {"history": ["U: hi", 2]}, {"history": [{"role": "user"}]}]
 )
-def test_bad_metadata_is_named(folder, metadata):
+@pytest.mark.parametrize("text", ["t", "", "  ", "\u200b"])
+def test_bad_queries_are_named(folder, metadata, text):
     path = folder / "queries.jsonl"
-    path.write_text(json.dumps({"_id": "q1", "text": "t", "metadata": metadata}) + "\n")
-    with pytest.raises(DataError, match=r"queries\.jsonl, line 1: metadata"):
+    path.write_text(json.dumps({"_id": "q1", "text": text, "metadata": metadata if text == "t" else {}}) + "\n")
+    with pytest.raises(DataError) as error:
         read_queries(folder)
+    assert str(error.value).startswith(f"{path}, line 1: ")
 
 
 @pytest.mark.parametrize(
@@ -106,26 +93,24 @@ def test_every_fault_of_a_folder_is_listed_at_once(folder, caplog):
     qrels.write_text("q1\td2\t0.5\nq1\td2\nq1\td1\t1\nq1\td2\t1\n")
     with pytest.raises(DataError) as error:
         read_beir(folder, "test", "train")
-    lines = str(error.value).split("\n")
-    assert lines[0].startswith("9 faults")
+    first, *lines = str(error.value).split("\n")
+    assert first.startswith("9 faults")
     assert not caplog.records  # d1 is missing only because of a fault
     numbers = {corpus: [1, 1, 1, 2], queries: [1, 2], qrels: [1, 2]}
-    wanted = [f"{path}, line {number}: " for path, lines in numbers.items() for number in lines]
-    assert len(lines[1:]) == len([*wanted, "train"])
-    assert all(
-        line.startswith(start) for line, start in zip(lines[1:], [*wanted, f"{folder}/qrels/train.tsv: "], strict=True)
-    )
+    wanted = [f"{path}, line {number}: " for path, numbers in numbers.items() for number in numbers]
+    wanted.append(f"{folder}/qrels/train.tsv: ")
+    assert all(line.startswith(start) for line, start in zip(lines, wanted, strict=True))
 
 
-def test_faults_beyond_twenty_are_counted(folder):
-    (folder / "corpus.jsonl").write_text('{"_id": "d"}\n' * 1000 + "{\n" * 500)
+def test_the_first_faults_of_each_file_are_shown_and_the_others_counted(folder):
+    (folder / "corpus.jsonl").write_text('{"_id": "d"}\n' * 30 + "{\n" * 500)
     (folder / "queries.jsonl").write_text('{"_id": ""}\n' * 2)
     with pytest.raises(DataError) as error:
         read_beir(folder)
-    lines = str(error.value).split("\n")
-    assert len(lines) <= 24
-    assert any(line.startswith(f"{folder}/queries.jsonl, line 1: ") for line in lines)
-    assert "2,503" in lines[0]
+    first, *lines = str(error.value).split("\n")
+    assert first == "534 faults:"
+    assert lines[10] == f"{folder}/corpus.jsonl: 520 more"
+    assert [line.startswith(f"{folder}/queries.jsonl, line") for line in lines] == [False] * 11 + [True] * 4
 
 
 def test_every_empty_file_is_named(folder):
@@ -134,15 +119,6 @@ def test_every_empty_file_is_named(folder):
     with pytest.raises(DataError) as error:
         read_beir(folder, "test")
     assert all(f"{folder}/{name}: " in str(error.value) for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv"))
-
-
-@pytest.mark.parametrize(("faults_of_corpus", "shown"), [(13, 16), (30, 20)])
-def test_as_many_faults_are_shown_as_there_is_room_for(folder, faults_of_corpus, shown):
-    (folder / "corpus.jsonl").write_text("no JSON\n" * faults_of_corpus)
-    (folder / "queries.jsonl").write_text("no JSON\n" * 3)
-    with pytest.raises(DataError) as error:
-        read_beir(folder)
-    assert str(error.value).count("not JSON") == shown
 
 
 def test_judgements_of_what_is_not_there_are_left_out_and_counted(folder, caplog):
@@ -205,30 +181,16 @@ def test_a_pointer_of_git_lfs_is_one_fault(folder):
 
 
 IDS = st.sampled_from(["d1", "d2", "q1", 1, 1.0, "1", "d 1", " d1", "", None, True, [], {}])
-
-
 VALUES = st.one_of(IDS, st.text(max_size=5), st.floats(), st.integers(), st.lists(st.text(max_size=3), max_size=2))
-
-
 HISTORIES = st.one_of(VALUES, st.lists(VALUES), st.dictionaries(st.sampled_from(["role", "content", "text"]), VALUES))
-
-
 ANY_METADATA = st.one_of(VALUES, st.fixed_dictionaries({}, optional={"history": HISTORIES, "url": VALUES}))
-
-
 ROWS = st.fixed_dictionaries(
     {}, optional={"_id": IDS, "id": IDS, "title": VALUES, "text": VALUES, "metadata": ANY_METADATA}
 )
-
-
 JSON_LINES = st.one_of(ROWS.map(json.dumps), VALUES.map(json.dumps), st.text(max_size=8)).map(
     lambda line: line.encode("utf-8", "surrogatepass")
 )
-
-
 CELLS = st.one_of(IDS.map(str), st.sampled_from(["query-id", "score", "1", "0", "1.0", "-1", "x"]))
-
-
 QRELS_LINES = st.builds(
     lambda cells, separator: separator.join(cells).encode("utf-8", "surrogatepass"),
     st.lists(CELLS, max_size=5),
@@ -252,10 +214,3 @@ def test_any_folder_is_read_or_its_faults_are_listed(tmp_path_factory, corpus, q
     write_beir(folder / "again", data.corpus.values(), data.queries["test"], data.qrels, data.metadata)
     again = read_beir(folder / "again", "test")
     assert (again.corpus, again.queries, again.qrels) == (data.corpus, data.queries, data.qrels)
-
-
-@pytest.mark.parametrize("text", ["", "  ", "\\u200b"])
-def test_queries_without_a_text_are_faults(tmp_path, text):
-    (tmp_path / "queries.jsonl").write_text(f'{{"_id": "q1", "text": "{text}"}}\n{{"_id": "q2", "text": "t"}}\n')
-    with pytest.raises(DataError, match=r"queries\.jsonl, line 1: text"):
-        read_queries(tmp_path)
