@@ -34,10 +34,13 @@ class Reformulator(Protocol):
     Attributes:
         name: recorded in every reformulation.
         feedback: the results of a first search that it reads; none by default.
+        retry_below: if set, it reformulates only queries whose raw query finds no document with a cosine of at least
+            this, and the search path keeps a reformulation only if it finds a higher cosine (rewrite-retrieve-read).
     """
 
     name: str
     feedback: FeedbackSpec = FeedbackSpec()
+    retry_below: float | None = None
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order; an invalid completion falls back to the raw query."""

@@ -61,7 +61,6 @@ def open_components(
         measures=config.measures,
         batch_size=config.batch_size,
         hops=config.open_hops(corpus),
-        similarity_threshold=config.strategy.similarity_threshold,
         reformulate_below=below,
         reranker=open_reranker(config.reranker, cache) if config.reranker else None,
         rerank_depth=config.rerank_depth,
@@ -103,12 +102,13 @@ def open_reformulators(
     lexicon = lexicon_for(models, corpus.values())
     opened: dict[str, CachedReformulator] = {}
     below: dict[str, float] = {}
-    for given, model in models.items():
-        name = "rewrite" if given == REWRITE_RETRIEVE_READ else given
-        for shown, settings in varied(given, config.vary, config.strategy).items():
+    for name, model in models.items():
+        for shown, settings in varied(name, config.vary, config.strategy).items():
             cache_key = reformulator_key(name, model, settings)
             opened[shown] = CachedReformulator(shown, partial(load, name, model, settings), cache_key, cache)
-            if settings.reformulate_below is not None and given not in ("raw", REWRITE_RETRIEVE_READ):
+            if name == REWRITE_RETRIEVE_READ:
+                opened[shown].retry_below = settings.similarity_threshold
+            elif settings.reformulate_below is not None and name != "raw":
                 below[shown] = settings.reformulate_below
     return opened, below
 

@@ -111,7 +111,6 @@ class Searcher:
 
     def __init__(self, config: SearchConfig) -> None:
         from acqo_rl.fusion import fusion_named
-        from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
         from acqo_rl.reformulation.load import lexicon_for, load_reformulator, with_engine_prefix
         from acqo_rl.searching.path import SearchPath
 
@@ -123,9 +122,6 @@ class Searcher:
         model = with_engine_prefix(config.reformulator, config.model or "", config.engine)
         reformulator: Reformulator = load_reformulator(config.reformulator, model, strategies, lexicon=lexicon)
         fusion = fusion_named(config.fusion, config.rrf_k)
-        if config.reformulator == REWRITE_RETRIEVE_READ:
-            threshold = strategies.similarity_threshold
-            reformulator = RewriteRetrieveRead(reformulator, self.retriever, fusion, self.corpus, threshold)
         self.reranking = self._load_reranking(config)
         self.path = SearchPath(
             reformulator,

@@ -11,15 +11,13 @@ from typing import Any
 from acqo_rl.evaluation.cache import CachedReformulator, CachedReranker, CachedRetriever
 from acqo_rl.evaluation.run import Evaluation, QueryResult, evaluate, searched_texts
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
-from acqo_rl.reformulation.load import REWRITE_RETRIEVE_READ
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.roles import Fusion, Reformulator, Retriever
 from acqo_rl.searching.hop import Hops
 from acqo_rl.searching.names import RERANKED
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.reranking import DEPTH, Reranking
-from acqo_rl.searching.sub_queries import RawQueryOnly, Retrievers, normalise_sub_queries, searched_text
+from acqo_rl.searching.sub_queries import RawQueryOnly, Retrievers, normalise_sub_queries
 from acqo_rl.types import Document, Qrels, Query, Reformulation
 
 
@@ -74,8 +72,7 @@ class StudyComponents:
     """The components of all systems.
 
     Attributes:
-        reformulators: by name. ``rewrite_retrieve_read`` stands for its rewriter, which is called only for queries
-            whose first search finds nothing similar; it needs a dense index.
+        reformulators: by name; those with ``retry_below`` need a dense index.
         retrievers: by name.
         fusions: by name; those whose name ends with ``+reranker`` are followed by the reranker.
         corpus: document id -> document, for feedback.
@@ -84,7 +81,6 @@ class StudyComponents:
         measures: see ``acqo_rl.measures``.
         batch_size: number of queries reformulated and searched together.
         hops: see :class:`~acqo_rl.searching.path.SearchPath`.
-        similarity_threshold: top cosine from which ``rewrite_retrieve_read`` does not rewrite.
         reformulate_below: reformulator -> threshold; see :class:`~acqo_rl.searching.path.SearchPath`.
         reranker: scores the documents of the reranked systems.
         rerank_depth: number of documents per query that are reranked.
@@ -99,7 +95,6 @@ class StudyComponents:
     measures: Sequence[str]
     batch_size: int = 64
     hops: Hops | None = None
-    similarity_threshold: float = 0.7
     reformulate_below: Mapping[str, float] = field(default_factory=dict)
     reranker: CachedReranker | None = None
     rerank_depth: int = DEPTH
@@ -115,7 +110,7 @@ class StudyComponents:
         return [
             System(r, s, f)
             for s, f, r in product(self.retrievers, self.fusions, self.reformulators)
-            if r != REWRITE_RETRIEVE_READ or self.retrievers[s].has_dense
+            if self.reformulators[r].retry_below is None or self.retrievers[s].has_dense
         ]
 
 
@@ -130,6 +125,7 @@ class _Recorded(Reformulator):
     def __init__(self, reformulator: CachedReformulator) -> None:
         self.name = reformulator.name
         self.feedback = reformulator.feedback
+        self.retry_below = reformulator.retry_below
         self.made: dict[str, list[Reformulation]] = defaultdict(list)
         self.ms: dict[str, float] = defaultdict(float)
         self._reformulator = reformulator
@@ -145,13 +141,9 @@ class _Recorded(Reformulator):
 def _evaluate(components: StudyComponents, system: System, queries: Sequence[Query]) -> Evaluation:
     parts, fusion = components.retrievers[system.retriever], components.fusions[system.fusion]
     recorded = _Recorded(components.reformulators[system.reformulator])
-    chosen: Reformulator = recorded
-    if has_first_search := system.reformulator == REWRITE_RETRIEVE_READ:
-        merged, threshold = parts.merged(system.retriever), components.similarity_threshold
-        chosen = RewriteRetrieveRead(recorded, merged, fusion, components.corpus, threshold)
     below, reranking = components.reformulate_below.get(system.reformulator), components.reranking(system)
     path = SearchPath(
-        chosen,
+        recorded,
         parts.all(system.retriever),
         fusion,
         components.corpus,
@@ -168,24 +160,18 @@ def _evaluate(components: StudyComponents, system: System, queries: Sequence[Que
         batch_size=components.batch_size,
         metadata=components.metadata,
     )
-    results = (_with_costs(r, recorded, parts, has_first_search, below is not None) for r in evaluation.results)
+    results = (_with_costs(r, recorded, parts, below is not None) for r in evaluation.results)
     return replace(evaluation, results=tuple(_with_reranking(result, reranking) for result in results))
 
 
-def _with_costs(
-    result: QueryResult, recorded: _Recorded, parts: IndexParts, has_first_search: bool, raw_first: bool
-) -> QueryResult:
+def _with_costs(result: QueryResult, recorded: _Recorded, parts: IndexParts, raw_first: bool) -> QueryResult:
     """Adds the costs at the time when the answers were computed; the searches of several indexes add up."""
     query = result.reformulation.query
-    if has_first_search:
-        dense = next(part for part in parts.everything if part.cosine)
-        written = [s for made in normalise_sub_queries(recorded.made[query.id], [dense]) for s in made.sub_queries]
-        kept = list(dict.fromkeys(map(searched_text, result.reformulation.sub_queries)))
-        tried = {dense: list(dict.fromkeys([query.text, *map(searched_text, written)]))}  # both searches
-    else:
-        raw = [query.text] if raw_first else []
-        kept, tried = list(dict.fromkeys([*raw, *searched_texts(result.reformulation)])), {}
-    searches = [(part, text) for part in parts.everything for text in tried.get(part, kept)]
+    retried = recorded.retry_below is not None
+    tried = normalise_sub_queries(recorded.made[query.id], parts.everything) if retried else []
+    raw = [query.text] if raw_first or retried else []
+    texts = dict.fromkeys([*raw, *(text for made in (*tried, result.reformulation) for text in searched_texts(made))])
+    searches = [(part, text) for part in parts.everything for text in texts]
     searches += [(part, query.text) for part in parts.original]
     return replace(
         result,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.roles import LanguageModel, Reformulator
-from acqo_rl.types import Document, QueryType
+from acqo_rl.types import Document, FeedbackSpec, QueryType
 
 if TYPE_CHECKING:
     from acqo_rl.reformulation.names import Lexicon
@@ -19,6 +19,8 @@ STRATEGIES = ("multi_query", "hyde", "step_back", "decomposition", "expansion", 
 
 REWRITE_RETRIEVE_READ = "rewrite_retrieve_read"
 """Rewrites a query with a language model only if the raw query finds no similar document."""
+
+_READ_AGAIN = FeedbackSpec(results=3, words=40)
 
 _WHOLE = ("prompted", "adaptive", REWRITE_RETRIEVE_READ)
 """Strategies for prompting a language model that cannot be joined to others."""
@@ -114,8 +116,7 @@ def load_reformulator(
     Args:
         name: ``raw``, ``rules``, ``turns``, ``prompted``, ``adaptive``, one of ``STRATEGIES`` or several joined by
             ``+`` (``multi_query+hyde``). Any other name is that of a trained policy; with the suffix ``_with_rules``
-            (``policy_with_rules``) it is combined with the rules. ``rewrite_retrieve_read``
-            loads only the rewriter; see :class:`acqo_rl.pipeline.rewrite_retrieve_read.RewriteRetrieveRead`.
+            (``policy_with_rules``) it is combined with the rules.
         model: folder, Hub id or ``embedded:`` name, with ``openvino:`` before a policy to run it with
             OpenVINO; also ``openai:NAME@URL`` or ``anthropic:NAME`` for prompted strategies. Not used by ``raw``,
             ``rules`` and ``turns``.
@@ -207,6 +208,8 @@ def _prompted(name: str, model: str, settings: StrategySettings, language_model:
     loaded: dict[str, Reformulator] = {"raw": PassThrough()}
     for part, asked in strategies.items():
         prompted = Prompted(language_model, asked)
+        if part == REWRITE_RETRIEVE_READ:
+            prompted = Prompted(language_model, asked, part, _READ_AGAIN, settings.similarity_threshold)
         loaded[part] = Templated(prompted) if settings.reuse_templates else prompted
     if name != "adaptive":
         return loaded[name]

@@ -13,7 +13,7 @@ from acqo_rl.reformulation.small_talk import past_small_talk
 from acqo_rl.reformulation.strategies import Strategy
 from acqo_rl.roles import LanguageModel, Reformulator, SamplingModel
 from acqo_rl.text import normalised
-from acqo_rl.types import Completion, Conversation, Query, Reformulation, Route, Schema, SubQuery
+from acqo_rl.types import Completion, Conversation, FeedbackSpec, Query, Reformulation, Route, Schema, SubQuery
 
 
 class Prompted(Reformulator):
@@ -22,15 +22,26 @@ class Prompted(Reformulator):
     The sub-queries of all strategies are searched in addition to the raw query.
     """
 
-    def __init__(self, model: LanguageModel, strategies: Sequence[Strategy], name: str = "") -> None:
+    def __init__(
+        self,
+        model: LanguageModel,
+        strategies: Sequence[Strategy],
+        name: str = "",
+        feedback: FeedbackSpec = Reformulator.feedback,
+        retry_below: float | None = None,
+    ) -> None:
         """Creates the reformulator.
 
         Args:
             model: the language model for all strategies.
             strategies: prompts and schemas; each one adds sub-queries.
             name: name of the reformulator; by default the names of the strategies, joined by ``+``.
+            feedback: see :class:`acqo_rl.roles.Reformulator`.
+            retry_below: see :class:`acqo_rl.roles.Reformulator`.
         """
         self.name = name or "+".join(strategy.name for strategy in strategies)
+        self.feedback = feedback
+        self.retry_below = retry_below
         self._asked = [(_at(model, strategy.temperature), strategy) for strategy in strategies]
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:

@@ -27,6 +27,7 @@ class Templated(Reformulator):
         """Adds a cache of templates to a reformulator, which is called for queries without a cached template."""
         self.name = reformulator.name
         self.feedback = reformulator.feedback
+        self.retry_below = reformulator.retry_below
         self._reformulator = reformulator
         self._splits: TimedCache[tuple[SubQuery, ...]] = TimedCache()
 

@@ -19,7 +19,7 @@ from acqo_rl.searching.result import Failure
 from acqo_rl.searching.sub_queries import Retrievers, searched_text, split_retrievers
 from acqo_rl.searching.workers import Workers
 from acqo_rl.text import one_line
-from acqo_rl.types import Query, Ranking, Reformulation, SubQuery, search_key
+from acqo_rl.types import Ranking, Reformulation, SubQuery, search_key
 
 _Key = tuple[int, tuple[bool, str]]
 """Identity of the retriever and key of the text."""
@@ -179,9 +179,11 @@ class ConcurrentSubQuerySearch:
         of_raw_queries = _by_sub_query([_original_of(r) for r in reformulations], self._of_raw_queries)
         return [(*some, *others) for some, others in zip(lists, of_raw_queries, strict=True)]
 
-    def best_cosines(self, queries: Sequence[Query]) -> list[float]:
-        """The best cosine that each raw query finds; minus infinity if there is none."""
-        return self._of_sub_queries.best_cosines([query.text for query in queries])
+    def best_cosines(self, reformulations: Sequence[Reformulation]) -> list[float]:
+        """The best cosine that the sub-queries of each reformulation find; minus infinity if there is none."""
+        of_each = [[searched_text(s) for s in made.sub_queries] for made in reformulations]
+        self._of_sub_queries.search(text for texts in of_each for text in texts)
+        return [max(self._of_sub_queries.best_cosines(texts)) for texts in of_each]
 
     def failures(self, *searched: Reformulation) -> tuple[Failure, ...]:
         """The failed searches of one query, over all its reformulations."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -91,6 +91,7 @@ class SearchPath:
         asked, originals = split_retrievers(self.retrievers)
         check_cosine("score_threshold", self.score_threshold, (*asked, *originals))
         check_reformulate_below(self.reformulate_below, asked)
+        check_reformulate_below(self.reformulator.retry_below, asked)
 
     def search(self, queries: Sequence[Query], k: int = 10) -> list[SearchResult]:
         """Returns the best ``k`` documents per query, in input order; the batch is reformulated in one call.
@@ -169,17 +170,23 @@ class SearchPath:
     ) -> tuple[list[Reformulation], list[Reformulation]]:
         """Returns the reformulations of the first search (empty without feedback) and those to search, without hops.
 
-        With ``reformulate_below``, the raw queries are searched before, and those that find a similar document pass.
+        With a threshold (``reformulate_below``, or ``retry_below`` of the reformulator), the raw queries are searched
+        before, and those that find a similar document pass.
         """
-        if self.reformulate_below is None:
+        retry = self.reformulator.retry_below
+        below = self.reformulate_below if retry is None else retry
+        if below is None:
             return self._reformulate_all(queries, searches, reformulate, trace)
         raw = [pass_through(query, self.reformulator.name) for query in queries]
-        with trace.step("raw query", f"reformulated if the best cosine is below {self.reformulate_below:g}"):
-            best = searches.best_cosines(queries)
-        asked = {i: queries[i] for i, cosine in enumerate(best) if cosine < self.reformulate_below}
+        with trace.step("raw query", f"reformulated if the best cosine is below {below:g}"):
+            best = searches.best_cosines(raw)
+        asked = {i: queries[i] for i, cosine in enumerate(best) if cosine < below}
         first, answers = (
             self._reformulate_all(list(asked.values()), searches, reformulate, trace) if asked else ([], [])
         )
+        if retry is not None:
+            again = searches.best_cosines(answers)
+            answers = [_better(*made) for made in zip(answers, [best[i] for i in asked], again, strict=True)]
         answered = dict(zip(asked, answers, strict=True))
         searched = dict(zip(asked, first, strict=True)) if first else {}
         return (
@@ -291,6 +298,16 @@ def add_feedback(
         return list(queries)
     found = search(first_searches(queries), retriever, fusion, feedback.results)
     return with_feedback(queries, [result.fused for result in found], corpus, feedback)
+
+
+def _better(made: Reformulation, before: float, after: float) -> Reformulation:
+    """A reformulation, or its raw query if that finds as similar a document."""
+    kept = made if after > before else pass_through(made.query, made.made_by)
+    reasoning = (
+        f"Best cosine {before:.3f} of the raw query, {after:.3f} of the reformulation: "
+        f"kept the {'second' if kept is made else 'first'} search"
+    )
+    return replace(made, route=kept.route, sub_queries=kept.sub_queries, reasoning=reasoning)
 
 
 def _failed(reformulation: Reformulation) -> tuple[Failure, ...]:

@@ -65,7 +65,7 @@ def check_cosine(setting: str, value: float | None, retrievers: Sequence[Retriev
 
 
 def check_reformulate_below(value: float | None, retrievers: Sequence[Retriever]) -> None:
-    """Checks that ``reformulate_below`` is a cosine and that a retriever, or a part of one, returns cosines.
+    """Checks that a threshold for reformulation is a cosine and that a retriever, or a part of one, returns cosines.
 
     Raises:
         ConfigError: the value is not between -1 and 1, or there is no dense retriever.
@@ -73,7 +73,7 @@ def check_reformulate_below(value: float | None, retrievers: Sequence[Retriever]
     dense = dense_parts(retrievers)
     if value is not None and not dense:
         raise ConfigError(
-            f"reformulate_below is {value}, but no index returns cosines. Search a dense index, alone or together with "
-            "others, or omit reformulate_below."
+            f"Queries are reformulated if the best cosine is below {value}, but no index returns cosines. Search a "
+            "dense index, alone or together with others, or omit the threshold."
         )
     check_cosine("reformulate_below", value, dense)

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 from cachetools import LRUCache
 
 from acqo_rl.pipeline.pipeline import Pipeline
-from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
 from acqo_rl.retrieval.engines.documents import EngineDocuments
 from acqo_rl.retrieval.federated import FederatedFusion
 from acqo_rl.roles import Fusion, LanguageModel, RemoteCorpus, Reranker
@@ -225,11 +224,8 @@ class Service:
         def make() -> AdaptiveSearcher:
             retriever = searched_as_one(collections)
             fusion = FederatedFusion(self._fusion) if len(collections) > 1 else self._fusion
-            reformulator = offered.reformulator
-            if offered.threshold is not None:
-                reformulator = RewriteRetrieveRead(reformulator, retriever, fusion, documents, offered.threshold)
             return AdaptiveSearcher(
-                reformulator,
+                offered.reformulator,
                 [retriever, *searched_apart(collections)],
                 fusion,
                 corpus=documents,

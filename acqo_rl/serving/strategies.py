@@ -12,7 +12,6 @@ from acqo_rl.errors import NotFoundError
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.language_models.openvino import OpenVinoModel
 from acqo_rl.reformulation.load import (
-    REWRITE_RETRIEVE_READ,
     load_reformulator,
     load_strategy_model,
     max_calls,
@@ -35,12 +34,10 @@ class ServedStrategy:
     Attributes:
         reformulator: the reformulator.
         calls: maximum number of model calls per query.
-        threshold: the reformulator is used only if the top cosine of the raw query is below this; ``None``: always.
     """
 
     reformulator: Reformulator
     calls: int = 1
-    threshold: float | None = None
 
 
 def offered_names(models: Iterable[str]) -> tuple[str, ...]:
@@ -117,8 +114,6 @@ class Strategies:
         loaded = load_reformulator(name, model, settings, language_model=language_model, lexicon=self._lexicon)
         if model and not asks:  # a policy: the batch includes the creation of its prompts
             loaded = BatchedReformulator(loaded, partial(self._batcher, threads=_concurrent_calls(loaded)))
-        if name == REWRITE_RETRIEVE_READ:
-            return ServedStrategy(loaded, calls=1, threshold=settings.similarity_threshold)
         return ServedStrategy(loaded, max_calls(name, settings))
 
     def _language_model(self, model: str) -> LanguageModel:

@@ -166,7 +166,7 @@ def test_every_strategy_asks_its_model_in_batches(script, tmp_path, monkeypatch)
         "batch_size": 256,
         "measures": "nDCG@10",
         "output": tmp_path / "out",
-        "strategy.similarity_threshold": 2,
+        "strategy.similarity_threshold": 1,
         "fusion": "rrf",
     }
     words = [str(word) for key, value in given.items() for word in (f"--{key}", value)]

@@ -142,14 +142,10 @@ def test_a_conversation_with_a_policy(folder, policy):
 
 
 @pytest.mark.slow
-def test_by_default_a_policy_is_combined_with_the_rules(folder, policy):
-    asked = {"split": "compare lima and quito", "pass": "capital of Peru"}
-    answers = {
-        what: json.loads(run(folder, "--model", policy, "--json", "--query", q).stdout) for what, q in asked.items()
-    }
-    assert [s["text"] for s in answers["split"]["sub_queries"]] == ["lima", "quito"]
-    assert (answers["split"]["made_by"], answers["split"]["model_calls"]) == ("rules", 0)
-    assert (answers["pass"]["made_by"], answers["pass"]["model_calls"]) == ("policy", 1)
+@pytest.mark.parametrize(("name", "made_by"), [((), "policy"), (("--reformulator", "policy_with_rules"), "rules")])
+def test_a_policy_is_alone_by_default(folder, policy, name, made_by):
+    done = run(folder, *name, "--model", policy, "--json", "--query", "compare lima and quito")
+    assert json.loads(done.stdout)["made_by"] == made_by
 
 
 def test_an_interrupt_at_the_prompt_ends_the_conversation(folder):

@@ -29,7 +29,6 @@ from acqo_rl.evaluation.systems import evaluate_systems
 from acqo_rl.fusion import fusion_named
 from acqo_rl.integrations import haystack, langchain, llama_index
 from acqo_rl.integrations.mcp import make_server
-from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
 from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
     WITHOUT_MODEL,
@@ -168,8 +167,6 @@ class Ways:
             fusion, retriever = fusion_named(self.fusion), IndexSettings().open_index(self.index)
             lexicon = lexicon_for([name], self.corpus.values())
             reformulator = load_reformulator(name, "model", lexicon=lexicon)
-            if name == REWRITE_RETRIEVE_READ:
-                reformulator = RewriteRetrieveRead(reformulator, retriever, fusion, self.corpus, 0.7)
             self.searchers[name] = AdaptiveSearcher(reformulator, retriever, fusion, corpus=self.corpus)
             assert "policy" not in name or reformulator.feedback == FeedbackSpec(2, 9)
         return self.searchers[name]

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import pytest
 import torch
-from stand_ins import ScriptedRetriever, strategy
+from stand_ins import strategy
 
 from acqo_rl.conversations import read_history
-from acqo_rl.fusion import ReciprocalRankFusion
 from acqo_rl.language_models.local import TransformersModel
-from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
 from acqo_rl.reformulation.adaptive import BY_TYPE, Adaptive
 from acqo_rl.reformulation.classify import Classifier
 from acqo_rl.reformulation.load import STRATEGIES
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.prompted import Prompted
-from acqo_rl.types import Document, Query, Snippet
+from acqo_rl.types import Query, Snippet
 
 pytestmark = pytest.mark.slow
 
@@ -62,17 +60,6 @@ def test_adaptive_with_the_model_as_classifier(model):
     answers = forced.reformulate(QUERIES)
     assert [a.calls for a in answers] == [2, 2, 2]
     assert all(a.reasoning == f"Selected step_back for {a.query_type} query" for a in answers)
-
-
-def test_rewrite_retrieve_read(model):
-    """Nothing is similar enough, so the model rewrites; the raw query is kept, because the rewrite finds no more."""
-    corpus = {"d": Document("d", "Chad", "a country in Africa")}
-    retriever = ScriptedRetriever({query.text: ("d",) for query in QUERIES})
-    rewriter = Prompted(model, [strategy("rewrite")])
-    answers = RewriteRetrieveRead(rewriter, retriever, ReciprocalRankFusion(), corpus, threshold=2).reformulate(QUERIES)
-    assert [len(call) for call in retriever.calls] == [3, 3]
-    assert [(a.calls, a.query.feedback[0].title) for a in answers] == [(1, "Chad")] * 3
-    assert all(a.reasoning.endswith("kept the first search") for a in answers)
 
 
 def test_samples_follow_the_seed_and_leave_the_generator_as_it_was(model):

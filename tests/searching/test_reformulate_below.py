@@ -36,12 +36,13 @@ class Asked(Reformulator):
 
     name = "asked"
 
-    def __init__(self, results=0):
-        self.feedback, self.queries = FeedbackSpec(results), []
+    def __init__(self, results=0, retry_below=None, writes="part"):
+        self.feedback, self.retry_below, self.queries = FeedbackSpec(results), retry_below, []
+        self.sub_queries = (SubQuery(writes, "part"),)
 
     def reformulate(self, queries):
         self.queries += queries
-        return [Reformulation(query, "decompose", (SubQuery("part", "part"),), self.name, calls=1) for query in queries]
+        return [Reformulation(query, "decompose", self.sub_queries, self.name, calls=1) for query in queries]
 
 
 def both_ways(reformulator, retrievers, **settings):
@@ -83,6 +84,20 @@ def test_feedback_is_read_only_for_queries_that_are_reformulated():
         assert (query.text, [snippet.title for snippet in query.feedback]) == ("unsure", ["title of unsure"])
 
 
+@pytest.mark.parametrize(("writes", "kept"), [("part", "part"), ("worse", "unsure")])
+def test_a_reformulator_that_retries_reads_the_first_results_and_keeps_the_better_search(writes, kept):
+    corpus = {text: Document(text, f"title of {text}", "") for text in COSINES}
+    reformulator, dense = Asked(results=1, retry_below=0.5, writes=writes), Dense()
+    for sure, unsure, _ in both_ways(reformulator, dense, corpus=corpus):
+        assert dense.calls == [["sure", "unsure", "at the limit"], [writes]]  # the first search is not repeated
+        dense.calls.clear()
+        assert [(q.text, q.feedback[0].title) for q in reformulator.queries] == [("unsure", "title of unsure")]
+        assert (sure.fused.doc_ids, sure.reformulation.reasoning) == (("sure",), "")
+        assert unsure.fused.doc_ids == (kept,)
+        assert unsure.reformulation.route == ("decompose" if kept == "part" else "pass")
+        assert (unsure.reformulation.calls, "0.200" in unsure.reformulation.reasoning) == (1, True)
+
+
 def test_scores_of_an_index_for_raw_queries_only_are_not_compared():
     words = ScriptedRetriever({query.text: ("w",) for query in QUERIES})
     words.name, words.cosine = "words", False
@@ -121,5 +136,6 @@ def test_what_is_no_cosine_is_refused(value):
 def test_an_index_without_cosines_is_refused():
     broken = BrokenRetriever()
     broken.cosine = False
-    with pytest.raises(ConfigError):
-        AdaptiveSearcher(Asked(), broken, RankScoreFusion(), reformulate_below=0.5)
+    for reformulator, below in ((Asked(), 0.5), (Asked(retry_below=0.5), None)):
+        with pytest.raises(ConfigError):
+            AdaptiveSearcher(reformulator, broken, RankScoreFusion(), reformulate_below=below)
