@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 Content = tuple[frozenset[str], tuple[str, ...]]
 VERDICTS = ("errors", "partial", "mixed up", "other")
 HEADINGS = (
-    "engine", "batching", "clients", "answers/s", "CPU ms", "MB", "p50 ms", "p95 ms", "p99 ms", "batch", *VERDICTS,
+    "engine", "batching", "clients", "answers/s", "CPU ms", "MB", "p50 ms", "p95 ms", "p99 ms", *VERDICTS,
     "requests",
 )  # fmt: skip
 
@@ -98,7 +98,6 @@ class Line:
 
     seconds: list[float] = field(default_factory=list)
     passed: float = 0.0
-    batches: tuple[float, float] = (0.0, 0.0)
     verdicts: list[str] = field(default_factory=list)
     worked: float = 0.0
     megabytes: float = 0.0
@@ -179,13 +178,11 @@ def measure(
     line: Line, server: Server, queries: Sequence[Query], clients: int, seconds: float, known: dict[str, Content]
 ) -> None:
     """Runs one part of a line of the table."""
-    before, worked, begin = batches(server.url), server.worked(), time.perf_counter()
+    worked, begin = server.worked(), time.perf_counter()
     answers = asyncio.run(ask_all(server.url, queries, clients, seconds))
     line.passed += time.perf_counter() - begin
     line.worked += server.worked() - worked
     line.megabytes = server.process.memory_info().rss / 1e6
-    after = batches(server.url)
-    line.batches = (line.batches[0] + after[0] - before[0], line.batches[1] + after[1] - before[1])
     line.seconds += [spent for _, _, spent in answers]
     line.verdicts += [verdict(text, answer, known) for text, answer, _ in answers]
 
@@ -253,27 +250,15 @@ def verdict(text: str, answer: dict[str, Any] | None, known: dict[str, Content])
     return "fine" if (searched, documents) == known[text] else "other"
 
 
-def batches(url: str) -> tuple[float, float]:
-    """Number of queries and of model calls so far."""
-    import httpx
-
-    text = httpx.get(f"{url}/metrics", trust_env=False).text
-    read = (re.search(rf"^acqo_batch_size_{name} (\S+)", text, re.M) for name in ("sum", "count"))
-    queries, calls = (float(found[1]) if found else 0.0 for found in read)
-    return queries, calls
-
-
 def figures(line: Line) -> list[str]:
     """The measured cells of a line of the table."""
     spent = sorted(line.seconds)
     cuts = statistics.quantiles(spent, n=100, method="inclusive") if len(spent) > 1 else spent * 99
-    queries, calls = line.batches
     counts = [str(line.verdicts.count(name)) for name in VERDICTS]
     answered = len(spent) - line.verdicts.count("errors")
     milliseconds = [f"{1000 * cuts[percent - 1]:.0f}" for percent in (50, 95, 99)]
-    batch = f"{queries / calls:.1f}" if calls else ""
     work = [f"{1000 * line.worked / len(spent):.0f}", f"{line.megabytes:.0f}"]
-    return [f"{answered / line.passed:.1f}", *work, *milliseconds, batch, *counts, str(len(spent))]
+    return [f"{answered / line.passed:.1f}", *work, *milliseconds, *counts, str(len(spent))]
 
 
 if __name__ == "__main__":

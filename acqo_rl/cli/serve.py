@@ -127,9 +127,8 @@ def make_service(config: ServeConfig, web: Web) -> FastAPI:
     from acqo_rl.serving.limits import Limits, keys_of_environment
     from acqo_rl.serving.metrics import Metrics
 
-    metrics = Metrics()
     limits = Limits(keys_of_environment(), **asdict(config.limits))
-    return make_app(load_service(config, config.strategy, metrics.batch), metrics, limits, web)
+    return make_app(load_service(config, config.strategy), Metrics(), limits, web)
 
 
 def make_index(index: Address, config: ServeConfig, web: Web) -> FastAPI:

@@ -26,6 +26,7 @@ from acqo_rl.errors import AcqoError
 from acqo_rl.integrations import missing
 from acqo_rl.integrations.hits import failures, hits
 from acqo_rl.retrieval.federated import split_id
+from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.serving.collections import DocumentsOf
 from acqo_rl.serving.reading import as_query
 from acqo_rl.serving.schemas import MAX_LIMIT
@@ -189,7 +190,7 @@ def make_server(service: Service) -> MCPServer[None]:
         """Find documents for a question. A compound question is split; an ambiguous one is searched in each meaning."""
         chosen = service.collections.named(collections)
         asked, notes = as_query(query, history)
-        found = service.search(asked, service.strategy(strategy), None, chosen)
+        found = service.searcher(service.strategy(strategy), None, chosen).search(asked, DEPTH)
         return SearchReply(
             documents=[DocumentReply.of(*hit) for hit in hits(found, DocumentsOf(chosen))[: k or _DEFAULT_LIMIT]],
             reformulation=ReformulationReply.of(found.reformulation),
@@ -200,7 +201,8 @@ def make_server(service: Service) -> MCPServer[None]:
     def reformulate(query: Question, strategy: Strategy = None, history: History = ()) -> ReformulateReply:
         """Return the sub-queries that a search for a question would use, without searching."""
         asked, notes = as_query(query, history)
-        made = service.reformulate(asked, service.strategy(strategy), None, service.collections.named(()))
+        searcher = service.searcher(service.strategy(strategy), None, service.collections.named(()))
+        made = searcher.reformulate(asked)
         return ReformulateReply(**dict(ReformulationReply.of(made)), notes=notes)
 
     return MCPServer(

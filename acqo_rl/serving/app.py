@@ -13,6 +13,7 @@ from acqo_rl.errors import SearchError
 from acqo_rl.retrieval.federated import split_id
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import Failure, SearchResult
+from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.serving.answers import ANSWER, add_answers
 from acqo_rl.serving.collections import Collection, DocumentsOf, cosine_lists
 from acqo_rl.serving.http import AT_ROOT, REFUSALS, Web, finish_app, in_thread
@@ -93,7 +94,8 @@ def _add_searches(app: FastAPI, service: Service, metrics: Metrics) -> None:
 
         def reformulated() -> tuple[Reformulation, list[str]]:
             query, context, notes = body.read()
-            return service.reformulate(query, strategy, body.num_variants, chosen, context), notes
+            searcher = service.searcher(strategy, body.num_variants, chosen)
+            return searcher.reformulate(query, context=context), notes
 
         made, notes = await in_thread(reformulated, service.timeouts.total)
         seconds = time.perf_counter() - begin
@@ -120,7 +122,8 @@ def _add_searches(app: FastAPI, service: Service, metrics: Metrics) -> None:
 
         def searched() -> SearchResponse:
             query, context, notes = body.read()
-            found = service.search(query, strategy, body.num_variants, chosen, context, body.score_threshold)
+            searcher = service.searcher(strategy, body.num_variants, chosen)
+            found = searcher.search(query, DEPTH, context=context, score_threshold=body.score_threshold)
             metrics.searched(strategy, found)
             log_failures(found.failures)
             return _response(body, strategy, chosen, found, notes, request.state.request_id)

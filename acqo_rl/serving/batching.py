@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import CancelledError, Future
 from copy import copy
 from dataclasses import dataclass, field
@@ -48,7 +49,6 @@ class Batcher(Generic[Item, Answer]):
         wait: float = 0.0,
         threads: int = 1,
         timeout: float | None = None,
-        on_batch: Callable[[int], None] = lambda _: None,
     ) -> None:
         """Starts the worker threads.
 
@@ -59,13 +59,11 @@ class Batcher(Generic[Item, Answer]):
             threads: number of concurrent batches; with 1, calls of ``call`` never overlap.
             timeout: seconds that a caller waits for its answers. A request that times out before its batch starts is
                 removed from the queue. ``None`` waits without limit.
-            on_batch: called with the number of items in each batch.
         """
         self._call = call
         self._size = size
         self._wait = wait
         self._timeout = timeout
-        self._on_batch = on_batch
         self._queue: SimpleQueue[_Waiting[Item, Answer]] = SimpleQueue()
         self._collecting = Lock()
         for _ in range(threads):
@@ -113,7 +111,6 @@ class Batcher(Generic[Item, Answer]):
     def _answer(self, batch: list[_Waiting[Item, Answer]]) -> None:
         """Answers a batch; if its call fails, retries each caller's items in a separate call."""
         items = [item for waiting in batch for item in waiting.items]
-        self._on_batch(len(items))
         try:
             answers = self._call(items)
             if len(answers) != len(items):
@@ -169,15 +166,10 @@ class BatchedModel(SamplingModel):
         return self._batcher.ask([(conversation, schema) for conversation in conversations])
 
     def _generate(self, prompts: Sequence[Prompt]) -> list[Completion]:
-        rest = list(enumerate(prompts))
-        completions: dict[int, Completion] = {}
-        while rest:
-            schema = rest[0][1][1]
-            places = [place for place, prompt in rest if prompt[1] == schema]
-            found = self._model.generate([prompts[place][0] for place in places], schema)
-            completions |= dict(zip(places, found, strict=True))
-            rest = [(place, prompt) for place, prompt in rest if prompt[1] != schema]
-        return [completions[place] for place in range(len(prompts))]
+        def ask(same: Sequence[Prompt]) -> list[Completion]:
+            return self._model.generate([conversation for conversation, _ in same], same[0][1])
+
+        return _in_groups(prompts, lambda prompt: json.dumps(prompt[1]), ask)
 
 
 Search = tuple[str, int, Scope]
@@ -214,10 +206,24 @@ class BatchedRetriever(Retriever, Restrictable):
 
 
 def _search_batch(retriever: Retriever, asked: Sequence[Search]) -> list[Ranking]:
-    found: dict[tuple[Scope, object], Ranking] = {}
-    for scope in {scope for *_, scope in asked}:
-        texts = {search_key(text): text for text, _, its_scope in asked if its_scope == scope}
-        most = max(k for _, k, its_scope in asked if its_scope == scope)
-        rankings = restrict(retriever, scope).search(list(texts.values()), most)
-        found |= {(scope, key): ranking for key, ranking in zip(texts, rankings, strict=True)}
-    return [found[scope, search_key(text)].first(k) for text, k, scope in asked]
+    def search(same: Sequence[Search]) -> list[Ranking]:
+        texts = {search_key(text): text for text, *_ in same}
+        most = max(k for _, k, _ in same)
+        rankings = restrict(retriever, same[0][2]).search(list(texts.values()), most)
+        found = dict(zip(texts, rankings, strict=True))
+        return [found[search_key(text)].first(k) for text, k, _ in same]
+
+    return _in_groups(asked, lambda one: one[2], search)
+
+
+def _in_groups(
+    items: Sequence[Item], group_of: Callable[[Item], Hashable], call: Callable[[Sequence[Item]], list[Answer]]
+) -> list[Answer]:
+    """Answers to the items in input order, from one call for each group."""
+    groups: dict[Hashable, list[int]] = {}
+    for place, item in enumerate(items):
+        groups.setdefault(group_of(item), []).append(place)
+    answers: dict[int, Answer] = {}
+    for places in groups.values():
+        answers |= zip(places, call([items[place] for place in places]), strict=True)
+    return [answers[place] for place in range(len(items))]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from acqo_rl.addresses import Address
 from acqo_rl.reformulation.load import ENGINE_HELP, Engine, lexicon_for, with_engine_prefix
@@ -91,15 +89,12 @@ class ServiceSettings(HopSettings, IndexSettings):
     )
 
 
-def load_service(
-    settings: ServiceSettings, strategies: StrategySettings, on_batch: Callable[[int], None] = lambda _: None
-) -> Service:
+def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Service:
     """Opens collections and models, and calls each once, because the first call in a process is slow.
 
     Args:
         settings: settings of the service.
         strategies: settings of the reformulators.
-        on_batch: called with the size of each batch of a model.
 
     Raises:
         ConfigError: a collection, model or setting is invalid.
@@ -108,55 +103,53 @@ def load_service(
         SearchError: an index does not answer.
     """
     from acqo_rl.fusion import fusion_named
+    from acqo_rl.language_models.load import load_language_model
     from acqo_rl.retrieval.rerankers import load_reranker
     from acqo_rl.searching.names import name_reformulators
     from acqo_rl.searching.searcher import Timeouts
     from acqo_rl.serving.batching import Batcher
     from acqo_rl.serving.collections import open_collection
-    from acqo_rl.serving.strategies import Strategies, load_answer_model, offered_names
+    from acqo_rl.serving.strategies import Strategies, batched, offered_names
 
-    wait = settings.max_batch_delay_ms / 1000
-    limits: dict[str, Any] = {"size": settings.batch_size, "wait": wait, "timeout": settings.timeouts.sub_query}
-    batcher = partial(Batcher, threads=_INDEX_THREADS, **limits) if settings.batch_size > 1 else None
-    batches: dict[str, Any] = {
-        "batch_size": settings.batch_size,
-        "batch_wait": wait,
-        "on_batch": on_batch,
-    }
+    limits = settings.timeouts
+    batcher = partial(Batcher, size=settings.batch_size, wait=settings.max_batch_delay_ms / 1000)
+    of_indexes = partial(batcher, threads=_INDEX_THREADS, timeout=limits.sub_query) if settings.batch_size > 1 else None
     models = {
         name: with_engine_prefix(name, model, settings.engine)
         for name, model in name_reformulators(settings.strategies, settings.model).items()
     }
-    fusion = fusion_named(settings.fusion, settings.rrf_k)
     collections = [
-        open_collection(one, settings.timeouts.sub_query, batcher, settings.open_index) for one in settings.collections
+        open_collection(one, limits.sub_query, of_indexes, settings.open_index) for one in settings.collections
     ]
     open_to_all = (collection for collection in collections if not collection.has_tenants)
     documents = (document for collection in open_to_all for document in collection.documents.values())
     lexicon = lexicon_for(offered_names(models), documents)
+    answer_model = None
+    if settings.answer_model:
+        model = load_language_model(
+            settings.answer_model,
+            max_new_tokens=settings.answer_tokens,
+            timeout=strategies.timeout,
+            max_retries=strategies.max_retries,
+            concurrency=strategies.concurrency,
+        )
+        answer_model = batched(model, batcher)
     service = Service(
         collections,
-        Strategies(models, strategies, timeout=settings.timeouts.reformulation, lexicon=lexicon, **batches),
-        fusion,
-        Timeouts(
-            settings.timeouts.search,
-            settings.timeouts.reformulation,
-            settings.timeouts.sub_query,
-            settings.timeouts.reranking,
-        ),
-        answer_model=load_answer_model(settings.answer_model, settings.answer_tokens, strategies, **batches)
-        if settings.answer_model
-        else None,
+        Strategies(models, strategies, partial(batcher, timeout=limits.reformulation), lexicon),
+        fusion_named(settings.fusion, settings.rrf_k),
+        Timeouts(limits.search, limits.reformulation, limits.sub_query, limits.reranking),
+        answer_model=answer_model,
         num_variants=strategies.num_variants,
         max_model_calls=settings.max_model_calls,
-        answer_timeout=settings.timeouts.answer,
+        answer_timeout=limits.answer,
         cache_size=settings.result_cache_size,
         threads=settings.threads,
-        score_threshold=settings.score_threshold,
-        reranker=load_reranker(settings.reranker, settings.timeouts.reranking) if settings.reranker else None,
+        reranker=load_reranker(settings.reranker, limits.reranking) if settings.reranker else None,
         rerank_depth=settings.rerank_depth,
-        reformulate_below=strategies.reformulate_below,
         hops=settings,
+        score_threshold=settings.score_threshold,
+        reformulate_below=strategies.reformulate_below,
     )
     service.warm_up()
     return service

@@ -53,9 +53,6 @@ class Metrics:
         self._budget = Histogram(
             "acqo_budget_used_ratio", "Used share of the budget of model calls.", buckets=_SHARES, registry=registry
         )
-        self._batches = Histogram(
-            "acqo_batch_size", "Items per model call.", buckets=(1, 2, 4, 8, 16, 32, 64), registry=registry
-        )
         self._requests = Counter(
             "acqo_http_requests", "Number of answered requests.", ["method", "path", "status"], registry=registry
         )
@@ -108,10 +105,6 @@ class Metrics:
                 self.failed(step, reason)
             if result.reformulation and strategy != "raw":
                 self.reformulated(strategy, result.reformulation, _reformulating(result.trace))
-
-    def batch(self, size: int) -> None:
-        """Counts a call of a model."""
-        self._batches.observe(size)
 
     def request(self, method: str, path: str, status: int, seconds: float) -> None:
         """Counts a request; ``path`` is a path of the application, so that the number of labels is limited."""

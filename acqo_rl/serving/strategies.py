@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from acqo_rl.errors import NotFoundError
 from acqo_rl.language_models.local import TransformersModel
-from acqo_rl.language_models.openvino import OpenVinoModel
+from acqo_rl.language_models.openvino import PREFIX
 from acqo_rl.reformulation.load import (
     load_reformulator,
     load_strategy_model,
@@ -18,13 +17,9 @@ from acqo_rl.reformulation.load import (
     prompts_model,
 )
 from acqo_rl.reformulation.names import Lexicon
-from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.serving.batching import BatchedModel, BatchedReformulator, Batcher
-
-_CALLS = 8
-"""Concurrent calls of a policy whose model answers each call as soon as it is finished."""
 
 
 @dataclass(frozen=True)
@@ -52,23 +47,15 @@ class Strategies:
         self,
         models: Mapping[str, str],
         settings: StrategySettings,
-        *,
-        batch_size: int = 32,
-        batch_wait: float = 0.002,
-        timeout: float | None = None,
-        on_batch: Callable[[int], None] = lambda _: None,
+        batcher: Callable[..., Batcher[Any, Any]] = Batcher,
         lexicon: Lexicon | None = None,
     ) -> None:
         """Loads all models.
 
         Args:
-            models: name (see :func:`acqo_rl.reformulation.load.load_reformulator`) -> model; see also
-                :func:`offered_names`.
+            models: name (see :func:`acqo_rl.reformulation.load.load_reformulator`) -> model.
             settings: settings of the strategies that prompt a language model.
-            batch_size: maximum number of queries, or conversations, per model call.
-            batch_wait: maximum time that the first query of a batch waits for others, in seconds.
-            timeout: maximum time that a query waits for its model, in seconds.
-            on_batch: called with the size of each batch.
+            batcher: combines the calls of a model of Transformers. OpenVINO does this itself.
             lexicon: names in the collections, used by the rules.
 
         Raises:
@@ -79,8 +66,8 @@ class Strategies:
         self.default = self.names[0]
         self._models = dict(models)
         self._settings = settings
+        self._batcher = batcher
         self._lexicon = lexicon
-        self._batcher = partial(Batcher, size=batch_size, wait=batch_wait, timeout=timeout, on_batch=on_batch)
         self._language_models: dict[str, LanguageModel] = {}
         self._loaded: dict[tuple[str, int], ServedStrategy] = {}
         self._lock = threading.Lock()
@@ -100,7 +87,7 @@ class Strategies:
         if name not in self.names:
             raise NotFoundError(f"Unknown strategy {name!r}; choose one of {', '.join(self.names)}.")
         if name != "adaptive" and "multi_query" not in name.split("+"):
-            num_variants = 0
+            num_variants = self._settings.num_variants
         with self._lock:
             if (name, num_variants) not in self._loaded:
                 self._loaded[name, num_variants] = self._load(name, num_variants)
@@ -108,50 +95,19 @@ class Strategies:
 
     def _load(self, name: str, num_variants: int) -> ServedStrategy:
         model = self._models.get(name, "")
-        settings = replace(self._settings, num_variants=num_variants or self._settings.num_variants)
-        asks = prompts_model(name)
-        language_model = self._language_model(model) if asks else None
+        settings = replace(self._settings, num_variants=num_variants)
+        language_model = self._language_model(model) if prompts_model(name) else None
         loaded = load_reformulator(name, model, settings, language_model=language_model, lexicon=self._lexicon)
-        if model and not asks:  # a policy: the batch includes the creation of its prompts
-            loaded = BatchedReformulator(loaded, partial(self._batcher, threads=_concurrent_calls(loaded)))
+        if model and not language_model and not model.startswith(PREFIX):  # a policy; its prompts are made in the batch
+            loaded = BatchedReformulator(loaded, self._batcher)
         return ServedStrategy(loaded, max_calls(name, settings))
 
     def _language_model(self, model: str) -> LanguageModel:
         if model not in self._language_models:
-            self._language_models[model] = _batched(load_strategy_model(model, self._settings), self._batcher)
+            self._language_models[model] = batched(load_strategy_model(model, self._settings), self._batcher)
         return self._language_models[model]
 
 
-def load_answer_model(
-    name: str,
-    max_new_tokens: int,
-    settings: StrategySettings,
-    *,
-    batch_size: int,
-    batch_wait: float,
-    on_batch: Callable[[int], None],
-) -> LanguageModel:
-    """Loads the language model that writes answers with greedy decoding; its calls are batched.
-
-    Raises:
-        ConfigError: the model does not exist, or its package or key is missing.
-    """
-    from acqo_rl.language_models.load import load_language_model
-
-    model = load_language_model(
-        name,
-        max_new_tokens=max_new_tokens,
-        timeout=settings.timeout,
-        max_retries=settings.max_retries,
-        concurrency=settings.concurrency,
-    )
-    return _batched(model, partial(Batcher, size=batch_size, wait=batch_wait, on_batch=on_batch))
-
-
-def _concurrent_calls(policy: Reformulator) -> int:
-    model = policy.model if isinstance(policy, Policy) else None
-    return _CALLS if isinstance(model, OpenVinoModel) else 1
-
-
-def _batched(model: LanguageModel, batcher: Callable[..., Batcher[Any, Any]]) -> LanguageModel:
+def batched(model: LanguageModel, batcher: Callable[..., Batcher[Any, Any]]) -> LanguageModel:
+    """The model; if Transformers runs it, its concurrent calls are combined into batches."""
     return BatchedModel(model, batcher) if isinstance(model, TransformersModel) else model

@@ -116,7 +116,7 @@ def test_search_and_service_return_the_results_of_the_library(world, index, expe
     try:
         [collection] = service.collections
         assert (collection.cosine, [r.name for r in collection.retrievers]) == (False, ["world/dense", "world/bm25"])
-        found = service.search(Query("query", QUERY), "rules", 3, (collection,))
+        found = service.searcher("rules", None, (collection,)).search(QUERY)
     finally:
         service.close()
     assert found.fused.doc_ids[:5] == tuple(f"world/{doc_id}" for doc_id in expected.fused.doc_ids)

@@ -145,7 +145,6 @@ def test_a_policy_and_the_rules_are_served(folder):
         assert all(f["results"][0]["document_id"] == "Peru" and f["trace"][0]["name"] == "feedback" for f in found)
         metrics = client.get("/metrics").text
         assert 'rag_query_rewriting_total{query_type="unknown",strategy="policy"} 4.0' in metrics
-        assert "acqo_batch_size_count" in metrics
         assert client.get("/readyz").status_code == 200
 
 

@@ -169,7 +169,7 @@ def test_irrelevant_documents_in_every_list_do_not_outrank_the_best_ones():
         for name, scores in (("places", relevant), ("poems", irrelevant))
     ]
     service = Service(pools, Strategies({"rules": ""}, StrategySettings()), ReciprocalRankFusion(), Timeouts())
-    found = [service.search(query, "rules", None, tuple(some)).fused.doc_ids for some in (pools[:1], pools)]
+    found = [service.searcher("rules", None, tuple(some)).search(query).fused.doc_ids for some in (pools[:1], pools)]
     service.close()
     assert found == [("places/Bergen", "places/Oslo"), ("places/Bergen", "poems/poem", "places/Oslo")]
 

@@ -37,7 +37,7 @@ def load(tmp_path):
 
 
 def search(service, text, strategy="raw"):
-    return service.search(Query("q", text), strategy, 3, service.collections.named(()))
+    return service.searcher(strategy, None, service.collections.named(())).search(text)
 
 
 @pytest.mark.parametrize(("settings", "name"), [({}, "rsf"), ({"fusion": "rrf"}, "rrf")])
@@ -77,7 +77,7 @@ def test_hops_look_up_titles_of_local_documents(load, tmp_path):
     eager_scorer().save(tmp_path / "hop")
     service = load(strategies=["raw"], hops=1, hop=str(tmp_path / "hop"))
     query = Query("q", "What is the inlet near a city of norway?")
-    found = service.search(query, "raw", None, service.collections.named(()))
+    found = service.searcher("raw", None, service.collections.named(())).search(query)
     [_, name, longer] = found.reformulation.sub_queries
     assert longer.text == f"{query.text} {name.text}"
     assert service._words(service.collections.named(())).titles["oslo"] == ("world/oslo",)

@@ -15,7 +15,6 @@ from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.retrieval.rerankers import load_reranker
 from acqo_rl.serving.load import ServiceSettings, load_service
-from acqo_rl.types import Query
 
 ASKED = "capital of Japan"
 
@@ -69,7 +68,7 @@ def test_the_settings_name_the_reranker(tmp_path, reranker):
     service = load_service(settings, StrategySettings())
     reranker.asked.clear()
 
-    found = service.search(Query("q", ASKED), "rules", None, service.collections.named(()))
+    found = service.searcher("rules", None, service.collections.named(())).search(ASKED)
 
     assert [len(body["documents"]) for body in reranker.asked] == [2]
     assert found.fused.doc_ids[0] == "world/tokyo"
