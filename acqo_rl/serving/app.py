@@ -35,6 +35,7 @@ from acqo_rl.serving.schemas import (
     SearchRequest,
     SearchResponse,
     StrategiesResponse,
+    shown,
 )
 from acqo_rl.serving.service import Service
 from acqo_rl.types import Reformulation
@@ -145,7 +146,12 @@ def _response(
     notes: list[str],
     request_id: str,
 ) -> SearchResponse:
-    results = _results(found, chosen, body.limit, body.include_rankings)
+    results = _results(found, chosen, body.limit)
+    rankings = []
+    if body.include_rankings:
+        rankings = [RankingBeforeFusion.of(ranking, DocumentsOf(chosen)) for ranking in found.rankings]
+    else:
+        results = [result.model_copy(update={"places": []}) for result in results]
     return SearchResponse(
         results=results,
         query_rewrite_info=QueryRewriteInfo.of(found.reformulation, strategy) if body.use_query_rewriting else None,
@@ -156,44 +162,30 @@ def _response(
         trace=list(found.trace),
         cached=found.cached,
         fusion=found.fused.retriever,
-        rankings=_rankings(found, chosen) if body.include_rankings else [],
+        rankings=rankings,
         notes=notes,
         request_id=request_id,
     )
 
 
-def _results(found: SearchResult, collections: tuple[Collection, ...], limit: int, with_places: bool) -> list[Result]:
-    pools = {collection.name: collection for collection in collections}
-    places = _places(found) if with_places else {}
-    results: list[Result] = []
+def _results(found: SearchResult, collections: tuple[Collection, ...], limit: int) -> list[Result]:
+    pool_ids = {collection.name: collection.id for collection in collections}
     top = found.fused.first(limit)
-    cosines = _best_cosines(found, collections)
+    places, cosines = _places(found), _best_cosines(found, collections)
     documents = fetch(DocumentsOf(collections), top.doc_ids)
-    for key, score, best in zip(top.doc_ids, top.scores, top.similarities, strict=True):
-        if (document := documents.get(key)) is None:
-            continue
-        pool, doc_id = split_id(key)
-        results.append(
-            Result(
-                document_id=doc_id,
-                knowledge_pool_id=pools[pool].id,
-                knowledge_pool=pool,
-                title=document.title,
-                text=document.text,
-                rank=len(results) + 1,
-                score=score,
-                similarity=cosines.get(key, best),
-                similarity_kind="cosine" if key in cosines else "score",
-                metadata=dict(document.metadata),
-                places=places.get(key, []),
-            )
+    scored = [hit for hit in zip(top.doc_ids, top.scores, top.similarities, strict=True) if hit[0] in documents]
+    return [
+        Result(
+            **shown(documents[key]),
+            knowledge_pool_id=pool_ids[split_id(key)[0]],
+            rank=rank,
+            score=score,
+            similarity=cosines.get(key, best),
+            similarity_kind="cosine" if key in cosines else "score",
+            places=places.get(key, []),
         )
-    return results
-
-
-def _rankings(found: SearchResult, collections: tuple[Collection, ...]) -> list[RankingBeforeFusion]:
-    documents = DocumentsOf(collections)
-    return [RankingBeforeFusion.of(ranking, documents) for ranking in found.rankings]
+        for rank, (key, score, best) in enumerate(scored, start=1)
+    ]
 
 
 def _best_cosines(found: SearchResult, collections: tuple[Collection, ...]) -> dict[str, float]:

@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-_ORIGIN = re.compile(r"\A[a-z][a-z0-9+.-]*://[^/\s?#@*]+", re.I)
+_ORIGIN = re.compile(r"\*|[a-z][a-z0-9+.-]*://[^/\s?#@*]+", re.I)
 _HOST = re.compile(r"\*|(\*\.)?[\w.-]+|\[[\da-f:.]+\]", re.I)
 _PREFIX = re.compile(r"(/[\w.~-]+)+")
 
@@ -74,14 +74,13 @@ class Web:
     hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.root_path and not _PREFIX.fullmatch(self.root_path):
-            raise ConfigError(f"root_path is {self.root_path!r}; it must be a path prefix such as /search.")
-        for origin in self.cors_origins:
-            if origin != "*" and not _ORIGIN.fullmatch(origin):
-                raise ConfigError(f"{origin!r} is not an origin; give scheme and host: https://app.example.org.")
-        for host in self.hosts:
-            if not _HOST.fullmatch(host):
-                raise ConfigError(f"{host!r} is not a host; give a name without scheme and port: search.example.org.")
+        for pattern, given, wanted in (
+            (_PREFIX, (self.root_path,), "a path prefix such as /search"),
+            (_ORIGIN, self.cors_origins, "an origin such as https://app.example.org, or *"),
+            (_HOST, self.hosts, "a host without scheme and port, such as search.example.org"),
+        ):
+            if wrong := [one for one in given if one and not pattern.fullmatch(one)]:
+                raise ConfigError(f"{wrong[0]!r} is not {wanted}.")
 
 
 def accepted_hosts(address: str, names: Sequence[str]) -> tuple[str, ...]:

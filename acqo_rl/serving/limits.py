@@ -8,10 +8,12 @@ import hmac
 import logging
 import math
 import os
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -56,12 +58,7 @@ class Limits:
             )
 
 
-class Refusal(Exception):
-    """Raised if a request is rejected."""
-
-    def __init__(self, status: int, reason: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(detail)
-        self.status, self.reason, self.detail, self.headers = status, reason, detail, dict(headers or {})
+_REASONS = {400: "disconnected", 401: "key", 408: "slow", 413: "size", 429: "concurrency"}
 
 
 class _Places:
@@ -107,11 +104,11 @@ class Guard:
         places = self._apart.get(path_of(scope), self._places)
         try:
             self._check_key(Headers(scope=scope))
-            body = await self._body(receive)
+            body = await self._body(scope, receive)
             await self._take_place(places)
-        except Refusal as refusal:
-            self._metrics.refused.labels(refusal.reason).inc()
-            answer = JSONResponse({"detail": refusal.detail}, refusal.status, refusal.headers)
+        except HTTPException as refusal:
+            self._metrics.refused.labels(_REASONS[refusal.status_code]).inc()
+            answer = JSONResponse({"detail": refusal.detail}, refusal.status_code, refusal.headers)
             await answer(scope, receive, send)
             return
         try:
@@ -127,39 +124,29 @@ class Guard:
         known = [hmac.compare_digest(given, key) for key in self._keys]
         if self._keys and not any(known):
             hint = "A valid API key is required; send Authorization: Bearer KEY, or X-API-Key: KEY."
-            raise Refusal(401, "key", hint, {"WWW-Authenticate": "Bearer"})
+            raise HTTPException(401, hint, {"WWW-Authenticate": "Bearer"})
 
-    async def _body(self, receive: Receive) -> bytes:
+    async def _body(self, scope: Scope, receive: Receive) -> bytes:
         """Reads the full body; a body that is too large is read and discarded, so that the client gets the response."""
         if self._reading >= self._limits.concurrency + self._limits.max_queued:
             raise _busy(1)
+        size, most, parts = 0, self._limits.body_bytes, []
         self._reading += 1
         try:
-            return await self._read(receive)
+            async with asyncio.timeout(self._limits.body_timeout):
+                async for part in Request(scope, receive).stream():
+                    size += len(part)
+                    if size <= most:
+                        parts.append(part)
+        except ClientDisconnect:
+            raise HTTPException(400, "The connection was closed.") from None
+        except TimeoutError:
+            late = f"The body did not arrive in {self._limits.body_timeout:g} s."
+            raise HTTPException(408, late, {"Connection": "close"}) from None
         finally:
             self._reading -= 1
-
-    async def _read(self, receive: Receive) -> bytes:
-        parts: list[bytes] = []
-        size, more = 0, True
-        try:
-            async with asyncio.timeout(self._limits.body_timeout):
-                while more:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        raise Refusal(400, "disconnected", "The connection was closed.")
-                    size += len(message.get("body", b""))
-                    more = message.get("more_body", False)
-                    if size <= self._limits.body_bytes:
-                        parts.append(message.get("body", b""))
-        except TimeoutError:
-            raise Refusal(
-                408, "slow", f"The body did not arrive in {self._limits.body_timeout:g} s.", {"Connection": "close"}
-            ) from None
-        if size > self._limits.body_bytes:
-            raise Refusal(
-                413, "size", f"The body has {size} bytes; the maximum is {self._limits.body_bytes}; send less text."
-            )
+        if size > most:
+            raise HTTPException(413, f"The body has {size} bytes; the maximum is {most}; send less text.")
         return b"".join(parts)
 
     async def _take_place(self, places: _Places) -> None:
@@ -181,9 +168,9 @@ def _digest(key: str) -> bytes:
     return hashlib.sha256(key.encode("utf-8", "replace")).digest()
 
 
-def _busy(seconds: float) -> Refusal:
+def _busy(seconds: float) -> HTTPException:
     wait = max(1, math.ceil(seconds))
-    return Refusal(429, "concurrency", f"The service is busy. Try again in {wait} s.", {"Retry-After": str(wait)})
+    return HTTPException(429, f"The service is busy. Try again in {wait} s.", {"Retry-After": str(wait)})
 
 
 async def _while_connected(work: Awaitable[None], receive: Receive) -> None:

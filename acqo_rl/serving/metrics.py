@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -21,49 +22,33 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
-        self._rewritten = Counter(
-            "rag_query_rewriting", "Number of reformulations.", ["strategy", "query_type"], registry=registry
+        counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
+        seconds, shares, counts = (
+            partial(Histogram, registry=registry, buckets=buckets) for buckets in (_SECONDS, _SHARES, _COUNTS)
         )
-        self._rewriting_seconds = Histogram(
+        self._rewritten = counter("rag_query_rewriting", "Number of reformulations.", ["strategy", "query_type"])
+        self._rewriting_seconds = seconds(
             "rag_query_rewriting_duration_seconds",
             "Duration of reformulations; cached searches are not counted.",
             ["strategy"],
-            buckets=_SECONDS,
-            registry=registry,
         )
-        self._max_score = Histogram(
+        self._max_score = shares(
             "rag_retrieval_max_score",
             "Best similarity of a search (a retriever score, not a fused score).",
             ["used_rewriting"],
-            buckets=_SHARES,
-            registry=registry,
         )
-        self._routes = Counter("acqo_searches", "Number of searches by route.", ["route"], registry=registry)
-        self._route_score = Histogram(
-            "acqo_route_max_score", "Best similarity by route.", ["route"], buckets=_SHARES, registry=registry
-        )
-        self._stage_seconds = Histogram(
-            "acqo_stage_duration_seconds", "Duration of each stage.", ["stage"], buckets=_SECONDS, registry=registry
-        )
-        self._cache = Counter("acqo_cache_requests", "Look-ups in the caches.", ["cache", "outcome"], registry=registry)
-        self._failures = Counter("acqo_failures", "Number of failed calls.", ["step", "kind"], registry=registry)
-        self._model_calls = Histogram(
-            "acqo_model_calls", "Completions requested per query.", ["use"], buckets=_COUNTS, registry=registry
-        )
-        self._budget = Histogram(
-            "acqo_budget_used_ratio", "Used share of the budget of model calls.", buckets=_SHARES, registry=registry
-        )
-        self._requests = Counter(
-            "acqo_http_requests", "Number of answered requests.", ["method", "path", "status"], registry=registry
-        )
-        self._request_seconds = Histogram(
-            "acqo_http_request_duration_seconds", "Duration of requests.", ["path"], buckets=_SECONDS, registry=registry
-        )
-        self.in_flight = Gauge("acqo_http_requests_in_flight", "Requests in progress.", registry=registry)
-        self.waiting = Gauge("acqo_http_requests_waiting", "Requests that wait for a free place.", registry=registry)
-        self.refused = Counter(
-            "acqo_http_requests_refused", "Number of rejected requests.", ["reason"], registry=registry
-        )
+        self._routes = counter("acqo_searches", "Number of searches by route.", ["route"])
+        self._route_score = shares("acqo_route_max_score", "Best similarity by route.", ["route"])
+        self._stage_seconds = seconds("acqo_stage_duration_seconds", "Duration of each stage.", ["stage"])
+        self._cache = counter("acqo_cache_requests", "Look-ups in the caches.", ["cache", "outcome"])
+        self._failures = counter("acqo_failures", "Number of failed calls.", ["step", "kind"])
+        self._model_calls = counts("acqo_model_calls", "Completions requested per query.", ["use"])
+        self._budget = shares("acqo_budget_used_ratio", "Used share of the budget of model calls.")
+        self._requests = counter("acqo_http_requests", "Number of answered requests.", ["method", "path", "status"])
+        self._request_seconds = seconds("acqo_http_request_duration_seconds", "Duration of requests.", ["path"])
+        self.in_flight = gauge("acqo_http_requests_in_flight", "Requests in progress.")
+        self.waiting = gauge("acqo_http_requests_waiting", "Requests that wait for a free place.")
+        self.refused = counter("acqo_http_requests_refused", "Number of rejected requests.", ["reason"])
 
     def text(self) -> bytes:
         """All metrics in the text format of Prometheus."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 import traceback
 from collections.abc import Collection
 
 from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acqo_rl.serving.logs import begin_request
 from acqo_rl.serving.metrics import Metrics
 
 _log = logging.getLogger(__name__)
+
+_METHODS = ("GET", "HEAD", "OPTIONS", "POST")
 
 
 def path_of(scope: Scope) -> str:
@@ -65,19 +67,14 @@ class Observed:
             # The message of the error is not logged, because it may contain the query.
             _log.error("request_failed", extra={"error": type(error).__name__, "frames": frames})
             if not status:
-                await _send_error(with_id)
+                detail = "Internal error; search the log of the service for the id of this request."
+                await JSONResponse({"detail": detail}, 500)(scope, receive, with_id)
             status = 500
         finally:
             seconds = time.perf_counter() - begin
             path = requested if requested in self._paths else "other"
-            self._metrics.request(scope["method"], path, status, seconds)
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            self._metrics.request(method, path, status, seconds)
             if path not in self._quiet:
-                fields = {"method": scope["method"], "path": path, "status": status, "ms": round(1000 * seconds, 3)}
+                fields = {"method": method, "path": path, "status": status, "ms": round(1000 * seconds, 3)}
                 _log.info("request_completed", extra=fields)
-
-
-async def _send_error(send: Send) -> None:
-    body = json.dumps({"detail": "Internal error; search the log of the service for the id of this request."}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": 500, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

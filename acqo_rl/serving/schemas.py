@@ -17,7 +17,7 @@ from acqo_rl.conversations import FORMS, HISTORY_SCHEMA
 from acqo_rl.errors import ConfigError
 from acqo_rl.pipeline.pipeline import PipelineResult
 from acqo_rl.pipeline.questions import AnyMode
-from acqo_rl.pipeline.state import Chunk, RetrievalStep, Round, SubQuestion
+from acqo_rl.pipeline.state import RetrievalStep, Round, SubQuestion
 from acqo_rl.retrieval.federated import split_id
 from acqo_rl.retrieval.filters import FILTER_SCHEMA, read_filter
 from acqo_rl.searching.feedback import fetch
@@ -64,7 +64,6 @@ Name = Annotated[Text, Field(min_length=1, max_length=100)]
 Notes = Annotated[
     list[str], Field(description="Parts of the request that were shortened, dropped or replaced; usually empty.")
 ]
-Metadata = Annotated[dict[str, Any], Field(description="Metadata of the document in the corpus: URL, page, date, ...")]
 
 
 def request_config(**example: Any) -> ConfigDict:
@@ -78,7 +77,6 @@ class ReformulateRequest(BaseModel):
     model_config = request_config(query="Mercury", rewriting_strategy="rules", user_context="astronomy")
 
     query: Annotated[Text, AfterValidator(_with_words)] = Field(
-        min_length=1,
         json_schema_extra={"pattern": r"[\p{L}\p{M}\p{N}\p{P}\p{S}" + _PRIVATE + "]"},
         description=f"The raw query. Of a query with more than {MAX_QUERY:,} characters, only both ends are read.",
     )
@@ -202,6 +200,35 @@ class ReformulateResponse(BaseModel):
     request_id: str
 
 
+class FoundDocument(BaseModel):
+    """A document that was found."""
+
+    document_id: str
+    knowledge_pool: str
+    title: str
+
+
+def shown(document: Document) -> dict[str, Any]:
+    """The fields of a document whose id begins with its collection."""
+    pool, doc_id = split_id(document.id)
+    own = {"title": document.title, "text": document.text, "metadata": dict(document.metadata)}
+    return {"document_id": doc_id, "knowledge_pool": pool, **own}
+
+
+class Passage(FoundDocument):
+    """A passage that was used for an answer."""
+
+    text: str
+    metadata: dict[str, Any] = Field(description="Metadata of the document in the corpus: URL, page, date, ...")
+    similarity: float = Field(
+        description="Best cosine of the document in rankings of dense indexes; without one, its best score in others."
+    )
+    similarity_kind: Literal["cosine", "score", "rank"] = Field(
+        description="What `similarity` is: a cosine; another score (BM25, hybrid), which is not comparable to those of "
+        "other collections or requests; or, in answers, a number that only depends on the best rank."
+    )
+
+
 class DocumentRank(BaseModel):
     """The rank of a document in one list."""
 
@@ -210,35 +237,20 @@ class DocumentRank(BaseModel):
     score: float
 
 
-class Result(BaseModel):
+class Result(Passage):
     """A document of the result."""
 
-    document_id: str
     knowledge_pool_id: UUID
-    knowledge_pool: str
-    title: str
-    text: str
     rank: int
     score: float = Field(
         description="Score of the fusion (high if several rankings have the document near the top) or the reranker."
     )
-    similarity: float = Field(
-        description="Best cosine of the document in rankings of dense indexes; without one, its best score in others."
-    )
-    similarity_kind: Literal["cosine", "score"] = Field(
-        description="What `similarity` is: a cosine, or another score (BM25, hybrid), which is not comparable to those "
-        "of other collections or requests."
-    )
-    metadata: Metadata
     places: list[DocumentRank] = Field(description="Ranks in the rankings before fusion; only with `include_rankings`.")
 
 
-class RankedDocument(BaseModel):
+class RankedDocument(FoundDocument):
     """A document in a list before fusion."""
 
-    document_id: str
-    knowledge_pool: str
-    title: str
     score: float
 
 
@@ -254,12 +266,8 @@ class RankingBeforeFusion(BaseModel):
         """Converts the top of a ranking."""
         top = ranking.first(MAX_LIMIT)
         found = fetch(documents, top.doc_ids)
-        rows = []
-        for key, score in zip(top.doc_ids, top.scores, strict=True):
-            if key in found:
-                pool, doc_id = split_id(key)
-                title = found[key].title
-                rows.append(RankedDocument(document_id=doc_id, knowledge_pool=pool, title=title, score=score))
+        scored = [(found[key], score) for key, score in zip(top.doc_ids, top.scores, strict=True) if key in found]
+        rows = [RankedDocument(**shown(document), score=score) for document, score in scored]
         return cls(query=ranking.query, retriever=ranking.retriever, documents=rows)
 
 
@@ -319,34 +327,6 @@ class SearchResponse(BaseModel):
     request_id: str
 
 
-class Passage(BaseModel):
-    """A passage that was used for an answer."""
-
-    document_id: str
-    knowledge_pool: str
-    title: str
-    text: str
-    similarity: float
-    similarity_kind: Literal["cosine", "rank"] = Field(
-        description="What `similarity` is: the passage's best cosine, or a number that only depends on its best rank."
-    )
-    metadata: Metadata
-
-    @classmethod
-    def of(cls, chunk: Chunk, similarity_kind: Literal["cosine", "rank"]) -> Self:
-        """Converts a chunk; the id of its document includes the collection."""
-        pool, doc_id = split_id(chunk.document.id)
-        return cls(
-            document_id=doc_id,
-            knowledge_pool=pool,
-            title=chunk.document.title,
-            text=chunk.document.text,
-            similarity=chunk.similarity,
-            similarity_kind=similarity_kind,
-            metadata=dict(chunk.document.metadata),
-        )
-
-
 class ClaimSource(BaseModel):
     """A claim of the answer, and the passage that supports it."""
 
@@ -393,8 +373,11 @@ class AnswerResponse(BaseModel):
     def of(cls, result: PipelineResult, mode: str, strategy: str, notes: list[str], request_id: str, ms: float) -> Self:
         """Converts a result of the pipeline."""
         made = result.reformulation
-        kind: Literal["cosine", "rank"] = "rank" if result.confidence.retrieval is None else "cosine"
-        passages = {chunk.document.id: Passage.of(chunk, kind) for chunk in result.chunks}
+        kind: Literal["rank", "cosine"] = "rank" if result.confidence.retrieval is None else "cosine"
+        passages = {
+            chunk.document.id: Passage(**shown(chunk.document), similarity=chunk.similarity, similarity_kind=kind)
+            for chunk in result.chunks
+        }
         return cls(
             answer=result.answer,
             confidence=result.confidence.score,
