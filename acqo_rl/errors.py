@@ -1,12 +1,20 @@
-"""Exceptions of this package. Each message says what was found, what was expected and what to do."""
+"""Exceptions of this package, and checks that raise them.
+
+Each message says what was found, what was expected and what to do.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+import sys
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
 from acqo_rl.addresses import masked
+
+FINITE = sys.float_info.max
+ABOVE_0 = math.ulp(0.0)
 
 
 class AcqoError(Exception):
@@ -68,3 +76,23 @@ def did_you_mean(unknown: Iterable[str], known: Iterable[str]) -> str:
     names = list(known)
     alike = dict.fromkeys(name for wrong in unknown for name in get_close_matches(wrong, names, n=1, cutoff=0.75))
     return f" (did you mean {' or '.join(alike)}?)" if alike else ""
+
+
+def check_ranges(settings: object, ranges: Mapping[str, tuple[float, float]]) -> None:
+    """Rejects a number outside its range, and NaN.
+
+    Args:
+        settings: a dataclass instance; missing settings and settings that are ``None`` are skipped.
+        ranges: name -> (minimum, maximum), both inclusive. ``ABOVE_0`` as minimum excludes 0; ``FINITE`` as maximum
+            excludes only infinity.
+
+    Raises:
+        ConfigError: a setting is out of range; the message names the setting, its value and the range.
+    """
+    for name, (least, most) in ranges.items():
+        value = getattr(settings, name, None)
+        if value is not None and not least <= value <= most:
+            lower = "above 0" if least == ABOVE_0 else f"at least {least:g}"
+            upper = "" if most >= FINITE else f" and at most {most:g}"
+            number = "" if math.isfinite(value) else "a finite number, "
+            raise ConfigError(f"{name} is {value}; it must be {number}{lower}{upper}.")

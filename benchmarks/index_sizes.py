@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from acqo_rl.cli import command
-from acqo_rl.ranges import FINITE, check_ranges
+from acqo_rl.errors import FINITE, check_ranges
 from acqo_rl.roles import Encoder
 
 if TYPE_CHECKING:

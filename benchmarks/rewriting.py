@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.cli import command
-from acqo_rl.ranges import FINITE, check_ranges
+from acqo_rl.errors import FINITE, check_ranges
 
 if TYPE_CHECKING:
     from acqo_rl.reformulation.policy import Policy

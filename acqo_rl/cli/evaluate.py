@@ -62,10 +62,9 @@ from acqo_rl.addresses import Address
 from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithStrategy
-from acqo_rl.errors import ConfigError
+from acqo_rl.errors import FINITE, ConfigError, check_ranges
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import MEASURES, check_measures, judged
-from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
     WITH_RULES,

@@ -26,10 +26,10 @@ from acqo_rl.addresses import Address
 from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithReward
+from acqo_rl.errors import FINITE, check_ranges
 from acqo_rl.evaluation.cache import hash_queries
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import check_measures
-from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.roles import Fusion, Retriever
 from acqo_rl.searching.names import name_reformulators

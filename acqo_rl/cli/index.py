@@ -27,8 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from acqo_rl.addresses import Address
 from acqo_rl.cli import command
 from acqo_rl.cli.fields import group, setting
-from acqo_rl.errors import ConfigError, DataError
-from acqo_rl.ranges import FINITE, check_ranges
+from acqo_rl.errors import FINITE, ConfigError, DataError, check_ranges
 from acqo_rl.retrieval.embedding_files import read_embeddings
 from acqo_rl.retrieval.encoders import SERVER_SETTINGS, is_on_server
 from acqo_rl.retrieval.engines.location import is_engine, read_location

@@ -35,11 +35,10 @@ from acqo_rl.addresses import Address
 from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithStrategy
-from acqo_rl.errors import ConfigError, DataError
+from acqo_rl.errors import FINITE, ConfigError, DataError, check_ranges
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.labelling.drafts import KINDS
 from acqo_rl.language_models.load import without_url
-from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.searching.names import name_reformulators
 

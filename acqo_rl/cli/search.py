@@ -43,8 +43,7 @@ from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.cli.search_output import answer_as_json, answer_lines, as_json, cut, lines
 from acqo_rl.conversations import read_history
-from acqo_rl.errors import ConfigError
-from acqo_rl.ranges import FINITE, check_ranges
+from acqo_rl.errors import FINITE, ConfigError, check_ranges
 from acqo_rl.reformulation.load import (
     ENGINE_HELP,
     REWRITE_RETRIEVE_READ,

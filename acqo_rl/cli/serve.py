@@ -36,8 +36,7 @@ from acqo_rl.addresses import Address
 from acqo_rl.cli import command
 from acqo_rl.cli.fields import group, setting
 from acqo_rl.cli.groups import WithStrategy
-from acqo_rl.errors import ConfigError
-from acqo_rl.ranges import PORTS, check_ranges
+from acqo_rl.errors import ConfigError, check_ranges
 from acqo_rl.serving.load import ServiceSettings, load_service
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def main(config: ServeConfig) -> None:
     from acqo_rl.serving.memory import return_freed_blocks
     from acqo_rl.serving.server import serve
 
-    check_ranges(config, PORTS)
+    check_ranges(config, {"port": (0, 65_535)})
     if bool(config.retriever) == bool(config.collections):
         raise ConfigError("Give either collections, to serve searches and answers, or retriever, to serve an index.")
     if config.mcp:

@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any
 from acqo_rl.addresses import Address
 from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
-from acqo_rl.errors import ConfigError
-from acqo_rl.ranges import ABOVE_0, FINITE, check_ranges
+from acqo_rl.errors import ABOVE_0, FINITE, ConfigError, check_ranges
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.searching.hop import MOST_HOPS
 from acqo_rl.types import FusionName

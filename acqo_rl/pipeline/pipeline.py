@@ -29,10 +29,10 @@ from acqo_rl.pipeline.synthesis import ConfidenceCalibrator, Synthesizer
 from acqo_rl.pipeline.temporal import TemporalReranker
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.roles import LanguageModel, Retriever
+from acqo_rl.searching.cache import TimedCache, query_key
 from acqo_rl.searching.searcher import AdaptiveSearcher, read_query
 from acqo_rl.searching.trace import Step, Trace
 from acqo_rl.time_limit import TimeLimit, limited
-from acqo_rl.timed_cache import TimedCache, query_key
 from acqo_rl.types import Challenge, Document, Query, Reformulation
 
 ESSENTIAL = 2

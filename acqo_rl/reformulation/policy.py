@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from acqo_rl.errors import ConfigError, GrammarError
-from acqo_rl.ranges import FINITE, check_ranges
+from acqo_rl.errors import FINITE, ConfigError, GrammarError, check_ranges
 from acqo_rl.reformulation import grammar, prompt
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.prompt import Prompt

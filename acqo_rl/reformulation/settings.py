@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
-from acqo_rl.ranges import FINITE, check_ranges
+from acqo_rl.errors import FINITE, check_ranges
 
 _RANGES = {
     "num_variants": (1, 5),

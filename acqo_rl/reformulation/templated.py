@@ -10,10 +10,11 @@ from acqo_rl.reformulation.marks import MARK, marks_of, with_marks, without_mark
 from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.roles import Reformulator
 from acqo_rl.text import normalised, one_line
-from acqo_rl.timed_cache import TimedCache
 from acqo_rl.types import Query, Reformulation, SubQuery
 
 _NAMES = Lexicon()
+_MOST = 1000
+"""Maximum number of cached templates."""
 
 
 class Templated(Reformulator):
@@ -29,7 +30,7 @@ class Templated(Reformulator):
         self.feedback = reformulator.feedback
         self.retry_below = reformulator.retry_below
         self._reformulator = reformulator
-        self._splits: TimedCache[tuple[SubQuery, ...]] = TimedCache()
+        self._splits: dict[str, tuple[SubQuery, ...]] = {}
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order; those from a template have 0 calls and 0 tokens."""
@@ -40,7 +41,9 @@ class Templated(Reformulator):
         for i, answer in zip(asked, made, strict=True):
             answers[i] = answer
             if answer.route == "decompose" and not answer.problem and (parts := _parts(answer, marks[i])):
-                self._splits.put(_template(queries[i], marks[i]), parts)
+                if len(self._splits) >= _MOST:
+                    self._splits.clear()
+                self._splits[_template(queries[i], marks[i])] = parts
         return [answers[i] for i in range(len(queries))]
 
     def _split(self, query: Query, marks: dict[str, str]) -> Reformulation | None:

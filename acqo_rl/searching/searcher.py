@@ -20,6 +20,7 @@ from acqo_rl import time_limit
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.roles import Fusion, Reformulator, Retriever
+from acqo_rl.searching.cache import TimedCache, exact_key
 from acqo_rl.searching.concurrent import ConcurrentSearch, ConcurrentSubQuerySearch, flatten
 from acqo_rl.searching.hop import Hops
 from acqo_rl.searching.path import SearchPath, one_each
@@ -30,7 +31,6 @@ from acqo_rl.searching.threshold import check_cosine
 from acqo_rl.searching.trace import Trace
 from acqo_rl.searching.workers import Workers
 from acqo_rl.text import one_line, within_limits
-from acqo_rl.timed_cache import TimedCache, exact_key
 from acqo_rl.types import Document, FeedbackSpec, Query, Reformulation
 
 REWRITTEN, REPAIRED, FELL_BACK = (

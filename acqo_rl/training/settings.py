@@ -7,8 +7,7 @@ from types import SimpleNamespace
 from typing import Any, Literal
 
 from acqo_rl.addresses import Address
-from acqo_rl.errors import ConfigError
-from acqo_rl.ranges import ABOVE_0, FINITE, check_ranges
+from acqo_rl.errors import ABOVE_0, FINITE, ConfigError, check_ranges
 from acqo_rl.reformulation.policy import RANGES, PolicySettings, settings_of_policy
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.types import FusionName

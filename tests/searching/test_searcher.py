@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedLanguageModel, ScriptedRetriever, ranking
+from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedLanguageModel, ScriptedRetriever, ranking, strategy
 
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError, SearchError
@@ -248,7 +248,7 @@ class TestSubQueries:
     def test_one_model_call_a_query_at_most(self):
         """Classification and decomposition together."""
         model = ScriptedLanguageModel('{"kind": "compound", "searches": ["a", "b"]}')
-        searcher(Prompted(model), ScriptedRetriever({})).search("a and b")
+        searcher(Prompted(model, [strategy("prompted")]), ScriptedRetriever({})).search("a and b")
         assert len(model.calls) == 1 and len(model.calls[0]) == 1
 
 
