@@ -32,7 +32,8 @@ def answer_lines(result: PipelineResult, k: int) -> Iterator[str]:
     ]
     yield from table(("rank", "best", "id", "found by", "title"), rows)
     yield ""
-    yield f"answer: {one_line(result.answer) or 'none; ' + one_line('; '.join(result.skipped + result.failures))}"
+    missing = "; ".join([*result.skipped, *map(str, result.failures)])
+    yield f"answer: {one_line(result.answer) or 'none; ' + one_line(missing)}"
     if result.answer:
         yield f"confidence: {result.confidence.label} ({result.confidence.score:.2f})"
 
@@ -62,7 +63,7 @@ def answer_as_json(query: Query, result: PipelineResult, k: int) -> dict[str, An
             for chunk in result.chunks[:k]
         ],
         "skipped": result.skipped,
-        "failures": result.failures,
+        "failures": [*map(str, result.failures)],
     }
 
 

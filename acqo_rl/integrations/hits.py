@@ -72,4 +72,4 @@ def metadata_of(document: Document, details: Mapping[str, Any]) -> dict[str, Any
 
 def failures(found: SearchResult) -> list[str]:
     """The failed calls of a search, one sentence each."""
-    return [f"{' '.join(filter(None, (f.step, f.retriever)))}: {f.reason}" for f in found.failures]
+    return [*map(str, found.failures)]

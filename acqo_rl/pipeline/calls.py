@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 from acqo_rl.language_models.structured import example, problem_of, read_reply
 from acqo_rl.pipeline.state import Chunk, RetrievalState
 from acqo_rl.reformulation.prompt import untrusted, with_examples
+from acqo_rl.reformulation.prompted import complete
 from acqo_rl.roles import LanguageModel, StreamingModel
 from acqo_rl.searching.feedback import fetch
-from acqo_rl.searching.result import Failure, public_problem, public_reason_of, reason_of
+from acqo_rl.searching.result import Failure, public_problem
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.text import normalised
 from acqo_rl.types import Completion, Conversation, Document, Ranking, Schema
@@ -46,7 +47,7 @@ class PassageSearch:
                 found = self.searcher.search_many(texts, k)
                 passages = [self.passages(one.fused, k) for one in found]
         except Exception as error:
-            state.fail(source, reason_of(error), "search", public_reason_of(error))
+            state.fail(Failure.of(source, error), "search")
             return [[] for _ in texts]
         note_failures(state, (failure for one in found for failure in one.failures))
         for text, some in zip(texts, passages, strict=True):
@@ -77,8 +78,7 @@ def by_rank(rank: int) -> float:
 def note_failures(state: RetrievalState, failures: Iterable[Failure]) -> None:
     """Records the failures of a searcher in the state."""
     for failure in failures:
-        reason, public = (f"{failure.retriever} {why}".strip() for why in (failure.reason, failure.public))
-        state.fail(failure.step, reason, "model" if failure.step == "reformulation" else "search", public)
+        state.fail(failure, "model" if failure.step == "reformulation" else "search")
 
 
 class Task(NamedTuple):
@@ -119,14 +119,14 @@ class BudgetedModel:
         for completion in self._complete(state, step, task, contents, essential=essential):
             replies.append(read_reply(completion, task.schema) if completion else None)
             if completion and replies[-1] is None:
-                state.misread(step, problem_of(completion))
+                state.fail(Failure(step, problem_of(completion), problem_of(completion)))
         return replies
 
     def write(self, state: RetrievalState, step: str, task: Task, content: str) -> str:
         """Returns a reply in plain text, streamed to the state's ``on_text``; empty if the call is skipped or fails."""
         [completion] = self._complete(state, step, task, [content], essential=True)
         if completion and not completion.text.strip():
-            state.misread(step, "the reply is empty")
+            state.fail(Failure(step, "the reply is empty", "the reply is empty"))
         return completion.text.strip() if completion else ""
 
     def _complete(
@@ -142,9 +142,9 @@ class BudgetedModel:
                 with state.trace.step(step, f"{len(granted)} model calls"):
                     completions = _generate(self.model, conversations, task.schema, state.on_text)
             except Exception as error:
-                state.fail(step, reason_of(error), "model", public_reason_of(error))
+                state.fail(Failure.of(step, error), "model")
         for problem in filter(None, (completion.problem for completion in completions)):
-            state.fail(step, problem, "model", public_problem(problem))
+            state.fail(Failure(step, problem, public_problem(problem)), "model")
         found = [None if completion.problem else completion for completion in completions]
         return [*found, *[None] * (len(contents) - len(found))]
 
@@ -166,10 +166,7 @@ def _generate(
 ) -> list[Completion]:
     if schema is None and on_text is not None and isinstance(model, StreamingModel):
         return [model.stream(conversation, on_text) for conversation in conversations]
-    completions = model.generate(conversations, schema)
-    if len(completions) != len(conversations):
-        raise ValueError(f"{len(completions)} completions for {len(conversations)} prompts; return one per prompt")
-    return completions
+    return complete(model, conversations, schema)
 
 
 def _safe(content: str) -> str:

@@ -11,6 +11,7 @@ from acqo_rl.language_models.structured import INTEGER, fields, or_none, several
 from acqo_rl.pipeline.calls import BudgetedModel, PassageSearch, Task
 from acqo_rl.pipeline.context import numbered, question
 from acqo_rl.pipeline.state import RetrievalState, SubQuestion
+from acqo_rl.searching.result import Failure
 from acqo_rl.text import normalised
 from acqo_rl.types import Query
 
@@ -79,9 +80,8 @@ class Decomposer:
         try:
             levels = list(levels_of(state.sub_questions))
         except CycleError as error:
-            state.misread(
-                self.name, f"the sub-questions have circular dependencies ({error.args[1]}); the question is not split"
-            )
+            reason = f"the sub-questions have circular dependencies ({error.args[1]}); the question is not split"
+            state.fail(Failure(self.name, reason, reason))
             state.sub_questions = [SubQuestion(1, state.query.text, kind="original")]
             levels = [state.sub_questions]
         if _is_whole(state) and state.has_searched(state.query.text):

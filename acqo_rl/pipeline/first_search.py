@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from acqo_rl.errors import SearchError
 from acqo_rl.pipeline.calls import PassageSearch, note_failures
 from acqo_rl.pipeline.state import RetrievalState, SubQuestion
-from acqo_rl.searching.result import SearchResult
+from acqo_rl.searching.result import Failure, SearchResult
 from acqo_rl.searching.searcher import AdaptiveSearcher, cluster_by_sub_query
 from acqo_rl.text import normalised
 
@@ -49,7 +49,7 @@ class FirstSearch:
         try:
             found = searcher.search(state.query, self.k, context=state.context)
         except SearchError as error:
-            state.fail(self.name, str(error), "search", error.public)
+            state.fail(Failure(self.name, str(error), error.public), "search")
             return
         made = state.reformulation = found.reformulation
         if not made.failed_calls:  # after a failure the number is unknown, so all granted calls count

@@ -30,6 +30,7 @@ from acqo_rl.pipeline.temporal import TemporalReranker
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.roles import LanguageModel, Retriever
 from acqo_rl.searching.cache import TimedCache, query_key
+from acqo_rl.searching.result import Failure
 from acqo_rl.searching.searcher import AdaptiveSearcher, read_query
 from acqo_rl.searching.trace import Step, Trace
 from acqo_rl.time_limit import TimeLimit, limited
@@ -55,7 +56,6 @@ class PipelineResult:
         trace: all steps with their durations.
         skipped: skipped steps with reasons.
         failures: failed calls, after which the result is not cached, and unusable replies.
-        public_failures: the same for clients of a service, without addresses and texts of other servers.
         reformulation: the reformulation of the first search; ``None`` if the raw query was searched, because there is
             no searcher or the budget was too small.
         hops: searches of a chain.
@@ -74,8 +74,7 @@ class PipelineResult:
     model_calls: int
     trace: tuple[Step, ...]
     skipped: tuple[str, ...]
-    failures: tuple[str, ...]
-    public_failures: tuple[str, ...] = ()
+    failures: tuple[Failure, ...]
     reformulation: Reformulation | None = None
     hops: tuple[Round, ...] = ()
     iterations: tuple[Round, ...] = ()
@@ -204,8 +203,8 @@ class Pipeline:
         for step in self._before[mode]:
             step.run(state)
         if "search" in state.broken and not state.chunks:
-            public = f"No search succeeded ({'; '.join(state.public_failures)})."
-            message = f"No search succeeded ({'; '.join(state.failures)}). Check that the retriever responds."
+            public = f"No search succeeded ({'; '.join(failure.public for failure in state.failures)})."
+            message = f"No search succeeded ({'; '.join(map(str, state.failures))}). Check that the retriever responds."
             raise SearchError(message, public=public)
         challenges = [] if mode else [c for c in self._steps if c in state.challenges]
         for challenge in challenges:
@@ -236,7 +235,6 @@ def _result_of(state: RetrievalState, strategies: Sequence[str]) -> PipelineResu
         trace=state.trace.steps,
         skipped=tuple(state.skipped),
         failures=tuple(state.failures),
-        public_failures=tuple(state.public_failures),
         reformulation=state.reformulation,
         hops=tuple(state.hops),
         iterations=tuple(state.iterations),

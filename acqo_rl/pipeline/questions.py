@@ -11,7 +11,7 @@ from acqo_rl.language_models.structured import fields, one_of, several
 from acqo_rl.pipeline.calls import BudgetedModel, Task
 from acqo_rl.pipeline.context import question
 from acqo_rl.pipeline.state import RetrievalState
-from acqo_rl.reformulation.signals import challenges_of, is_unsure
+from acqo_rl.reformulation.signals import challenges_of
 from acqo_rl.text import one_line
 from acqo_rl.types import Challenge
 
@@ -35,7 +35,8 @@ decomposition - it asks several things that can be searched side by side""",
     ),
 )
 
-_MANY_WORDS = 20
+_MANY_WORDS, _SOME_WORDS = 20, 12
+"""A model determines the challenges of longer questions; the second number holds if the rules found none."""
 _LEADS_ON = re.compile(
     r"\brelationship between\b|\bhow (?:does|do|did|has|have) .+ (?:affect|influence|impact)|\bwhat led to\b", re.I
 )
@@ -52,12 +53,11 @@ class Analyzer:
     def run(self, state: RetrievalState) -> None:
         """Sets the challenges of the state; makes one model call if the rules are unsure (long questions)."""
         text = one_line(state.query.text)
-        with state.trace.step(self.name):
-            found: set[Challenge] = set(challenges_of(text))
-        if is_unsure(text, tuple(found)):
+        found: set[Challenge] = set(challenges_of(text)) - {"simple"}
+        if len(text.split()) > (_MANY_WORDS if found else _SOME_WORDS):
             [reply] = self.model.ask(state, self.name, CHALLENGES, [question(state.query)])
             found.update(reply["challenges"] if reply else ())
-        state.challenges = tuple(c for c in get_args(Challenge) if c in found - {"simple"}) or ("simple",)
+        state.challenges = tuple(c for c in get_args(Challenge) if c in found and c != "simple") or ("simple",)
         state.trace.add(self.name, ", ".join(state.challenges))
 
 

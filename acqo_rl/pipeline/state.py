@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from acqo_rl import time_limit
-from acqo_rl.errors import ConfigError
+from acqo_rl.searching.result import Failure
 from acqo_rl.searching.trace import Trace
 from acqo_rl.text import normalised
 from acqo_rl.types import Challenge, Document, Query, Reformulation
@@ -126,13 +126,7 @@ class Budget:
     """A hard limit of model calls, some of which are reserved for essential steps. Thread-safe."""
 
     def __init__(self, limit: int = 20, reserved: int = 2) -> None:
-        """Creates an unused budget of ``limit`` calls, of which only essential steps may use ``reserved``.
-
-        Raises:
-            ConfigError: a number is negative.
-        """
-        if limit < 0 or reserved < 0:
-            raise ConfigError(f"The budget is {limit} calls, {reserved} of them reserved; neither may be negative.")
+        """Creates an unused budget of ``limit`` calls, of which only essential steps may use ``reserved``."""
         self.limit = limit
         self.used = 0
         self._reserved = reserved
@@ -190,8 +184,7 @@ class RetrievalState:
     confidence: Confidence | None = None
     trace: Trace = field(default_factory=Trace)
     skipped: list[str] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
-    public_failures: list[str] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
     broken: set[Broken] = field(default_factory=set)
     searched: set[str] = field(default_factory=set)
     reformulation: Reformulation | None = None
@@ -242,17 +235,16 @@ class RetrievalState:
         self.skipped.append(f"{step}: {reason}")
         self.trace.add(step, f"skipped: {reason}")
 
-    def fail(self, step: str, reason: str, what: Broken, public: str) -> None:
-        """Records a failed call; a retry may succeed. ``public`` is the reason for clients of a service."""
-        self.broken.add(what)
-        self.misread(step, reason, public)
+    def fail(self, failure: Failure, what: Broken | None = None) -> None:
+        """Records a failed call (a retry may succeed), or an unusable reply if ``what`` is ``None``.
 
-    def misread(self, step: str, reason: str, public: str = "") -> None:
-        """Records an unusable reply; the log contains only the step, because the reason quotes the reply."""
-        _log.info("answer_step_fell_back", extra={"step": step})
-        self.failures.append(f"{step}: {reason}")
-        self.public_failures.append(f"{step}: {public or reason}")
-        self.trace.add(step, f"failed: {public or reason}")
+        The log contains only the step, because the reason may quote a reply.
+        """
+        if what:
+            self.broken.add(what)
+        _log.info("answer_step_fell_back", extra={"step": failure.step})
+        self.failures.append(failure)
+        self.trace.add(failure.step, f"failed: {failure.public}")
 
 
 class PipelineStep(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any
 
 from acqo_rl.pipeline.state import Chunk, RetrievalState
@@ -21,8 +21,6 @@ _AGES = ((2, 1.4), (5, 1.2), (10, 1.0))
 _DATE_KEY = re.compile(r"(?:date|year|timestamp|(?:publish|creat|updat|modifi)ed)(?:at|on|date)?", re.I)
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?=\D|$|(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d))")
 """A year, alone or at the beginning of YYYYMMDD."""
-_UNITS = {9: 1, 10: 1, 12: 1000, 13: 1000}
-"""Number of digits of a Unix time -> units per second."""
 
 
 @dataclass(frozen=True)
@@ -72,19 +70,7 @@ def stated_years(metadata: Mapping[str, Any]) -> set[int]:
     """The years of a document's dates in its metadata.
 
     A date has the key ``date``, ``year``, ``timestamp``, ``published``, ``created``, ``updated`` or ``modified``, also
-    with ``_at``, ``_on`` or ``_date``, in any case. Its value is a text with four-digit years, a ``date``, or a Unix
-    time in seconds or milliseconds.
+    with ``_at``, ``_on`` or ``_date``, in any case. Its value has a year of four digits; Unix times are not read.
     """
-    stated = [value for key, value in metadata.items() if _DATE_KEY.fullmatch(re.sub(r"[\W_]", "", key))]
-    return {year for value in stated for year in _years_in(value)}
-
-
-def _years_in(value: Any) -> set[int]:
-    if isinstance(value, date):
-        return {value.year}
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return set()
-    text = value if isinstance(value, str) else f"{value:.0f}"
-    if text.isascii() and text.isdigit() and (units := _UNITS.get(len(text))):
-        return {datetime.fromtimestamp(int(text) / units, UTC).year}
-    return {int(year) for year in _YEAR.findall(text)}
+    stated = [str(value) for key, value in metadata.items() if _DATE_KEY.fullmatch(re.sub(r"[\W_]", "", key))]
+    return {int(year) for text in stated for year in _YEAR.findall(text)}

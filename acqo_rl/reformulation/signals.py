@@ -185,12 +185,6 @@ def asks_several(text: str) -> bool:
     )
 
 
-def is_unsure(text: str, challenges: tuple[Challenge, ...]) -> bool:
-    """Whether a model should determine the challenges: over 20 words, or over 12 words and no challenge by rules."""
-    words = len(text.split())
-    return words > 20 or (words > 12 and challenges == ("simple",))
-
-
 def readable(query: Query) -> str:
     """The text on one line; empty if it has more than ``LONGEST`` characters."""
     text = one_line(query.text).replace("\u2019", "'")

@@ -28,6 +28,9 @@ class Failure:
     retriever: str = ""
     sub_query: str = ""
 
+    def __str__(self) -> str:
+        return f"{' '.join(filter(None, (self.step, self.retriever)))}: {self.reason}"
+
     @classmethod
     def of(cls, step: str, error: Exception, retriever: str = "", sub_query: str = "") -> Failure:
         """The failure of a call that raised an exception."""

@@ -57,9 +57,9 @@ def add_answers(app: FastAPI, service: Service, metrics: Metrics) -> None:
 
         def shown(result: PipelineResult) -> AnswerResponse:
             metrics.answered(strategy, result, service.max_model_calls)
-            for failure, public in zip(result.failures, result.public_failures, strict=True):
-                if failure != public:
-                    _log.warning("answer_call_failed", extra={"error": failure})
+            for failure in result.failures:
+                if failure.reason != failure.public:
+                    _log.warning("answer_call_failed", extra={"error": str(failure)})
             ms = 1000 * (time.perf_counter() - begin)
             return AnswerResponse.of(result, body.mode, strategy, notes, request.state.request_id, ms)
 

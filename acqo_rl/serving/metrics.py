@@ -86,8 +86,7 @@ class Metrics:
         if not result.cached:
             self._stages(result.trace)
             for failure in result.failures:
-                step, _, reason = failure.partition(": ")
-                self.failed(step, reason)
+                self.failed(failure.step, failure.reason)
             if result.reformulation and strategy != "raw":
                 self.reformulated(strategy, result.reformulation, _reformulating(result.trace))
 

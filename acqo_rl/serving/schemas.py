@@ -399,7 +399,7 @@ class AnswerResponse(BaseModel):
             passages=list(passages.values())[:PASSAGES],
             model_calls=result.model_calls,
             skipped=list(result.skipped),
-            failures=list(result.public_failures),
+            failures=[f"{failure.step}: {failure.public}" for failure in result.failures],
             notes=notes,
             cached=result.cached,
             processing_time_ms=ms,

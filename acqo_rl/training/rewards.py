@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acqo_rl.errors import ConfigError, GrammarError
-from acqo_rl.reformulation.grammar import Grammar
+from acqo_rl.reformulation.grammar import Grammar, repeats_words
 from acqo_rl.reformulation.policy import as_searched
-from acqo_rl.reformulation.word_statistics import WordStatistics
 from acqo_rl.roles import Fusion, Retriever
 from acqo_rl.searching.path import search
 from acqo_rl.searching.sub_queries import DEPTH
@@ -219,7 +218,7 @@ def _completion_metrics(
     valid = [r for r in parsed if r is not None]
     means = {"completions/valid_ratio": len(valid) / len(parsed)}
     if valid:
-        word_statistics = WordStatistics.of(valid)
+        written = [s.text for r in valid for s in r.sub_queries if s.kind not in ("original", "expansion")]
         inside = [r <= CUTOFF for r in ranks]
         means |= {
             "completions/sub_queries": float(np.mean([len(r.sub_queries) for r in valid])),
@@ -227,8 +226,8 @@ def _completion_metrics(
             "completions/includes_raw_query_ratio": float(
                 np.mean([any(s.kind == "original" for s in r.sub_queries) for r in valid])
             ),
-            "completions/words_per_sub_query": word_statistics.words,
-            "completions/repeated_word_ratio": word_statistics.repetitions_removed,
+            "completions/words_per_sub_query": float(np.mean([len(text.split()) for text in written] or [0])),
+            "completions/repeated_word_ratio": float(np.mean([repeats_words(r.completion, r.query) for r in valid])),
             "retrieval/Success@10": float(np.mean([hits.any() for hits in inside])),
             "retrieval/R@10": float(np.mean([hits.mean() for hits in inside])),
             "retrieval/AllGold@10": float(np.mean([hits.all() for hits in inside])),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acqo_rl.reformulation.signals import challenges_of, clauses, is_unsure, query_type_of, years_in
+from acqo_rl.reformulation.signals import challenges_of, clauses, query_type_of, years_in
 from acqo_rl.text import one_line
 
 QUESTIONS = Path(__file__).parents[2] / "benchmarks" / "questions"
@@ -92,20 +92,6 @@ def test_years(text, years):
 )
 def test_clauses(text, found):
     assert clauses(text) == found
-
-
-@pytest.mark.parametrize(
-    ("words", "challenges", "unsure"),
-    [
-        (12, ("simple",), False),
-        (13, ("simple",), True),
-        (13, ("temporal",), False),
-        (20, ("temporal",), False),
-        (21, ("temporal",), True),
-    ],
-)
-def test_a_model_decides_about_long_questions(words, challenges, unsure):
-    assert is_unsure("word " * words, challenges) is unsure
 
 
 @given(st.text())
