@@ -132,7 +132,7 @@ def build_dense_index(
     wanted = Manifest(settings, len(doc_ids), digest)
     if is_finished(folder, wanted):
         return read_manifest(folder)
-    _check_ids(doc_ids)
+    check_ids(doc_ids)
     ids_of_passages = [passage.id for passage in passages]
     if _without_repetition(ids_of_passages) != doc_ids:
         raise DataError("The ids of the passages do not match the documents in their order; split the documents again.")
@@ -183,7 +183,7 @@ def build_embeddings_index(
         if [unicodedata.normalize("NFC", document.id) for document in corpus] != given:
             raise DataError("The ids of the embeddings do not match the corpus in its order; encode the corpus again.")
         doc_ids = [document.id for document in corpus]
-    _check_ids(doc_ids)
+    check_ids(doc_ids)
     settings = dense_settings(
         encoder, factory=factory, build_parameters=build_parameters, search_parameters=search_parameters
     )
@@ -218,7 +218,7 @@ def build_bm25_index(
     wanted = Manifest(Bm25Settings(language, k1, b), len(documents), corpus_hash(documents))
     if is_finished(folder, wanted):
         return read_manifest(folder)
-    _check_ids(doc_ids)
+    check_ids(doc_ids)
     texts = [passage_text(document) for document in documents]
     retriever = Bm25Retriever.build(texts, doc_ids, language=language, k1=k1, b=b)
     folder.mkdir(parents=True, exist_ok=True)
@@ -273,7 +273,12 @@ def _without_repetition(doc_ids: Sequence[str]) -> list[str]:
     return [doc_id for doc_id, _ in groupby(doc_ids)]
 
 
-def _check_ids(doc_ids: Sequence[str]) -> None:
+def check_ids(doc_ids: Sequence[str]) -> None:
+    """Checks that there are documents and that each has its own id.
+
+    Raises:
+        DataError: there are none, or an id appears twice.
+    """
     if not doc_ids:
         raise DataError("The corpus is empty; an index needs at least one document.")
     doc_id, times = Counter(doc_ids).most_common(1)[0]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from acqo_rl.errors import ConfigError
+from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.language_models.load import on_server
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.roles import Encoder
@@ -49,26 +49,49 @@ def load_encoder(settings: Mapping[str, Any], seconds: float | None = None) -> E
     return ServerEncoder(**settings, seconds=seconds)
 
 
-def load_recorded_encoder(settings: Mapping[str, Any], index: str | Path, seconds: float | None = None) -> Encoder:
-    """Loads the encoder that an index records.
+def fitting_encoder(
+    index: str | Path,
+    settings: Mapping[str, Any] | None,
+    fingerprint: str,
+    encoder: Encoder | None = None,
+    seconds: float | None = None,
+) -> Encoder:
+    """The encoder of an index.
 
     Args:
-        settings: as of :func:`load_encoder`, from the manifest of the index.
         index: the index, for messages.
+        settings: as of :func:`load_encoder`, from the manifest of the index; ``None`` if it has none.
+        fingerprint: of the encoder with which the index was built.
+        encoder: used instead, if it is loaded already.
         seconds: as of :func:`load_encoder`.
 
     Raises:
-        ConfigError: the index names a server that the user has not named, or as of :func:`load_encoder`.
+        ConfigError: no encoder is known, or the index names a server that the user has not named.
+        IndexMismatchError: the encoder is another one.
         SearchError: a server does not answer.
     """
-    url = on_server(settings["model"])[1] if is_on_server(settings["model"]) else None
+    if encoder is None:
+        if settings is None:
+            raise ConfigError(f"{index} does not say with which encoder it was built; give the encoder.")
+        _check_server(settings["model"], index)
+        encoder = load_encoder(settings, seconds)
+    if encoder.fingerprint != fingerprint:
+        raise IndexMismatchError(
+            f"{index} was built with another encoder: {settings or fingerprint}, expected"
+            f" {encoder.settings or encoder.fingerprint}. If model, revision, prompts, dtype and max_length"
+            " are equal, the files of the model have changed. Build an index with this encoder."
+        )
+    return encoder
+
+
+def _check_server(model: str, index: str | Path) -> None:
+    url = on_server(model)[1] if is_on_server(model) else None
     named = [*os.environ.get(SERVERS_VARIABLE, "").split(), os.environ.get("OPENAI_BASE_URL", "")]
     if url and _origin(url) not in map(_origin, named):
         raise ConfigError(
             f"{index} names the encoder server {_origin(url)}, to which queries and OPENAI_API_KEY would be sent. If"
             f" you trust this server, set the environment variable {SERVERS_VARIABLE} to {_origin(url)}."
         )
-    return load_encoder(settings, seconds)
 
 
 def _origin(url: str) -> str:

@@ -1,51 +1,67 @@
-"""Reads metadata filters, as requests give them.
+"""Metadata filters: how requests give them, and what they mean.
 
     {"lang": "en", "tag": ["news", "blog"], "year": {"gte": 2020, "lt": 2025}, "author.city": "Lima"}
 
-All conditions must hold. A value is compared with that of the field, a list gives the allowed values, an object gives
-bounds: numbers, or dates in ISO format. A dot leads into an object.
+All conditions must hold for the metadata that a document is shown with.
+
+- A value is equal to one of the same type: numbers by their value (1 is 1.0), and neither ``True`` nor ``"1"`` is 1.
+  Of a list, one equal element is enough. A list in the filter gives the allowed values.
+- Bounds hold for a number, or for a date or time in ISO format (in UTC if it has no offset), but not for a list.
+- A dot leads into an object, but not into the objects of a list.
 """
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Mapping
-from datetime import datetime
-from typing import Any
+import operator
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+)
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.types import Condition, Filter
 
-_FIELD = re.compile(r"\w[\w-]*(\.\w[\w-]*)*")
-_BOUNDS = ("gt", "gte", "lt", "lte")
-_MOST_CONDITIONS, _MOST_VALUES, _MOST_CHARACTERS = 20, 100, 1000
 
-_LARGEST = 2**53
-"""The largest number up to which a float is exact."""
+def instant(value: str) -> datetime:
+    """The date or time of a text in ISO format, such as 2024-12-31 or 2024-12-31T12:00:00Z.
 
-_NUMBER = {"type": "number", "minimum": -_LARGEST, "maximum": _LARGEST}
-_SCALAR = {"anyOf": [{"type": "string", "maxLength": _MOST_CHARACTERS}, _NUMBER, {"type": "boolean"}]}
-
-
-def _bounds_schema(value: dict[str, Any]) -> dict[str, Any]:
-    properties = dict.fromkeys(_BOUNDS, value)
-    return {"type": "object", "properties": properties, "additionalProperties": False, "minProperties": 1}
+    Raises:
+        ValueError: it has another format.
+    """
+    time = datetime.fromisoformat(value)
+    if value[4:5] + value[7:8] != "--":
+        raise ValueError("a date is written as in 2024-12-31")  # and not as a week, such as 2024-W01-1
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-FILTER_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "maxProperties": _MOST_CONDITIONS,
-    "propertyNames": {"pattern": r"^[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_][A-Za-z0-9_-]*)*$", "maxLength": 100},
-    "additionalProperties": {
-        "anyOf": [
-            _SCALAR,
-            {"type": "array", "items": _SCALAR, "minItems": 1, "maxItems": _MOST_VALUES},
-            _bounds_schema(_NUMBER),
-            _bounds_schema({"type": "string", "format": "date"}),
-        ]
-    },
-}
+def _date(value: str) -> str:
+    instant(value)
+    return value
+
+
+_Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_][A-Za-z0-9_-]*)*$")]
+_EXACT = Field(ge=-(2**53), le=2**53)  # a float is exact up to this number
+_Number = Annotated[StrictInt, _EXACT] | Annotated[StrictFloat, _EXACT]
+_Scalar = StrictBool | _Number | Annotated[StrictStr, Field(max_length=1000)]
+_Sign = Literal["gt", "gte", "lt", "lte"]
+_Date = Annotated[StrictStr, AfterValidator(_date), WithJsonSchema({"type": "string", "format": "date"})]
+_Bounds = Annotated[dict[_Sign, _Number], Field(min_length=1)] | Annotated[dict[_Sign, _Date], Field(min_length=1)]
+_Allowed = Annotated[list[_Scalar], Field(min_length=1, max_length=100)]
+_FILTER: TypeAdapter[dict[str, Any]] = TypeAdapter(
+    Annotated[dict[_Name, _Scalar | _Allowed | _Bounds], Field(max_length=20)]
+)
+
+FILTER_SCHEMA = {**_FILTER.json_schema(), "additionalProperties": False}
 """JSON schema of a filter."""
 
 
@@ -55,66 +71,55 @@ def read_filter(given: object) -> Filter:
     Raises:
         ConfigError: it has another form, or a value has a wrong type.
     """
-    if not isinstance(given, Mapping):
-        raise ConfigError(f"The filter is {_shown(given)}; give an object, such as {{'lang': 'en'}}.")
-    if len(given) > _MOST_CONDITIONS:
-        raise ConfigError(f"The filter has {len(given)} conditions; give at most {_MOST_CONDITIONS}.")
-    return tuple(_condition(field, given[field]) for field in sorted(given, key=str))
-
-
-def _condition(field: object, value: object) -> Condition:
-    if not isinstance(field, str) or len(field) > 100 or not _FIELD.fullmatch(field):
+    try:
+        conditions = _FILTER.validate_python(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = f" for {first['loc'][0]!r:.80}" if first["loc"] else ""
         raise ConfigError(
-            f"The filter has a field {_shown(field)}; a name has letters, digits, '_' and '-', with dots between parts."
-        )
-    if isinstance(value, Mapping):
-        return Condition(field, bounds=_bounds(field, value))
-    values = value if isinstance(value, list) else [value]
-    if not 0 < len(values) <= _MOST_VALUES:
-        raise ConfigError(f"The filter on {field!r} has {len(values)} values; give 1 to {_MOST_VALUES}.")
-    by_repr = {repr(scalar): scalar for scalar in (_scalar(field, one) for one in values)}  # 1 and True are two values
+            f"The filter has {first['input']!r:.80}{field}. Give an object of fields, whose names have letters, digits,"
+            " '_' and '-', with dots between parts; each with a text, a number, a truth value, a list of these, or"
+            " bounds of numbers or dates such as {'gte': '2024-12-31'}."
+        ) from error
+    return tuple(_condition(field, conditions[field]) for field in sorted(conditions))
+
+
+def _condition(field: str, wanted: Any) -> Condition:
+    if isinstance(wanted, dict):
+        return Condition(field, bounds=tuple(sorted(wanted.items())))
+    values = [_whole(value) for value in (wanted if isinstance(wanted, list) else [wanted])]
+    by_repr = {repr(value): value for value in values}  # 1 and True are two values
     return Condition(field, tuple(by_repr[key] for key in sorted(by_repr)))
 
 
-def _scalar(field: str, value: Any) -> str | int | float | bool:
-    is_text = isinstance(value, str) and len(value) <= _MOST_CHARACTERS
-    is_number = isinstance(value, (int, float)) and (isinstance(value, bool) or _fits(value))
-    if not is_text and not is_number:
-        raise ConfigError(
-            f"The filter on {field!r} has the value {_shown(value)}; give a text of at most {_MOST_CHARACTERS}"
-            " characters, a number or a truth value."
-        )
-    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) <= _LARGEST else value
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _bounds(field: str, given: Mapping[Any, Any]) -> tuple[tuple[str, float | str], ...]:
-    if not given or (unknown := [name for name in given if name not in _BOUNDS]):
-        seen = _shown(unknown[0]) if given else "none"
-        raise ConfigError(f"The filter on {field!r} has the bound {seen}; choose {', '.join(_BOUNDS)}.")
-    bounds = tuple((name, given[name]) for name in _BOUNDS if name in given)
-    numbers = [isinstance(value, (int, float)) and not isinstance(value, bool) and _fits(value) for _, value in bounds]
-    if not all(numbers) and (any(numbers) or not all(is_date(value) for _, value in bounds)):
-        raise ConfigError(
-            f"The filter on {field!r} has the bounds {_shown(dict(bounds))}; give numbers, or dates such as 2024-12-31."
-        )
-    return bounds
+def holds(condition: Condition, value: Any) -> bool:
+    """Whether a value of the metadata meets a condition."""
+    if condition.any_of:
+        values = value if isinstance(value, list) else [value]
+        return any(kind_of(one) == kind_of(wanted) and one == wanted for one in values for wanted in condition.any_of)
+    return all(_is_within(value, sign, bound) for sign, bound in condition.bounds)
 
 
-def _fits(value: float) -> bool:
-    """Whether engines can hold a number: 64 bits."""
-    return -(2**63) <= value < 2**63 if isinstance(value, int) else math.isfinite(value)
-
-
-def is_date(value: object) -> bool:
-    """Whether a value is a date or a time in ISO format, such as 2024-12-31 or 2024-12-31T12:00:00Z."""
-    if not isinstance(value, str) or not value.isascii():
+def _is_within(value: Any, sign: str, bound: str | float) -> bool:
+    if kind_of(value) != kind_of(bound) or kind_of(value) is None:
         return False
+    compare = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}[sign]
+    if not isinstance(bound, str):
+        return bool(compare(value, bound))
     try:
-        datetime.fromisoformat(value)
+        return bool(compare(instant(value), instant(bound)))
     except ValueError:
         return False
-    return value[4:5] == value[7:8] == "-"  # no week, such as 2024-W01-1
 
 
-def _shown(value: object) -> str:
-    return repr(value)[:80]
+def kind_of(value: Any) -> str | None:
+    """``truth``, ``number`` or ``text``; ``None`` for other values."""
+    if isinstance(value, bool):
+        return "truth"
+    if isinstance(value, (int, float)):
+        return "number"
+    return "text" if isinstance(value, str) else None

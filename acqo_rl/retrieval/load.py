@@ -13,7 +13,7 @@ from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval import faiss_index
 from acqo_rl.retrieval.bm25 import Bm25Retriever
-from acqo_rl.retrieval.encoders import load_recorded_encoder
+from acqo_rl.retrieval.encoders import fitting_encoder
 from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.engines.opening import open_collection, retriever_of
 from acqo_rl.retrieval.faiss_index import FaissRetriever
@@ -101,7 +101,7 @@ def load_retriever(
     index = faiss_index.read_index(folder / INDEX_NAME, mmap=mmap)
     faiss_index.set_parameters(index, search_parameters or settings.search_parameters)
     index = to_device(index, "cpu" if mmap and device == "auto" else device)
-    encoder = _fitting_encoder(folder, settings, encoder, remote_timeout)
+    encoder = fitting_encoder(folder, settings.encoder, settings.encoder_fingerprint, encoder, remote_timeout)
     return FaissRetriever(index, doc_ids, encoder, threads=threads, fingerprint=manifest.fingerprint)
 
 
@@ -128,20 +128,6 @@ def _check_corpus(index: str | Path, seen: str | None, wanted: str | None) -> No
             f"{index} was built from another corpus or another version of it (its corpus hash is {seen[:8]}, expected"
             f" {wanted[:8]}); build an index from this corpus."
         )
-
-
-def _fitting_encoder(folder: Path, settings: DenseSettings, encoder: Encoder | None, seconds: float | None) -> Encoder:
-    if encoder is None:
-        if settings.encoder is None:
-            raise IndexMismatchError(f"{folder} has no settings to load its encoder; give the argument encoder.")
-        encoder = load_recorded_encoder(settings.encoder, folder, seconds)
-    if encoder.fingerprint != settings.encoder_fingerprint:
-        raise IndexMismatchError(
-            f"{folder} was built with another encoder: {settings.encoder or settings.encoder_fingerprint}, expected"
-            f" {encoder.settings or encoder.fingerprint}. If model, revision, prompts, dtype and max_length"
-            " are equal, the files of the model have changed. Build an index with this encoder."
-        )
-    return encoder
 
 
 def _read_ids(folder: Path, manifest: Manifest) -> list[str]:

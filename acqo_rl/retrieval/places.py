@@ -77,7 +77,8 @@ def parts_of(index: str | Path) -> list[Address]:
 def _singles(place: Address) -> list[Address]:
     if is_engine(place):
         location = read_location(place)
-        return [location.with_mode("dense"), location.with_mode("text")] if location.mode == "hybrid" else [place]
+        is_hybrid = location.options.mode == "hybrid"
+        return [location.with_mode("dense"), location.with_mode("text")] if is_hybrid else [place]
     if is_url(place) or not Path(place, FILE_NAME).is_file():
         return [place]
     settings = read_manifest(Path(place)).settings

@@ -126,7 +126,7 @@ def open_collection(
         raise ConfigError(f"All indexes of {name} search only the raw query; remove {ORIGINAL} from one of them.")
 
     places_of_all = [*singles, *(part for index in originals for part in parts_of(index))]
-    tenants = {is_engine(index) and read_location(index).tenant for index in places_of_all}
+    tenants = {is_engine(index) and read_location(index).options.tenant for index in places_of_all}
     if len(tenants) > 1:
         raise ConfigError(f"The indexes of {name} differ in their tenant field; use the same field in all of them.")
     if data and any(tenants):

@@ -247,7 +247,7 @@ def test_an_index_of_another_corpus_or_encoder_is_refused(dense, documents, enco
         load_retriever(dense, encoder=make_encoder(fingerprint="other"))
     with pytest.raises(IndexMismatchError, match=r"16 .* 32"):
         load_retriever(dense, encoder=make_encoder(dim=32))
-    with pytest.raises(IndexMismatchError, match="argument encoder"):
+    with pytest.raises(ConfigError, match="give the encoder"):
         load_retriever(dense)
     with pytest.raises(ConfigError, match=r"IndexFlat.*'efSearch=4'"):
         load_retriever(dense, encoder=encoder, search_parameters="efSearch=4")

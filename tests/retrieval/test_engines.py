@@ -81,47 +81,32 @@ def test_an_update_encodes_only_what_is_new_or_changed(built):
     assert load_retriever(f"{built}?mode=text").search(["zebra"], 5)[0].doc_ids == ("new",)
 
 
-def test_an_interrupted_update_leaves_a_collection_that_can_be_searched_and_goes_on(built, monkeypatch):
+def test_an_interrupted_update_goes_on(built, monkeypatch):
     monkeypatch.setattr(build, "_BATCH", 2)
     new = [Document(f"n{row}", "", f"new {row}") for row in range(6)]
-    before = describe(built)
-    with pytest.raises(KeyboardInterrupt):
-        build_engine_index(built, new, FailingEncoder(0), update=True)
-    assert describe(built) == before
-
     with pytest.raises(KeyboardInterrupt):
         build_engine_index(built, new, FailingEncoder(2), update=True)
-
-    assert set(documents_of(built)) == {*(document.id for document in CORPUS), "n0", "n1"}
-    assert load_retriever(built, encoder=UnitEncoder()).search(["new 1"], 1)[0].doc_ids == ("n1",)
-    assert describe(built).corpus_hash not in (before.corpus_hash, corpus_hash(new))
+    with pytest.raises(IndexMismatchError):
+        describe(built)
     encoder = UnitEncoder()
+
     build_engine_index(built, new, encoder, update=True)
+
     assert encoder.encoded == [document.text for document in new[2:]]
     assert set(documents_of(built)) == {document.id for document in new}
     assert describe(built).corpus_hash == corpus_hash(new)
 
 
-@pytest.mark.parametrize(
-    ("engine", "refused"),
-    [
-        ("postgresql", Document("n", "", "long " * 100_000)),
-        ("milvus", Document("n", "", "long " * 20_000)),
-        ("qdrant", Document("n" * 3000, "", "a")),
-        ("qdrant", Document("n", "", "a", {"of": [{"large": 2**64}]})),
-        ("qdrant", Document("n", "", "a", {"of": ["\0"]})),
-    ],
-)
-def test_a_document_that_an_engine_cannot_hold_changes_nothing(engine_index, engine, refused):
+@pytest.mark.parametrize(("engine", "size"), [("postgresql", 1_100_000), ("milvus", 70_000)])
+def test_a_document_that_an_engine_cannot_hold_is_reported(engine_index, engine, size):
     index = engine_index(engine, "kept")
-    build_engine_index(index, CORPUS[:2], UnitEncoder())
-    before = describe(index)
+    words = " ".join(f"w{n}" for n in range(size // 6))
 
-    with pytest.raises(DataError):
-        build_engine_index(index, [Document("new", "", "new"), refused], UnitEncoder(), update=True)
+    with pytest.raises(SearchError):
+        build_engine_index(index, [CORPUS[0], Document("n", "", words)], UnitEncoder())
+    build_engine_index(index, CORPUS[:1], UnitEncoder(), update=True)
 
-    assert describe(index) == before
-    assert {d.id: d for d in documents_of(index).values()} == {d.id: d for d in CORPUS[:2]}
+    assert list(documents_of(index)) == [CORPUS[0].id]
 
 
 def test_ids_and_filters_may_contain_any_sign(index):
@@ -214,7 +199,7 @@ def test_what_does_not_fit_is_refused(built, index):
         "qdrant:a/b?timeout=no",
         "qdrant:a/b?timeout=0",
         "qdrant:a/b?mode=1",
-        "qdrant:a/b?tls=yes",
+        "qdrant:a/b?tls=perhaps",
         "postgresql://host/t",
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 from engine_cases import UnitEncoder, nearest
 from pgvector import Vector
 
-from acqo_rl.errors import IndexMismatchError, SearchError
+from acqo_rl.errors import SearchError
 from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.engines.calls import Calls, reported
 from acqo_rl.retrieval.engines.location import read_location
@@ -47,8 +47,6 @@ def times(postgres):
         *(({field: {"gte": "2024-01-11T12:00:00Z"}}, "12") for field in ("zoned", "plain")),
         *(({field: {"gt": "2024-01-11T13:00:00+01:00"}}, "2") for field in ("zoned", "plain")),
         *(({field: {"lte": "2024-01-11T12:00"}}, "01") for field in ("zoned", "plain")),
-        *(({field: "2024-01-12T12:00:00Z"}, "2") for field in ("zoned", "plain")),
-        *(({field: ["2024-01-11T08:00:00-04:00", "2024-01-10T12Z", 5]}, "01") for field in ("zoned", "plain")),
         ({"zoned": {"gte": "2024-01-12", "lt": "2024-01-13"}}, "2"),
         ({"zoned": {"gt": "0001-01-01T00:00+01:00", "lt": "9999-12-31T23:59-20:00"}}, "012"),
         ({"day": {"gte": "2024-01-11T00:00:00Z"}}, "12"),
@@ -139,22 +137,18 @@ def test_rows_without_a_direction_are_not_found_by_vectors(postgres):
 
 @pytest.fixture(scope="module")
 def odd_vectors(postgres):
-    """Vectors without a declared dimension, of half precision and of a domain; and a row without an id."""
+    """Vectors without a declared dimension and of half precision; and a row without an id."""
     with psycopg.connect(postgres) as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        connection.execute("CREATE DOMAIN embedding AS vector(16)")
-        connection.execute(
-            'CREATE TABLE odd ("the id" int, body varchar(50), bare vector, half halfvec(16), own embedding)'
-        )
+        connection.execute('CREATE TABLE odd ("the id" int, body varchar(50), bare vector, half halfvec(16))')
         for row, vector in enumerate(UnitEncoder().encode_queries(TEXTS)):
             text = Vector(vector).to_text()
-            values = [row + 1 if row < 2 else None, TEXTS[row], text, text, text]
-            connection.execute("INSERT INTO odd VALUES (%s, %s, %s, %s, %s)", values)
-        connection.execute("CREATE TABLE hollow (id int, text text, emb vector)")
+            values = [row + 1 if row < 2 else None, TEXTS[row], text, text]
+            connection.execute("INSERT INTO odd VALUES (%s, %s, %s, %s)", values)
     return f"{postgres}/odd"
 
 
-@pytest.mark.parametrize("column", ["bare", "half", "own"])
+@pytest.mark.parametrize("column", ["bare", "half"])
 def test_vectors_of_any_column_are_searched(odd_vectors, column):
     index = f"{odd_vectors}?id=the%20id&text=body&vector={column}"
     retriever = load_retriever(index, encoder=UnitEncoder())
@@ -165,13 +159,6 @@ def test_vectors_of_any_column_are_searched(odd_vectors, column):
     assert ranking.scores[0] == pytest.approx(1, abs=1e-3)
     assert len(retriever.search([TEXTS[2]], 1)[0].doc_ids) == 1
     assert documents_of(index)["2"].text == TEXTS[1]
-    with pytest.raises(IndexMismatchError, match="16 dimensions"):
-        load_retriever(index, encoder=UnitEncoder(dim=8))
-
-
-def test_a_column_without_a_dimension_and_vectors_is_refused(odd_vectors):
-    with pytest.raises(IndexMismatchError):
-        load_retriever(odd_vectors.replace("/odd", "/hollow"), encoder=UnitEncoder(dim=2))
 
 
 @pytest.mark.parametrize(

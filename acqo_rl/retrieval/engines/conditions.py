@@ -1,23 +1,15 @@
-"""What a filter means, in every engine: it compares the metadata that a document is shown with.
-
-- A value is equal to one of the same type: numbers by their value (1 is 1.0), and neither ``True`` nor ``"1"`` is 1.
-  Of a list, one equal element is enough.
-- Bounds hold for a number, or for a date or time in ISO format (in UTC if it has no offset), but not for a list.
-- A dot leads into an object, but not into the objects of a list.
-
-An engine narrows its search by :func:`widened` conditions; :func:`meets` decides.
-"""
+"""The conditions of a search: an engine narrows it by :func:`widened` ones, and :func:`meets` decides."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, timedelta
 from typing import Any
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.engines.engine import Fields, Row
 from acqo_rl.retrieval.engines.rows import as_json, as_numbers, at
-from acqo_rl.retrieval.filters import is_date
+from acqo_rl.retrieval.filters import holds, instant, kind_of
 from acqo_rl.types import Condition, Filter, Scope
 
 SIGNS = {"gte": ">=", "lte": "<="}
@@ -51,38 +43,7 @@ def conditions_of(shown: str, tenant_field: str, scope: Scope) -> Filter:
 
 def meets(where: Filter, row: Row, fields: Fields) -> bool:
     """Whether an entry meets all conditions on its metadata."""
-    return all(_holds(condition, at(row, fields.path_of(condition.field))) for condition in where)
-
-
-def _holds(condition: Condition, value: Any) -> bool:
-    if condition.any_of:
-        values = value if isinstance(value, list) else [value]
-        return any(_is_equal(one, wanted) for one in values for wanted in condition.any_of)
-    return all(_is_within(value, name, bound) for name, bound in condition.bounds)
-
-
-def _is_equal(value: Any, wanted: str | float) -> bool:
-    if isinstance(value, date):  # or a datetime
-        return is_date(wanted) and _instant(value.isoformat()) == _instant(str(wanted))
-    value = as_json(value)
-    if kind_of(value) != kind_of(wanted):
-        return False
-    if isinstance(value, float) or isinstance(wanted, float):  # some engines return 1e300 as a whole number
-        return float(value) == float(wanted)
-    return bool(value == wanted)
-
-
-def _is_within(value: Any, name: str, bound: str | float) -> bool:
-    value = as_json(value)
-    if isinstance(bound, str):
-        if not is_date(value):
-            return False
-        order = (_instant(value) > _instant(bound)) - (_instant(value) < _instant(bound))
-    elif kind_of(value) == "number":
-        order = (value > bound) - (value < bound)
-    else:
-        return False
-    return {"gt": order > 0, "gte": order >= 0, "lt": order < 0, "lte": order <= 0}[name]
+    return all(holds(condition, as_json(at(row, fields.path_of(condition.field)))) for condition in where)
 
 
 def widened(where: Filter, fields: Fields) -> Filter:
@@ -94,55 +55,28 @@ def widened(where: Filter, fields: Fields) -> Filter:
         replace(
             condition,
             field=fields.path_of(condition.field),
-            bounds=tuple((f"{name[:2]}e", _day(f"{name[:2]}e", bound)) for name, bound in condition.bounds),
+            bounds=tuple((f"{sign[:2]}e", _widened(f"{sign[:2]}e", bound)) for sign, bound in condition.bounds),
         )
         for condition in where
     )
 
 
+def _widened(sign: str, bound: Any) -> Any:
+    if not isinstance(bound, str):
+        return bound
+    try:
+        return str((instant(bound).astimezone(UTC) + timedelta(days=_MARGINS[sign])).date())
+    except OverflowError:  # of the first and the last day that Python knows
+        return bound[:10]
+
+
 def fitting(condition: Condition, kind: str | None) -> Condition | None:
-    """The part of a widened condition that a field of one type can meet; ``None`` if there is none.
+    """The part of a condition that a field of one type can meet; ``None`` if there is none.
 
     Args:
         condition: a widened one.
-        kind: ``text``, ``number``, ``truth``, ``date`` (compared by bounds only), or ``None`` for a field that cannot
-            be compared.
+        kind: ``text``, ``number``, ``truth``, or ``None`` for a field that cannot be compared.
     """
-    if kind == "date":
-        dates = sorted((str(v) for v in condition.any_of if is_date(v)), key=_instant)
-        bounds = (("gte", _day("gte", dates[0])), ("lte", _day("lte", dates[-1]))) if dates else condition.bounds
-        bounds = tuple(bound for bound in bounds if isinstance(bound[1], str))
-        return Condition(condition.field, bounds=bounds) if bounds else None
     values = tuple(value for value in condition.any_of if kind_of(value) == kind)
-    if not values and not (condition.bounds and all(kind_of(bound) == kind for _, bound in condition.bounds)):
-        return None
-    return replace(condition, any_of=values)
-
-
-def kind_of(value: Any) -> str | None:
-    """``truth``, ``number`` or ``text``; ``None`` for other values."""
-    if isinstance(value, bool):
-        return "truth"
-    if isinstance(value, (int, float)):
-        return "number"
-    return "text" if isinstance(value, str) else None
-
-
-def _instant(value: str) -> datetime:
-    time = datetime.fromisoformat(value)
-    time = time if time.tzinfo else time.replace(tzinfo=UTC)
-    try:
-        return time.astimezone(UTC)
-    except OverflowError:  # before or after all times that Python knows, by less than a day
-        return time.replace(tzinfo=UTC)
-
-
-def _day(name: str, bound: Any) -> Any:
-    """A bound of dates, moved to a day that is surely before or after it; numbers stay."""
-    if not isinstance(bound, str):
-        return bound
-    day = _instant(bound).date()
-    try:
-        return str(day + timedelta(days=_MARGINS[name]))
-    except OverflowError:
-        return str(day)
+    bounds = tuple(bound for bound in condition.bounds if kind_of(bound[1]) == kind)
+    return replace(condition, any_of=values, bounds=bounds) if values or bounds else None

@@ -77,13 +77,11 @@ class Engine(Protocol):
     Attributes:
         errors: exceptions of the engine's client that mean that a call failed.
         largest_k: the most entries that one search returns.
-        most_bytes: the most bytes of title, text and metadata of a document.
         fields: names of the fields; set by the opener of the collection.
     """
 
     errors: tuple[type[Exception], ...]
     largest_k: int = 10_000
-    most_bytes: int = 1_000_000
     fields: Fields = Fields()
 
     @staticmethod

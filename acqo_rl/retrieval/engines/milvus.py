@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +20,7 @@ from acqo_rl.errors import IndexMismatchError
 from acqo_rl.retrieval.engines.conditions import SIGNS, fitting
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Engine, Hit, Row, Schema
 from acqo_rl.retrieval.engines.location import Location
-from acqo_rl.retrieval.engines.rows import as_numbers, of_single_precision
+from acqo_rl.retrieval.engines.rows import as_numbers
 from acqo_rl.types import Condition, Filter
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ TOKEN_VARIABLE = "MILVUS_TOKEN"
 _NOTE = "acqo_rl"
 _SPARSE = "passage_bm25"
 _MOST_BYTES = 65_535
-_LARGEST_SINGLE = 3.4e38
 _PAGE = 1000
 _SAMPLED = 100
 _METRICS = {"COSINE": COSINE, "IP": DOT}
@@ -76,13 +74,12 @@ class MilvusEngine(Engine):
 
     errors = (MilvusException, grpc.RpcError, ValueError, RuntimeError, OSError)
     largest_k = 16_384
-    most_bytes = 65_000
 
     def __init__(self, location: Location) -> None:
-        self._client = _server(location) if location.is_server else of_file(location.absolute().place)
+        self._client = _server(location) if location.is_server else of_file(location.place)
         self._location = location
         self._name = location.collection
-        self._seconds = location.seconds
+        self._seconds = location.options.timeout
         self._key = self._sparse = ""
         self._indexes: dict[str, dict[str, Any]] = {}
         self._types: dict[str, DataType] = {}
@@ -222,11 +219,7 @@ class MilvusEngine(Engine):
 
     def _row(self, row: dict[str, Any]) -> tuple[str | None, Row]:
         doc_id = row.get(self.fields.id)
-        shown = {
-            name: of_single_precision(value) if self._types.get(name) == DataType.FLOAT else value
-            for name, value in row.items()
-            if not _is_vector(self._types.get(name))
-        }
+        shown = {name: value for name, value in row.items() if not _is_vector(self._types.get(name))}
         return None if doc_id is None else str(doc_id), shown
 
     def _test(self, condition: Condition) -> str:
@@ -234,16 +227,15 @@ class MilvusEngine(Engine):
         first, *keys = condition.field.split(".")
         kind = self._types.get(first, DataType.JSON if self._is_dynamic else None)
         field = self._named(first) + "".join(f"[{_quoted(key)}]" for key in keys)
-        is_json, is_list = kind == DataType.JSON, kind == DataType.ARRAY
-        element = self._elements[first] if is_list else kind
+        is_json = kind == DataType.JSON
+        element = self._elements.get(first, kind)
         fitted = condition if is_json else fitting(condition, None if keys else _KINDS.get(element))
-        if fitted is None or (is_list and fitted.bounds):
+        if fitted is None or (element != kind and fitted.bounds):
             return "false"
-        literal = _single if element == DataType.FLOAT else _quoted
-        bounds = [f"{field} {SIGNS[name]} {literal(bound)}" for name, bound in fitted.bounds]
-        equal = [f"{field} == {literal(value)}" for value in fitted.any_of]
+        bounds = [f"{field} {SIGNS[sign]} {_quoted(bound)}" for sign, bound in fitted.bounds]
+        equal = [f"{field} == {_quoted(value)}" for value in fitted.any_of]
         values = ", ".join(map(_quoted, fitted.any_of))
-        if is_list:
+        if element != kind:
             return f"array_contains_any({field}, [{values}])"
         if is_json and equal and not field.startswith("$"):
             equal.append(f"json_contains_any({field}, [{values}])")
@@ -278,19 +270,14 @@ def of_file(path: str) -> MilvusClient:
 
 
 def _server(location: Location) -> MilvusClient:
-    tls = "https" if location.given.get("tls") == "true" else "http"
+    tls = "https" if location.options.tls else "http"
     credentials, _, host = location.place.rpartition("@")
     token = unquote(credentials) or key_in(TOKEN_VARIABLE) or ""
-    return MilvusClient(f"{tls}://{host}", token=token, timeout=location.seconds)
+    return MilvusClient(f"{tls}://{host}", token=token, timeout=location.options.timeout)
 
 
 def _is_vector(kind: DataType | None) -> bool:
     return kind is not None and kind.name.endswith("_VECTOR")
-
-
-def _single(value: Any) -> str:
-    """A number as a field of 32 bits holds it."""
-    return str(ctypes.c_float(min(max(value, -_LARGEST_SINGLE), _LARGEST_SINGLE)).value)
 
 
 def _quoted(value: object) -> str:

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, MissingPackageError
-from acqo_rl.retrieval.encoders import load_encoder, load_recorded_encoder
+from acqo_rl.retrieval.encoders import fitting_encoder, load_encoder
 from acqo_rl.retrieval.engines.calls import Calls, reported
 from acqo_rl.retrieval.engines.documents import EngineDocuments
-from acqo_rl.retrieval.engines.engine import COSINE, DOT, Schema
+from acqo_rl.retrieval.engines.engine import COSINE, DOT, Fields, Schema
 from acqo_rl.retrieval.engines.location import Location, read_location
 from acqo_rl.retrieval.engines.retriever import EngineRetriever
 from acqo_rl.retrieval.remote import IndexInfo
@@ -68,15 +68,12 @@ def read_note(shown: str, text: str) -> Note:
     """
     try:
         note = Note(**json.loads(text))
+        if note.format_version > FORMAT_VERSION:
+            raise ValueError(f"format version {note.format_version}, expected at most {FORMAT_VERSION}")
     except (TypeError, ValueError) as error:
         raise IndexMismatchError(
             f"The note of {shown} is damaged or of a newer acqo_rl ({error!r}); build it in a new collection."
         ) from error
-    if note.format_version > FORMAT_VERSION:
-        raise IndexMismatchError(
-            f"{shown} has format version {note.format_version}, but this acqo_rl reads versions up to {FORMAT_VERSION}."
-            " Update acqo_rl, or build the index again."
-        )
     return note
 
 
@@ -99,7 +96,7 @@ class OpenCollection:
     @property
     def info(self) -> IndexInfo:
         """Its description; the documents of a collection of others are known by location and number only."""
-        is_dense, note, schema = self.location.mode == "dense", self.note, self.schema
+        is_dense, note, schema = self.location.options.mode == "dense", self.note, self.schema
         corpus = note.corpus_hash if note else _hash(self.location.shown, schema.count)
         encoder = note.encoder_fingerprint if note else _hash(self.location.encoder)
         kind, encoder = ("dense", encoder) if is_dense else ("bm25", "")
@@ -116,33 +113,31 @@ def open_collection(index: str, seconds: float | None = None) -> OpenCollection:
 
     Raises:
         ConfigError: the location is malformed, or no encoder is known.
-        MissingPackageError: the packages of the engine are not installed.
         IndexMismatchError: there is no such collection, its build is not finished, or it does not fit the search.
         SearchError: the engine does not answer.
     """
     location = read_location(index)
-    shown = location.shown
-    missing = IndexMismatchError(f"There is no collection {shown}; build it with acqo index --output {shown}.")
-    if not location.is_server and not Path(location.place).exists():
-        raise missing  # the clients would create the folder
-    calls = connect(location, seconds)
-    schema = read_schema(calls, location)
+    shown, options = location.shown, location.options
+    schema = None
+    if location.is_server or Path(location.place).exists():  # else the clients would create the folder
+        calls = connect(location, seconds)
+        schema = read_schema(calls, location)
     if schema is None:
-        raise missing
+        raise IndexMismatchError(f"There is no collection {shown}; build it with acqo index --output {shown}.")
     note = read_note(shown, schema.note) if schema.note is not None else None
     if note and not note.finished:
         raise IndexMismatchError(
-            f"The build of {shown} was interrupted ({schema.count:,} of {note.document_count:,} documents); run the"
+            f"The build of {shown} is not finished ({schema.count:,} of {note.document_count:,} documents); run the"
             " same acqo index command again, which goes on where it was."
         )
     fields = calls.engine.fields
     if note is None:
-        named = {option: location.given.get(option, "") for option in ("title", "text", "metadata")}
-        tenant = fields.path_of(location.tenant) if location.tenant else ""
+        named = options.model_dump(include={"title", "text", "metadata"}, exclude_unset=True)
+        tenant = fields.path_of(options.tenant) if options.tenant else ""
         _check_fields(location, schema, id=fields.id, tenant=tenant, **named)
-    if location.mode != "text":
+    if options.mode != "text":
         _check_vectors(location, schema, fields.vector)
-    if location.mode != "dense" and not calls(calls.engine.has_words):
+    if options.mode != "dense" and not calls(calls.engine.has_words):
         raise IndexMismatchError(
             f"{shown} has no full text index that can be searched; search it with mode=dense, or create one"
             " (in Qdrant a text index with scoring=True)."
@@ -164,14 +159,23 @@ def retriever_of(
         ConfigError: no encoder is known.
         IndexMismatchError: the encoder does not fit.
     """
-    is_dense = opened.info.kind == "dense"
-    return EngineRetriever(
-        opened.calls,
-        encoder=_fitting_encoder(opened, encoder, seconds) if is_dense else None,
-        cosine=is_dense and opened.schema.vectors[opened.calls.engine.fields.vector][1] == COSINE,
-        corpus=opened.info.fingerprint,
-        tenant_field=opened.location.tenant,
-    )
+    info, tenant = opened.info, opened.location.options.tenant
+    if info.kind != "dense":
+        return EngineRetriever(opened.calls, None, info.fingerprint, tenant)
+    shown, note = opened.location.shown, opened.note
+    if encoder is None and opened.location.encoder:
+        encoder = load_encoder(opened.location.encoder, seconds)
+    if note:
+        encoder = fitting_encoder(shown, note.encoder, note.encoder_fingerprint, encoder, seconds)
+    if encoder is None:
+        raise ConfigError(f"{shown} does not say with which encoder it was built; add the option encoder=MODEL.")
+    dimension, metric = opened.schema.vectors[opened.calls.engine.fields.vector]
+    if dimension not in (None, encoder.dim):
+        raise IndexMismatchError(
+            f"{shown} has vectors of {dimension} dimensions and the encoder makes {encoder.dim}; name the encoder of"
+            " the collection with the option encoder=MODEL."
+        )
+    return EngineRetriever(opened.calls, encoder, info.fingerprint, tenant, cosine=metric == COSINE)
 
 
 def documents_of(index: str, seconds: float | None = None) -> EngineDocuments:
@@ -183,7 +187,7 @@ def documents_of(index: str, seconds: float | None = None) -> EngineDocuments:
     opened = open_collection(index, seconds)
     if opened.note is None:
         _check_fields(opened.location, opened.schema, text=opened.calls.engine.fields.text)
-    return EngineDocuments(opened.calls, opened.location.tenant)
+    return EngineDocuments(opened.calls, opened.location.options.tenant)
 
 
 def check_overlap(index: str, doc_ids: Sequence[str]) -> None:
@@ -214,7 +218,7 @@ def connect(location: Location, seconds: float | None = None) -> Calls:
         module = importlib.import_module(f"acqo_rl.retrieval.engines.{location.scheme}")
         import tenacity  # noqa: F401  (part of every engine's extra)
     except ImportError as error:
-        extra = {"postgresql": "postgres"}.get(location.scheme, location.scheme)
+        extra = location.scheme.removesuffix("ql")
         raise MissingPackageError(
             f"{location.shown} needs the package {error.name}; run: pip install 'acqo-rl[{extra}]'"
         ) from error
@@ -232,7 +236,7 @@ def read_schema(calls: Calls, location: Location) -> Schema | None:
     """
     soon = Calls(calls.engine, calls.shown, _OPENING_SECONDS)
     if schema := soon(calls.engine.schema):
-        fields = location.fields(built_here=schema.note is not None)
+        fields = Fields() if schema.note is not None else location.fields
         only = next(iter(schema.vectors)) if len(schema.vectors) == 1 else ""
         calls.engine.fields = replace(fields, id=fields.id or schema.key, vector=fields.vector or only)
     return schema
@@ -249,38 +253,15 @@ def _check_fields(location: Location, schema: Schema, **names: str) -> None:
 
 
 def _check_vectors(location: Location, schema: Schema, name: str) -> None:
-    dimension, metric = schema.vectors.get(name, (None, ""))
-    if dimension is None:
+    if name not in schema.vectors:
         raise IndexMismatchError(
             f"{location.shown} has no vectors in the field {name!r} (vector fields: {', '.join(schema.vectors)}); name"
             " one with the option vector=FIELD, or search with mode=text."
         )
-    if metric not in (COSINE, DOT):
+    if (metric := schema.vectors[name][1]) not in (COSINE, DOT):
         raise IndexMismatchError(
             f"{location.shown} has the metric {metric}, expected cosine or inner product; build it again."
         )
-
-
-def _fitting_encoder(opened: OpenCollection, encoder: Encoder | None, seconds: float | None) -> Encoder:
-    shown, note = opened.location.shown, opened.note
-    if encoder is None and opened.location.encoder:
-        encoder = load_encoder(opened.location.encoder, seconds)
-    if encoder is None:
-        if not note or note.encoder is None:
-            raise ConfigError(f"{shown} does not say with which encoder it was built; add the option encoder=MODEL.")
-        encoder = load_recorded_encoder(note.encoder, shown, seconds)
-    if note and encoder.fingerprint != note.encoder_fingerprint:
-        raise IndexMismatchError(
-            f"{shown} was built with another encoder: {note.encoder or note.encoder_fingerprint}, expected"
-            f" {encoder.settings or encoder.fingerprint}. Leave the option encoder out, or build it again."
-        )
-    dimension, _ = opened.schema.vectors[opened.calls.engine.fields.vector]
-    if encoder.dim != dimension:
-        raise IndexMismatchError(
-            f"{shown} has vectors of {dimension} dimensions and the encoder makes {encoder.dim}; name the encoder of"
-            " the collection with the option encoder=MODEL."
-        )
-    return encoder
 
 
 def _hash(*values: object) -> str:

@@ -15,7 +15,7 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 from psycopg_pool import ConnectionPool
 
-from acqo_rl.retrieval.engines.conditions import SIGNS, fitting
+from acqo_rl.retrieval.engines.conditions import SIGNS
 from acqo_rl.retrieval.engines.engine import COSINE, Engine, Fields, Hit, Row, Schema
 from acqo_rl.retrieval.engines.location import Location
 from acqo_rl.types import Condition, Filter
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
 _NOTE = "acqo_rl "
 _WORDS = sql.SQL("to_tsvector('english', coalesce({title}::text, '') || ' ' || {text}::text)")
 _COLUMNS = (
-    "SELECT attname, coalesce(base.typname, own.typname), greatest(atttypmod, own.typtypmod) FROM pg_attribute"
-    " JOIN pg_type AS own ON own.oid = atttypid LEFT JOIN pg_type AS base ON base.oid = own.typbasetype"
+    "SELECT attname, typname, atttypmod FROM pg_attribute JOIN pg_type ON pg_type.oid = atttypid"
     " WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped"
 )
-"""Name, type and modifier of the columns of a table; the type of a domain is that which it is made of."""
+"""Name, type and modifier of the columns of a table; the modifier of a vector is its dimension, or -1."""
 
 _INDEXED = (
     "SELECT attname FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY(indkey)"
@@ -46,10 +45,6 @@ _SEARCHED = ("vector", "halfvec")
 _HIDDEN = (*_SEARCHED, "sparsevec", "tsvector")
 """Types of columns that documents do not show."""
 
-_TIMES = ("date", "timestamp", "timestamptz")
-_UNKNOWN = -1
-"""Modifier of a vector column without a dimension."""
-
 _MOST_INDEXED = 2000
 """The most dimensions of which pgvector makes an HNSW index; vectors of more are compared one by one."""
 
@@ -61,12 +56,10 @@ class PostgresqlEngine(Engine):
     """A table; its comment holds the note of our build."""
 
     errors = (psycopg.Error,)
-    most_bytes = 300_000
-    """The full text of a passage takes at most three times its bytes, and PostgreSQL holds 1 MB."""
 
     def __init__(self, location: Location) -> None:
-        options = f"?{urlencode(location.libpq_options, quote_via=quote)}" if location.libpq_options else ""
-        self._pool = _pool(f"postgresql://{location.place}{options}", location.seconds)
+        options = urlencode(location.options.model_extra or {}, quote_via=quote)
+        self._pool = _pool(f"postgresql://{location.place}{'?' * bool(options)}{options}", location.options.timeout)
         self._table = sql.Identifier(*location.collection.split("."))
         self._columns: dict[str, str] = {}
 
@@ -89,12 +82,10 @@ class PostgresqlEngine(Engine):
             columns = connection.execute(_COLUMNS, [name]).fetchall()
             [(count,)] = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(self._table))
         self._columns = {column: kind for column, kind, _ in columns}
-        vectors = {column: size for column, kind, size in columns if kind in _SEARCHED}
         return Schema(
             count=count,
             vectors={
-                column: (self._dimension_of_a_row(column) if size == _UNKNOWN else size, COSINE)
-                for column, size in vectors.items()
+                column: (size if size > 0 else None, COSINE) for column, kind, size in columns if kind in _SEARCHED
             },
             note=comment[0].removeprefix(_NOTE) if (comment[0] or "").startswith(_NOTE) else None,
             key="id",
@@ -180,10 +171,12 @@ class PostgresqlEngine(Engine):
         """Creates the indexes of a new table; PostgreSQL gives them names that are free."""
         own = Fields()
         indexes = {own.words: "GIN ({passage})", own.metadata: "GIN ({metadata} jsonb_path_ops)"}
-        if (self._dimension_of_a_row(own.vector) or 0) <= _MOST_INDEXED:
-            indexes[own.vector] = "hnsw ({vector} vector_cosine_ops)"
         with self._pool.connection() as connection:
-            indexed = {column for (column,) in connection.execute(_INDEXED, [self._table.as_string()])}
+            name = self._table.as_string()
+            dimensions = {column: size for column, _, size in connection.execute(_COLUMNS, [name])}
+            indexed = {column for (column,) in connection.execute(_INDEXED, [name])}
+        if dimensions[own.vector] <= _MOST_INDEXED:
+            indexes[own.vector] = "hnsw ({vector} vector_cosine_ops)"
         for column, kind in indexes.items():
             if column not in indexed:
                 self._run("CREATE INDEX ON {table} USING " + kind, passage=sql.Identifier(own.words))
@@ -192,7 +185,7 @@ class PostgresqlEngine(Engine):
     def _search(self, one: str, asked: list[str], kind: str, k: int, where: Filter) -> list[list[Hit]]:
         words: sql.Composable = sql.Identifier("t", Fields().words)
         if self.fields != Fields():
-            title = sql.SQL("''") if self.fields.title == Fields().title else sql.Identifier("t", self.fields.title)
+            title = sql.Identifier("t", self.fields.title) if self.fields.title in self._columns else sql.SQL("''")
             words = _WORDS.format(title=title, text=sql.Identifier("t", self.fields.text))
         names = list(dict.fromkeys(condition.field.partition(".")[0] for condition in where))
         names = [name for name in names if name in self._columns]
@@ -218,30 +211,12 @@ class PostgresqlEngine(Engine):
         return sql.SQL(" AND ").join([sql.SQL("true"), *map(self._test, where)])
 
     def _test(self, condition: Condition) -> sql.Composable:
-        """The test of a condition: of a column of times by bounds, of others by a path of SQL/JSON."""
+        """The test of a condition, by a path of SQL/JSON."""
         name, *keys = condition.field.split(".")
-        if (kind := self._columns.get(name)) is None:
+        if name not in self._columns:
             return sql.SQL("false")
-        column = sql.Identifier("t", name)
-        if kind in _TIMES and not keys:
-            if (fitted := fitting(condition, "date")) is None:
-                return sql.SQL("false")
-            return sql.SQL(" AND ").join(
-                sql.SQL(f"{{}}::timestamptz {SIGNS[sign]} {{}}::timestamptz").format(column, sql.Literal(day))
-                for sign, day in fitted.bounds
-            )
-        value = column if kind == "jsonb" else sql.SQL("to_jsonb({})").format(column)
+        value = sql.SQL("{}" if self._columns[name] == "jsonb" else "to_jsonb({})").format(sql.Identifier("t", name))
         return sql.SQL("{} @? {}::jsonpath").format(value, sql.Literal(_json_path(keys, condition)))
-
-    def _dimension_of_a_row(self, column: str) -> int | None:
-        """The dimension of a vector of a column; ``None`` if there is none."""
-        query = self._format(
-            "SELECT vector_dims({column}) FROM {table} WHERE {column} IS NOT NULL LIMIT 1",
-            column=sql.Identifier(column),
-        )
-        with self._pool.connection() as connection:
-            found = connection.execute(query, []).fetchone()
-        return found[0] if found else None
 
     def _format(self, query: str, **parts: sql.Composable) -> sql.Composed:
         """A query to be executed with parameters: each ``%`` in a name or a value is doubled."""

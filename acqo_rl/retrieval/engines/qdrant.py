@@ -15,10 +15,10 @@ from qdrant_client.http.exceptions import ApiException, ResponseHandlingExceptio
 
 from acqo_rl.api_keys import key_in
 from acqo_rl.language_models.loopback import is_loopback
-from acqo_rl.retrieval.engines.conditions import kind_of
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Engine, Hit, Row, Schema
 from acqo_rl.retrieval.engines.location import Location
 from acqo_rl.retrieval.engines.rows import as_numbers, at
+from acqo_rl.retrieval.filters import kind_of
 from acqo_rl.retrieval.http_calls import TEMPORARY
 from acqo_rl.types import Condition, Filter
 
@@ -44,7 +44,7 @@ class QdrantEngine(Engine):
     errors = (ApiException, QdrantException, ValueError, RuntimeError, OSError)
 
     def __init__(self, location: Location) -> None:
-        self._client = _server(location) if location.is_server else _folder(location.absolute().place)
+        self._client = _server(location) if location.is_server else _folder(location.place)
         self._location = location
         self._name = location.collection
         self._is_own = True
@@ -96,7 +96,7 @@ class QdrantEngine(Engine):
 
     def rows(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[tuple[str | None, Row]]:
         """Id and fields of the entries with the given ids, or of all, in any order."""
-        tests = [test for condition in where for test in _tests(condition)]
+        tests = [*map(_test, where)]
         if doc_ids is not None:
             tests.append(self._with_ids(doc_ids))
         offset = None
@@ -112,9 +112,6 @@ class QdrantEngine(Engine):
         self._client.create_collection(self._name, vectors_config=vectors)
         scored = models.TextIndexParams(type=models.TextIndexType.TEXT, scoring=True)
         self._client.create_payload_index(self._name, self.fields.words, scored)
-        if self._location.is_server and self._location.tenant:
-            by_tenant = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
-            self._client.create_payload_index(self._name, self.fields.path_of(self._location.tenant), by_tenant)
 
     def write_note(self, note: str) -> None:
         """Replaces the note of our build in the metadata of the collection."""
@@ -139,7 +136,7 @@ class QdrantEngine(Engine):
 
     def _search(self, queries: Sequence[Any], using: str | None, k: int, where: Filter) -> list[list[Hit]]:
         payload: Any = [path for path in (self.fields.id, *(condition.field for condition in where)) if path]
-        tests = models.Filter(must=[test for condition in where for test in _tests(condition)])
+        tests = models.Filter(must=[*map(_test, where)])
         asked = [
             models.QueryRequest(query=query, using=using, limit=k, filter=tests, with_payload=payload or False)
             for query in queries
@@ -179,33 +176,30 @@ def _folder(folder: str) -> QdrantClient:
 
 
 def _server(location: Location) -> QdrantClient:
-    url = f"{'https' if location.given.get('tls') == 'true' else 'http'}://{location.place}"
+    url = f"{'https' if location.options.tls else 'http'}://{location.place}"
     return QdrantClient(
         url=url,
         api_key=key_in(KEY_VARIABLE),
-        timeout=max(1, round(location.seconds)),
+        timeout=max(1, round(location.options.timeout)),
         check_compatibility=False,
         trust_env=not is_loopback(url),
     )
 
 
-def _tests(condition: Condition) -> Iterator[models.Condition]:
-    """The tests of a condition. A match of 1 does not find 1.0, and a range does not find large numbers exactly."""
-    key, bounds = condition.field, dict(condition.bounds)
-    if condition.any_of:
-        matches = [value for value in condition.any_of if not isinstance(value, float)]
-        numbers: list[Any] = [value for value in condition.any_of if kind_of(value) == "number"]
-        equal: list[models.Condition] = [
-            *(models.FieldCondition(key=key, match=models.MatchValue(value=value)) for value in matches),
-            *(models.FieldCondition(key=key, range=models.Range(gte=value, lte=value)) for value in numbers),
-        ]
-        yield models.Filter(should=equal)
-    elif any(isinstance(bound, str) for bound in bounds.values()):
-        days: dict[str, Any] = bounds
-        yield models.FieldCondition(key=key, range=models.DatetimeRange(**days))
-    else:
-        between: dict[str, Any] = bounds
-        yield models.FieldCondition(key=key, range=models.Range(**between))
+def _test(condition: Condition) -> models.Condition:
+    """The test of a condition. A match of 1 does not find 1.0, and a range does not find large numbers exactly."""
+    key = condition.field
+    if condition.bounds:
+        bounds: dict[str, Any] = dict(condition.bounds)
+        is_date = any(isinstance(bound, str) for bound in bounds.values())
+        return models.FieldCondition(key=key, range=(models.DatetimeRange if is_date else models.Range)(**bounds))
+    matches = [models.MatchValue(value=value) for value in condition.any_of if not isinstance(value, float)]
+    numbers: list[Any] = [value for value in condition.any_of if kind_of(value) == "number"]
+    equal: list[models.Condition] = [
+        *(models.FieldCondition(key=key, match=match) for match in matches),
+        *(models.FieldCondition(key=key, range=models.Range(gte=value, lte=value)) for value in numbers),
+    ]
+    return models.Filter(should=equal)
 
 
 def _paths(payload: Mapping[str, Any], prefix: str = "") -> Iterator[str]:

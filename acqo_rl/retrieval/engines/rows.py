@@ -69,15 +69,6 @@ def as_json(value: Any) -> Any:
     return str(value)
 
 
-def of_single_precision(value: Any) -> Any:
-    """A number of 32 bits, or a list of them, as it is written: 0.4 and not 0.4000000059604645."""
-    import numpy as np
-
-    if isinstance(value, list):
-        return [of_single_precision(one) for one in value]
-    return float(str(np.float32(value))) if isinstance(value, float) else value
-
-
 def as_numbers(doc_ids: Sequence[str]) -> list[int]:
     """Those of the ids that are whole numbers of 64 bits, as collections of others may hold them."""
     return [int(doc_id) for doc_id in doc_ids if _NUMBER.fullmatch(doc_id) and -(2**63) <= int(doc_id) < 2**63]
