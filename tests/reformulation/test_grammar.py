@@ -48,16 +48,16 @@ class TestRoundTrip:
     @given(reformulations())
     def test_parse_inverts_render(self, reformulation):
         route, subs = reformulation
-        assert GRAMMAR.parse(GRAMMAR.render(route, subs, QUERY), QUERY) == (route, subs, None)
-
-    def test_pass(self):
-        assert GRAMMAR.render("pass", (ORIGINAL,), QUERY) == "pass"
-        assert GRAMMAR.parse("pass", QUERY) == ("pass", (ORIGINAL,), None)
+        written = GRAMMAR.render(route, subs, QUERY)
+        assert GRAMMAR.parse(written, QUERY) == GRAMMAR.parse_tolerantly(written, QUERY) == (route, subs, None)
 
     def test_as_it_is_written(self):
         subs = (SubQuery("capital of Peru", "part"), ORIGINAL)
         assert GRAMMAR.render("decompose", subs, QUERY) == "split\ncapital of Peru\n="
         assert GRAMMAR.render("disambiguate", [expansion("Lima")], QUERY) == "resolve\n= Lima"
+        assert GRAMMAR.render("pass", (ORIGINAL,), QUERY) == "pass"
+        query = Query("q", "  what\tis  this\x00 ?")
+        assert GRAMMAR.parse("pass", query) == ("pass", (SubQuery(query.text, "original"),), None)
 
     @pytest.mark.parametrize("text", ["=", " =\n", "= Lima", "", " \t", "x" * (MAX_CHARACTERS + 1), "\u200b"])
     def test_what_cannot_be_written_is_refused(self, text):
@@ -103,17 +103,9 @@ class TestStrict:
         with pytest.raises(GrammarError, match=fault):
             GRAMMAR.parse(completion, QUERY)
 
-    def test_repetitions_are_removed(self):
-        parsed = GRAMMAR.parse("split\nPeru\nperu?\nChad", QUERY)
-        assert [s.text for s in parsed.sub_queries] == ["Peru", "Chad"]
-
     @pytest.mark.parametrize("line", ["=", QUERY.text, "what is the capital of peru", "= ?"])
     def test_a_single_sub_query_that_is_the_query_is_the_pass_route(self, line):
         assert GRAMMAR.parse(f"resolve\n{line}", QUERY) == ("pass", (ORIGINAL,), None)
-
-    def test_the_query_among_others_takes_part_once(self):
-        parsed = GRAMMAR.parse(f"split\nLima\n=\n{QUERY.text}", QUERY)
-        assert parsed == ("decompose", (SubQuery("Lima", "part"), ORIGINAL), None)
 
 
 PIECES = st.one_of(
@@ -181,7 +173,8 @@ class TestTolerant:
             ("split:\n1. Peru\n2) Chad\n- Cuba", "decompose", ["Peru", "Chad", "Cuba"]),
             ("**resolve**\n\n  Lima   Peru \n", "disambiguate", ["Lima Peru"]),
             ("split\nPeru\nperu\nPERU?\nChad\nCuba", "decompose", ["Peru", "Chad", "Cuba"]),
-            ("split\n" + "x" * 500 + "\nChad", "decompose", ["Chad"]),
+            ("split\n" + "x" * (MAX_CHARACTERS + 1) + "\nChad", "decompose", ["Chad"]),
+            ("Split\n" + "x" * MAX_CHARACTERS, "decompose", ["x" * MAX_CHARACTERS]),
             ("split\n2008 crisis in Peru\n1.5 degrees\n", "decompose", ["2008 crisis in Peru", "1.5 degrees"]),
             ("split\na\x00b\r\nc\u2028d", "decompose", ["a b", "c", "d"]),
             ("split\n1. =\n2. Chad\n", "decompose", [QUERY.text, "Chad"]),
@@ -200,11 +193,6 @@ class TestTolerant:
         assert [s.text for s in parsed.sub_queries] == texts
         assert "grammar" in parsed.problem
 
-    @given(reformulations())
-    def test_is_the_strict_parser_on_what_is_in_the_grammar(self, reformulation):
-        completion = GRAMMAR.render(*reformulation, QUERY)
-        assert GRAMMAR.parse_tolerantly(completion, QUERY) == GRAMMAR.parse(completion, QUERY)
-
     @given(st.lists(PIECES, max_size=10).map("".join))
     @settings(max_examples=300)
     def test_always_answers_with_something_to_search(self, completion):
@@ -221,19 +209,3 @@ class TestTolerant:
         assert time.perf_counter() - begin < 2
         assert parsed.problem
         assert len(parsed.problem) < 400
-
-    @given(st.text())
-    def test_a_query_of_any_text_can_pass(self, text):
-        query = Query("q", text)
-        assert GRAMMAR.parse("pass", query).sub_queries == (SubQuery(text, "original"),)
-
-    def test_the_query_is_never_changed(self):
-        query = Query("q", "  what\tis  this\x00 ?")
-        assert GRAMMAR.parse_tolerantly("garbage", query).sub_queries[0].text == query.text
-
-
-def test_a_tolerant_parser_keeps_the_first_searches_and_the_longest_that_is_allowed():
-    longest = "x" * MAX_CHARACTERS
-    read = Grammar(2).parse_tolerantly(f"Split:\n\n1. {longest}\n{longest}y\nsecond\nthird", Query("q", "raw"))
-    assert [s.text for s in read.sub_queries] == [longest, "second"]
-    assert read.problem

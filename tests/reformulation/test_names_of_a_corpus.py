@@ -37,11 +37,6 @@ def test_titles_tell_names_in_any_case_of_letters():
     assert known.names(text) == ["antigua and barbuda", "lund", "San Pablo, Costa Rica", "Picasso"]
 
 
-def test_a_short_title_is_no_name_in_lower_case():
-    known = lexicon("And", "Oslo")
-    assert known.names("bread and butter in oslo") == ["oslo"]
-
-
 def test_a_word_that_starts_a_sentence_is_a_name_if_a_title_has_it():
     assert lexicon("Pablo Picasso").spans("Picasso painted. Foods cost") == [(0, 7)]
     assert [start for start, _ in Lexicon().spans("Picasso painted. Foods cost")] == [0, 17]

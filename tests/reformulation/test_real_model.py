@@ -8,8 +8,6 @@ from stand_ins import strategy
 
 from acqo_rl.conversations import read_history
 from acqo_rl.language_models.local import TransformersModel
-from acqo_rl.reformulation.adaptive import BY_TYPE, Adaptive
-from acqo_rl.reformulation.classify import Classifier
 from acqo_rl.reformulation.load import STRATEGIES
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.prompted import Prompted
@@ -42,24 +40,6 @@ def test_each(model, name):
     if strategy(name).original_weight:
         assert any(len(a.sub_queries) > 1 for a in answers)
         assert all(a.sub_queries[0].text == a.query.text for a in answers)
-
-
-def test_a_combination_is_what_its_parts_are(model):
-    both = Prompted(model, [strategy("step_back"), strategy("hyde")]).reformulate(QUERIES[:1])[0]
-    parts = [Prompted(model, [s]).reformulate(QUERIES[:1])[0] for s in (strategy("step_back"), strategy("hyde"))]
-    assert [s.text for s in both.sub_queries[1:]] == [s.text for part in parts for s in part.sub_queries[1:]]
-    assert both.tokens == sum(part.tokens for part in parts)
-
-
-def test_adaptive_with_the_model_as_classifier(model):
-    forced = Adaptive(
-        {"step_back": Prompted(model, [strategy("step_back")])},
-        by_type=dict.fromkeys(BY_TYPE, "step_back"),
-        classifier=Classifier(model),
-    )
-    answers = forced.reformulate(QUERIES)
-    assert [a.calls for a in answers] == [2, 2, 2]
-    assert all(a.reasoning == f"Selected step_back for {a.query_type} query" for a in answers)
 
 
 def test_samples_follow_the_seed_and_leave_the_generator_as_it_was(model):
