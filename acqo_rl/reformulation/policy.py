@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,19 +73,17 @@ class PolicySettings:
         Raises:
             GrammarError: the file is damaged, or the model was trained with another grammar or prompt version.
         """
+        from pydantic import ConfigDict, create_model
+
+        strict = ConfigDict(extra="forbid", strict=True)
+        required: dict[str, Any] = {item.name: (item.type, ...) for item in fields(cls)}
         try:
-            stored = json.loads(Path(file).read_text(encoding="utf-8"))
-            settings = cls(**stored)
-            for name, default in asdict(cls()).items():
-                optional = name == "raw_query_margin"
-                types = (float, int, type(None)) if optional else (type(default),)
-                if type(stored[name]) not in types:
-                    wanted = "a number or null" if optional else f"like {default!r}"
-                    raise ValueError(f"{name} is {stored[name]!r}; it must be {wanted}")
+            stored = create_model(cls.__name__, __config__=strict, **required).model_validate_json(
+                Path(file).read_bytes()
+            )
+            settings = cls(**stored.model_dump())
             check_ranges(settings, RANGES)
-        except KeyError as error:
-            raise GrammarError(f"{file} has no setting {error}; export the model again.") from error
-        except (ValueError, TypeError, ConfigError) as error:
+        except (ValueError, ConfigError) as error:
             raise GrammarError(
                 f"{file} does not contain valid settings of a policy ({error}); fix it, or export the model again."
             ) from error
@@ -174,10 +172,8 @@ def settings_of_policy(path: str) -> PolicySettings | None:
     Args:
         path: a folder, a Hub id, ``trained:NAME`` or ``embedded:NAME``.
     """
-    from acqo_rl.language_models.embedded import resolve
-
     try:
-        return PolicySettings.load(settings_file(resolve(path)))
+        return read_settings(path)
     except GrammarError:
         return None
 
