@@ -55,12 +55,6 @@ class TestRankScoreFusion:
         assert fused.doc_ids[0] == "best"
         assert fused.scores[0] == pytest.approx(3.0)
 
-    def test_absent_documents_add_nothing(self):
-        """Rank 2 in three lists gives 3/2, more than rank 1 in one list."""
-        fused = fuse(RankScoreFusion(), ranking("a", "b"), ranking("c", "b"), ranking("d", "b"))
-        assert fused.doc_ids[0] == "b"
-        assert fused.scores == pytest.approx((1.5, 1, 1, 1))
-
     def test_best_score_breaks_ties_within_one_retriever(self):
         """P = 1 for all documents (c has rank 2 twice), so S, the best score, decides."""
         fused = fuse(RankScoreFusion(), ranking("a", "c", scores=(0.4, 0.3)), ranking("b", "c", scores=(0.9, 0.5)))
@@ -73,10 +67,6 @@ class TestRankScoreFusion:
         dense, sparse = ranking("a", scores=(0.9,)), ranking("b", scores=(30.0,), retriever="bm25")
         assert fuse(RankScoreFusion(), dense, sparse).doc_ids == ("a", "b")
         assert fuse(RankScoreFusion(), sparse, dense).doc_ids == ("b", "a")
-
-    def test_an_empty_list_of_another_retriever_does_not_count(self):
-        lists = ranking("a", scores=(0.4,)), ranking("b", scores=(0.9,)), ranking(retriever="bm25")
-        assert fuse(RankScoreFusion(), *lists).doc_ids == ("b", "a")
 
     def test_ties_in_both_keys_keep_the_order_of_the_sub_queries(self):
         """In one list, equal scores have different ranks, so P differs."""
@@ -94,10 +84,6 @@ class TestRankScoreFusion:
         assert fuse(RankScoreFusion(), ranking(), ranking()).doc_ids == ()
         assert fuse(RankScoreFusion()).doc_ids == ()
         assert RankScoreFusion().fuse([], 10) == []
-
-    def test_returns_at_most_k_documents(self):
-        fused = fuse(RankScoreFusion(), ranking(*"abcdef"), ranking(*"ghij"), k=3)
-        assert len(fused.doc_ids) == len(fused.scores) == len(fused.similarities) == 3
 
     def test_two_readings_with_disjoint_lists_keep_their_inner_order(self):
         """Without overlap, fusion interleaves the lists."""
@@ -142,33 +128,10 @@ class TestReciprocalRankFusion:
         assert fused.doc_ids == ("b", "a", "c")
         assert fused.scores == pytest.approx((1 / 61 + 1 / 62, 1 / 61, 1 / 62))
 
-    def test_weights_count(self):
-        """Several sub-queries with small weights do not outvote the raw query."""
-        rewrites = [ranking("b", weight=0.3) for _ in range(3)]
-        fused = fuse(ReciprocalRankFusion(), ranking("a", weight=1.0), *rewrites)
-        assert fused.doc_ids == ("a", "b")
-        assert fused.scores == pytest.approx((1 / 61, 0.9 / 61))
-
-    def test_ten_lists_of_ten_documents(self):
-        """Documents are identified by their id; each occurs once in the fused list."""
-        fused = fuse(ReciprocalRankFusion(), ranking("a", "b", "a"), ranking("a"))
-        assert fused.doc_ids == ("a", "b")
-        assert fused.scores == pytest.approx((2 / 61, 1 / 62))
-
-    def test_similarities_are_separate_from_scores(self):
-        """A similarity threshold has the same meaning for any number of lists."""
-        fused = fuse(ReciprocalRankFusion(), ranking("a", scores=(0.8,)), ranking("a", scores=(0.6,)))
-        assert fused.similarities == (0.8,)
-        assert fused.scores == pytest.approx((2 / 61,))
-
     @given(result_lists(), st.integers(0, 100))
     def test_equals_the_definition_in_exact_arithmetic(self, lists, rank_constant):
         order, _ = exact_order(lists, lambda rank, _: Fraction(1, rank_constant + rank))
         assert list(fuse(ReciprocalRankFusion(rank_constant), *lists, k=100).doc_ids) == order
-
-    def test_a_negative_constant_is_rejected(self):
-        with pytest.raises(ConfigError, match="rank_constant is -1"):
-            ReciprocalRankFusion(-1)
 
 
 class TestScoreFusion:
@@ -192,32 +155,15 @@ class TestScoreFusion:
     def test_equal_scores_in_a_list_become_1(self):
         assert fuse(ScoreFusion(), ranking("a", "b", scores=(0.3, 0.3))).scores == (1.0, 1.0)
 
-    def test_scale_and_shift_of_a_list_do_not_matter(self):
-        low = ranking("a", "b", "c", scores=(0.03, 0.02, 0.01), retriever="bm25")
-        assert fuse(ScoreFusion(), low, self.LISTS[1]).scores == pytest.approx(
-            fuse(ScoreFusion(), *self.LISTS).scores, abs=1e-9
-        )
-
 
 class TestAgainstPublicLibraries:
-    """Golden values of ranx 0.3.21, of EnsembleRetriever in langchain-classic 1.0.8 and of DocumentJoiner in
-    haystack-ai 3.4.0."""
+    """Golden values of ranx 0.3.21 and of DocumentJoiner in haystack-ai 3.4.0."""
 
     LISTS = (("d1", "d2", "d3", "d4"), ("d3", "d5", "d1"), ("d6", "d3", "d2", "d7", "d1"))
 
     def fused(self, *weights):
         lists = [ranking(*ids, weight=w) for ids, w in zip(self.LISTS, weights, strict=True)]
         return fuse(ReciprocalRankFusion(60), *lists)
-
-    def test_ranx_rrf(self):
-        fused = self.fused(1, 1, 1)
-        expected = [0.04839549075403121, 0.04765107388058208, 0.03200204813108039, 0.01639344262295082]
-        assert fused.scores == pytest.approx((*expected, 0.016129032258064516, 0.015625, 0.015625))
-        assert fused.doc_ids == ("d3", "d1", "d2", "d6", "d5", "d4", "d7")
-
-    def test_langchain_with_and_without_weights(self):
-        assert self.fused(1, 1, 1).doc_ids == ("d3", "d1", "d2", "d6", "d5", "d4", "d7")
-        assert self.fused(1.0, 0.8, 1.5).doc_ids == ("d3", "d1", "d2", "d6", "d7", "d4", "d5")
 
     @pytest.mark.parametrize(
         ("weights", "expected"),
@@ -239,18 +185,6 @@ class TestAgainstPublicLibraries:
         fused = self.fused(*weights)
         assert fused.doc_ids == tuple(expected)
         assert [61 * score / sum(weights) for score in fused.scores] == pytest.approx(list(expected.values()))
-
-    @given(lists=result_lists(), weights=st.lists(st.sampled_from([0.5, 0.8, 1.0, 1.5]), min_size=4, max_size=4))
-    def test_equals_langchain(self, lists, weights):
-        """LangChain's weighted_reciprocal_rank is the sum of weight / (rank + 60)."""
-        weighted = [replace(found, weight=w) for found, w in zip(lists, weights, strict=False)]
-        expected = {}
-        for found in weighted:
-            for rank, doc_id in enumerate(found.doc_ids, start=1):
-                expected[doc_id] = expected.get(doc_id, 0.0) + found.weight / (rank + 60)
-        for order in (weighted, weighted[::-1]):
-            fused = fuse(ReciprocalRankFusion(), *order, k=100)
-            assert dict(zip(fused.doc_ids, fused.scores, strict=True)) == pytest.approx(expected)
 
     def test_ranx_min_max_sums(self):
         """CombSUM, CombSUM with the weights 1 and 0.5, and CombMNZ over the same two lists."""
@@ -285,11 +219,6 @@ class TestEveryFusion:
         assert by_weight.scores == pytest.approx(by_copies.scores)
         assert by_weight.similarities == by_copies.similarities
 
-    @given(lists=result_lists(), factor=st.sampled_from([0.25, 0.5, 2.0, 4.0]))
-    def test_only_the_ratio_of_weights_matters(self, fusion, lists, factor):
-        scaled = [replace(found, weight=factor) for found in lists]
-        assert fuse(fusion, *scaled, k=100).doc_ids == fuse(fusion, *lists, k=100).doc_ids
-
     def test_at_most_k_documents_for_the_text_of_the_first_list(self, fusion):
         lists = ranking(*"abcd", query="asked"), ranking(*"ebfg", query="also asked")
         fused = fuse(fusion, *lists, k=3)
@@ -316,9 +245,10 @@ class TestEveryFusion:
         assert fused.retriever == fusion.name
 
 
-@pytest.mark.parametrize("name", ["rsf", "rrf", "combsum", "combmnz"])
-def test_every_fusion_has_a_name(name):
-    assert fusion_named(name).name == name
+def test_fusions_by_name():
+    assert [fusion_named(name).name for name in ("rsf", "rrf", "combsum", "combmnz")] == [one.name for one in FUSIONS]
+    with pytest.raises(ConfigError, match="'borda'"):
+        fusion_named("borda")
 
 
 def test_the_rank_constant_of_rrf_can_be_set():
@@ -326,8 +256,3 @@ def test_the_rank_constant_of_rrf_can_be_set():
     assert fuse(fusion_named("rrf"), ranking("a")).scores == (1 / 61,)
     with pytest.raises(ConfigError, match="rank_constant is -2"):
         fusion_named("rrf", -2)
-
-
-def test_an_unknown_fusion_is_rejected():
-    with pytest.raises(ConfigError, match=r"'borda'.* rsf, rrf, combsum, combmnz"):
-        fusion_named("borda")

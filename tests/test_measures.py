@@ -64,17 +64,6 @@ def test_rr_at_a_cutoff_equals_rr_within_the_cutoff(qrels, run):
         assert got["RR@10"][query_id] == pytest.approx(whole if whole >= 0.1 else 0.0)
 
 
-@settings(max_examples=100, deadline=None)
-@given(QRELS, TIED_RUN)
-def test_all_gold_is_1_exactly_if_recall_is_1(qrels, run):
-    if not judged(qrels):
-        return
-    got = per_query(["AllGold@3", "AllGold@10", "R@10", "R@3"], qrels, run)
-    for query_id in got["R@10"]:
-        assert got["AllGold@10"][query_id] == (1.0 if got["R@10"][query_id] == 1.0 else 0.0)
-        assert got["AllGold@3"][query_id] <= got["AllGold@10"][query_id]
-
-
 def test_by_hand():
     """Two gold documents at ranks 1 and 4; a third one is not found."""
     run = to_run({"q": ranking("g1", "x", "y", "g2", *"abcdef")})
@@ -109,11 +98,6 @@ def test_queries_without_results_score_0_and_queries_without_relevant_documents_
     assert mean(values)["nDCG@10"] == pytest.approx(1 / 3)
 
 
-def test_an_empty_run_scores_0():
-    values = per_query(MEASURES, {"q": {"d": 1}}, {})
-    assert all(value == {"q": 0.0} for value in values.values())
-
-
 def test_only_the_order_of_a_ranking_matters():
     tied = Ranking(doc_ids=("b", "c", "a"), scores=(1.0, 1.0, 1.0))
     run = to_run({"q": tied})
@@ -129,15 +113,12 @@ def test_a_cutoff_beyond_the_depth_of_rankings_is_rejected(name):
         check_measures([name], 100)
 
 
-@pytest.mark.parametrize("name", ["nonsense", "nDCG@ten", "nDCG(", "R", "AllGold@0", "AllGold", "nDCG(depth=3)@10", ""])
+@pytest.mark.parametrize(
+    "name", ["nonsense", "nDCG@ten", "nDCG(", "R", "AllGold@0", "AllGold", "nDCG(depth=3)@10", "alpha_nDCG@10", ""]
+)
 def test_an_unknown_measure_is_rejected(name):
     with pytest.raises(ConfigError, match=re.escape(repr(name))):
         per_query([name], {"q": {"d": 1}}, {})
-
-
-def test_a_measure_that_needs_a_missing_package_is_rejected():
-    with pytest.raises(ConfigError, match="alpha_nDCG@10"):
-        per_query(["alpha_nDCG@10"], {"q": {"d": 1}}, {})
 
 
 def ranking(*doc_ids):

@@ -155,21 +155,7 @@ class TestPrompt:
         lines = content.splitlines()
         assert [line.startswith("- ") for line in lines] == [False, False, True, True, True, False]
         assert [line for line in lines if not line.startswith("- ")] == plain.splitlines()
-        assert [line for line in lines if line.lstrip().startswith("Question:")] == [f"Question: {QUERY.text}"]
-
-    @pytest.mark.parametrize("doc_ids", TRIPLES, ids=KINDS)
-    def test_feedback_does_not_exceed_its_share_of_the_prompt(self, doc_ids, tokenizer):
-        """The question is complete and comes last, after at most 200 + 16 * 28 characters per document."""
-        content, _ = self.render(tokenizer, fed(doc_ids))
-        assert content.endswith(f"\nQuestion: {QUERY.text}")
+        assert [line for line in lines if line.lstrip().startswith("Question:")] == lines[-1:]
+        assert lines[-1] == f"Question: {QUERY.text}"
         longest = 2 * (200 + 16 * WORDS) + len("- : ")  # a space after every bracket at worst
-        assert max(len(line) for line in content.splitlines()) <= longest
-
-    def test_turns_of_the_conversation_cannot_imitate_the_question(self, tokenizer):
-        """A turn of the system may quote a document."""
-        for planted in PLANTED:
-            query = Query("q", QUERY.text, read_history((planted[:300], "U: and?")), fed(TRIPLES[0]).feedback)
-            content, _ = self.render(tokenizer, query)
-            assert [line for line in content.splitlines() if line.lstrip().startswith("Question:")] == [
-                f"Question: {QUERY.text}"
-            ]
+        assert max(map(len, lines)) <= longest
