@@ -117,7 +117,7 @@ def test_a_cutoff_beyond_the_depth_of_rankings_is_rejected(name):
     "name", ["nonsense", "nDCG@ten", "nDCG(", "R", "AllGold@0", "AllGold", "nDCG(depth=3)@10", "alpha_nDCG@10", ""]
 )
 def test_an_unknown_measure_is_rejected(name):
-    with pytest.raises(ConfigError, match=re.escape(name)):
+    with pytest.raises(ConfigError, match=re.escape(name or "''")):
         per_query([name], {"q": {"d": 1}}, {})
 
 
