@@ -45,7 +45,7 @@ NASTY = "``` | # <script>\n---\n{{ config }} `x` [a](b)"
 
 
 def difference(mean):
-    return {"mean": mean, "low": mean - 0.01, "high": mean + 0.01, "bound": mean - 0.01, "p": 0.01, "queries": 50}
+    return {"mean": mean, "low": mean - 0.01, "high": mean + 0.01, "p": 0.01, "queries": 50}
 
 
 @pytest.fixture
@@ -83,7 +83,6 @@ def evaluation(adapter, tmp_path):
             {"system": "policy", "differences": {"nDCG@10": difference(0.21234)}},
         ],
     }
-    summary["non_inferiority"] = [{"system": "int8", "sentence": "int8 against policy: a loss is excluded."}]
     (folder / "summary.json").write_text(json.dumps(summary))
     return folder
 
@@ -114,7 +113,6 @@ def test_card_of_a_run_with_its_evaluation(adapter, evaluation, tmp_path):
     [row] = [line for line in text.splitlines() if "policy (this model)" in line]
     assert [cell.strip() for cell in row.strip("|").split("|")] == [
         "policy (this model)", "0.712", "0.712", "2.25", "+0.212* [+0.202, +0.222]"]  # fmt: skip
-    assert "\nint8 against policy: a loss is excluded.\n" in text
     for fact in ("some_data", "train, 2 queries", "dev, 1 queries", "BM25, 1 documents", manifest.fingerprint):
         assert fact in text
     assert "model: warm\n" in text

@@ -22,11 +22,7 @@ A reformulator is NAME or NAME=MODEL:
                        policy leaves unchanged; the suffix _with_rules works for every policy
     trained:demo       a MODEL alone, if it contains ":" or "/", is a policy; its name here is trained-demo
 
-With the prefix openvino:, a policy runs with OpenVINO on a CPU. To test whether retrieval quality decreases by at most
---non_inferiority_margin:
-
-    acqo evaluate --data data/embedded --split dev --index indexes/embedded --non_inferiority_margin 0.005 \
-        --reformulator float32=trained:demo bf16=openvino:trained:demo --output evaluations/openvino
+With the prefix openvino:, a policy runs with OpenVINO on a CPU.
 
 An index is a folder, the URL of a retriever server or a collection of a search engine (see acqo index). Several indexes
 need names: NAME=INDEX. NAME=ONE+OTHER is a hybrid of two indexes, given by their places or by names before it, and
@@ -113,11 +109,6 @@ class EvaluateConfig(HopSettings, WithStrategy, IndexSettings):
     sample: int | None = setting(
         "Evaluate a random sample of this many queries that have a relevant document (--seed).", None
     )
-    non_inferiority_margin: float | None = setting(
-        "Largest acceptable loss against the baseline in the first measure, such as 0.005. Each other "
-        "system is tested for non-inferiority.",
-        None,
-    )
     robustness: list[str] = setting("Also evaluate changed queries: typos (drawn by --seed).", [])
     vary: dict = setting(
         "Setting of the reformulators -> list of values to evaluate, such as num_variants: [1, 3, 5].", {}
@@ -149,16 +140,10 @@ def main(config: EvaluateConfig) -> None:
         components = open_components(config, cache, data.corpus, data.qrels[config.split], metadata_of(queries, data))
         study = run(config, components, queries)
     print("Comparing and writing the report ...", flush=True)
-    margin = config.non_inferiority_margin
-    non_inferiority = [] if margin is None else study.non_inferiority(margin)
     choice = choose(study, config.seed) if config.vary else None
-    content = {
-        "non_inferiority": [{**asdict(one), "sentence": str(one)} for one in non_inferiority],
-        "choice": choice and asdict(choice),
-    }
     settings = settings_of(config, components, data, len(queries))
-    answer, tables = write_report(Path(config.output), study, settings, **content)
-    print("\n".join(["", aligned(tables[0]), "", answer, *map(str, non_inferiority)]))
+    answer, tables = write_report(Path(config.output), study, settings, choice=choice and asdict(choice))
+    print("\n".join(["", aligned(tables[0]), "", answer]))
     if choice:
         print(
             f"The best system is {choice.system}: {interval(choice.gain)} on the queries that chose it, "
@@ -184,12 +169,10 @@ def check(config: EvaluateConfig) -> None:
         ConfigError: a number is out of range, or a name is unknown, missing or given twice.
         GrammarError: a model is not a policy of this version.
     """
-    from acqo_rl.data.robustness import query_set_named
+    from acqo_rl.data.robustness import QUERY_SETS
 
     least = {"limit": 1, "sample": 1, "batch_size": 1, "hops": 0, "rerank_depth": 1}
-    check_ranges(
-        config, {**{key: (value, FINITE) for key, value in least.items()}, "non_inferiority_margin": (0, FINITE)}
-    )
+    check_ranges(config, {key: (value, FINITE) for key, value in least.items()})
     names = name_reformulators(config.reformulator, config.model)
     for name, model in names.items():
         if name != REWRITE_RETRIEVE_READ:
@@ -210,8 +193,8 @@ def check(config: EvaluateConfig) -> None:
         raise ConfigError(f"The fusion {reranked[0]!r} needs a reranker: give --reranker.")
     if config.reranker and not reranked:
         raise ConfigError(f"No fusion uses the reranker; add {config.fusion[0]}{RERANKED} to --fusion.")
-    for name in config.robustness:
-        query_set_named(name)
+    if unknown := [name for name in config.robustness if name not in QUERY_SETS]:
+        raise ConfigError(f"There is no robustness set {unknown[0]!r}; choose {', '.join(QUERY_SETS)}.")
     check_measures(config.measures, DEPTH)
     for name, values in config.vary.items():
         if name not in VARIED or not isinstance(values, list) or not values:
@@ -261,12 +244,12 @@ def metadata_of(queries: Sequence[Query], data: Beir) -> dict[str, dict[str, Any
 
 def run(config: EvaluateConfig, components: StudyComponents, queries: Sequence[Query]) -> Study:
     """Evaluates all systems on the queries and on the changed queries."""
-    from acqo_rl.data.robustness import query_set_named
+    from acqo_rl.data.robustness import QUERY_SETS
     from acqo_rl.evaluation.study import Study
     from acqo_rl.evaluation.systems import evaluate_systems
 
     evaluations = evaluate_systems(components, queries)
-    changed = {name: query_set_named(name)(queries, config.seed) for name in config.robustness}
+    changed = {name: QUERY_SETS[name](queries, config.seed) for name in config.robustness}
     variants = {name: evaluate_systems(components, some) for name, some in changed.items()}
     return Study(evaluations, variants, baseline_of(config), config.measures)
 

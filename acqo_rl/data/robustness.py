@@ -10,23 +10,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from acqo_rl.errors import ConfigError
 from acqo_rl.types import Query
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _WORDS_A_TYPO = 4
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
-
-
-def query_set_named(name: str) -> Callable[[Sequence[Query], int], list[Query]]:
-    """The function that changes queries, given queries and a seed.
-
-    Raises:
-        ConfigError: the name is not ``typos``.
-    """
-    if name != "typos":
-        raise ConfigError(f"There is no robustness set {name!r}; choose typos.")
-    return mistype
 
 
 def mistype(queries: Sequence[Query], seed: int) -> list[Query]:
@@ -62,3 +50,7 @@ def _neighbours(letter: str) -> str:
         if at >= 0:
             return row[max(0, at - 1) : at] + row[at + 1 : at + 2]
     return ""
+
+
+QUERY_SETS: dict[str, Callable[[Sequence[Query], int], list[Query]]] = {"typos": mistype}
+"""Name -> the function that changes queries, given queries and a seed."""

@@ -32,7 +32,6 @@ class Difference:
         mean: over the queries.
         low: lower end of the 95 % percentile interval.
         high: upper end of it.
-        bound: lower end of the one-sided 95 % interval, which a test of non-inferiority compares with its margin.
         p: two-sided: twice the smaller share of resampled means on one side of zero. It is at most 1, and at least the
             smallest p-value of a sign test with as many queries.
         queries: number of pairs.
@@ -41,7 +40,6 @@ class Difference:
     mean: float
     low: float
     high: float
-    bound: float
     p: float
     queries: int
 
@@ -84,10 +82,10 @@ def mean_difference(differences: ArrayLike) -> Difference:
             rng=np.random.default_rng(0),
         ).bootstrap_distribution  # fmt: skip
     tail = (1 - CONFIDENCE) / 2
-    low, high, bound = np.quantile(means, [tail, 1 - tail, 2 * tail]).tolist()
+    low, high = np.quantile(means, [tail, 1 - tail]).tolist()
     one_sided = min(np.count_nonzero(means <= 0), np.count_nonzero(means >= 0))
     p = min(1.0, max(2 * (one_sided + 1) / (RESAMPLES + 1), 2.0 ** (1 - values.size)))
-    return Difference(float(values.mean()), low, high, bound, float(p), values.size)
+    return Difference(float(values.mean()), low, high, float(p), values.size)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -48,37 +48,6 @@ class PairedComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class NonInferiority:
-    """Whether a system can replace a baseline, such as a model with 8-bit weights the original.
-
-    Attributes:
-        system: name of the system.
-        baseline: name of the system that it replaces.
-        measure: of the test.
-        margin: largest loss that is accepted.
-        difference: system minus baseline.
-    """
-
-    system: str
-    baseline: str
-    measure: str
-    margin: float
-    difference: Difference
-
-    @property
-    def shown(self) -> bool:
-        """Whether a loss larger than the margin is excluded with 95 % confidence."""
-        return self.difference.bound > -self.margin
-
-    def __str__(self) -> str:
-        return (
-            f"{self.system} against {self.baseline}, {self.measure}: the mean difference is {self.difference.mean:+.4f}"
-            f" over {self.difference.queries} queries, and above {self.difference.bound:+.4f} with 95 % confidence. A"
-            f" loss of more than {self.margin:g} is {'' if self.shown else 'not '}excluded."
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Study:
     """The contents of a report.
 
@@ -127,16 +96,6 @@ class Study:
         """Compares every other system with the reference in the first measure, corrected over all of them."""
         pairs = [(system, self.reference) for system in self.evaluations if system != self.reference]
         return self._comparisons(pairs, self.measures[:1])
-
-    def non_inferiority(self, margin: float) -> list[NonInferiority]:
-        """Tests whether each system loses at most ``margin`` of the first measure to the baseline."""
-        measure = self.measures[0]
-        return [
-            NonInferiority(
-                self.name(c.system), self.name(c.against), measure, margin, c.comparison.differences[measure]
-            )
-            for c in self.comparisons(measures=[measure])
-        ]
 
     def _comparisons(self, pairs: Sequence[tuple[System, System]], measures: Sequence[str]) -> list[PairedComparison]:
         comparisons = [compare(self.evaluations[s], self.evaluations[against], measures) for s, against in pairs]

@@ -12,7 +12,7 @@ import numpy as np
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.run import Evaluation, QueryResult, searched_texts
 from acqo_rl.evaluation.significance import Difference, mean_difference, paired_bootstrap
-from acqo_rl.text import distinct, normalised
+from acqo_rl.text import distinct
 
 TIMED = ("reformulation", "retrieval", "reranking")
 """The steps whose milliseconds are measured."""
@@ -29,7 +29,6 @@ QUANTITIES: dict[str, Callable[[QueryResult], float]] = {
     "reranked": lambda r: r.reranked,
     "calls": lambda r: r.reformulation.calls,
     "tokens": lambda r: r.reformulation.tokens,
-    "copies": lambda r: _searches_raw_text(r),
     # The completion could not be used, so the raw query was searched.
     "problems": lambda r: r.reformulation.problem is not None and r.reformulation.route == "pass",
     **{f"{step}_ms": attrgetter(f"{step}_ms") for step in TIMED},
@@ -137,11 +136,6 @@ def _grouped(results: Sequence[QueryResult], name_of: Callable[[QueryResult], st
     """Name -> results, in alphabetical order, without those that have no name."""
     names = sorted({name for result in results if (name := name_of(result))})
     return {name: [result for result in results if name_of(result) == name] for name in names}
-
-
-def _searches_raw_text(result: QueryResult) -> bool:
-    raw = normalised(result.reformulation.query.text)
-    return any(normalised(sub_query.text) == raw for sub_query in result.reformulation.sub_queries)
 
 
 def _id(result: QueryResult) -> str:

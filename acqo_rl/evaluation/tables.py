@@ -187,18 +187,17 @@ def _costs(study: Study) -> Table:
             *_label(study, system),
             *(f"{summary.overall.quantities[name]:.2f}" for name in means),
             *(f"{summary.ms[step][0]:.1f} / {summary.ms[step][1]:.1f}" for step in steps),
-            *(f"{summary.overall.quantities[name]:.1%}" for name in ("copies", "problems")),
+            f"{summary.overall.quantities['problems']:.1%}",
         )
         for system, summary in summaries.items()
     )
     note = (
         "Means per query. Calls: calls of a language model. Embedded: number of embedded texts. Searches include the "
         "first search for feedback, and are counted for each index. Milliseconds (p50 / p95) were measured in batches, "
-        "without fusion; --batch_size 1 in a new folder measures single queries. Copies: queries for which the raw "
-        "query is one of the sub-queries. Problems: queries whose completion could not be used, so the raw query was "
-        "searched; queries.jsonl has the reason for each query."
+        "without fusion; --batch_size 1 in a new folder measures single queries. Problems: queries whose "
+        "completion could not be used, so the raw query was searched; queries.jsonl has the reason for each query."
     )
-    header = (*_names(study), *means, *(f"{step} ms" for step in steps), "copies", "problems")
+    header = (*_names(study), *means, *(f"{step} ms" for step in steps), "problems")
     return Table("Cost", note, header, rows, len(_names(study)))
 
 

@@ -34,13 +34,11 @@ class Results(NamedTuple):
         facts: name and value of the setup.
         table: results of all systems, in Markdown.
         measures: values of this model, for the metadata of the card.
-        non_inferiority: results of the non-inferiority tests, one sentence each.
     """
 
     facts: list[tuple[str, str]]
     table: str
     measures: list[EvalResult]
-    non_inferiority: list[str]
 
 
 def model_card(
@@ -204,8 +202,7 @@ def _results(folder: Path, model: Path) -> Results:
         )
         for measure, value in systems[this]["overall"]["measures"].items()
     ]
-    non_inferiority = [one["sentence"] for one in summary.get("non_inferiority", ())]
-    return Results(facts, aligned(Table("", "", header, tuple(rows))), measures, non_inferiority)
+    return Results(facts, aligned(Table("", "", header, tuple(rows))), measures)
 
 
 def _name_of(model: Path, evaluation: Path, reformulators: Mapping[str, str]) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 import re
+from bisect import bisect
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Literal
 
 from acqo_rl.retrieval.passage import passage_text
@@ -70,14 +71,10 @@ def divide(documents: Iterable[Document], seed: int) -> dict[str, list[Document]
     for document in documents:
         if len(document.text) >= SHORTEST:
             groups[normalised(document.title) or document.id].append(document)
-    names = random.Random(seed).sample(list(groups), len(groups))
     splits: dict[str, list[Document]] = {split: [] for split in SPLITS}
-    begin = 0.0
-    for split, share in SPLITS.items():
-        end = begin + share * len(names)
-        for name in names[round(begin) : round(end)]:
-            splits[split] += groups[name]
-        begin = end
+    bounds = [round(share * len(groups)) for share in accumulate(SPLITS.values())]
+    for place, name in enumerate(random.Random(seed).sample(list(groups), len(groups))):
+        splits[list(SPLITS)[bisect(bounds, place)]] += groups[name]
     return splits
 
 

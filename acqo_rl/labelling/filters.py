@@ -65,9 +65,9 @@ def filter_questions(
     filtered.keep(NOT_GROUNDED, is_grounded)
     seen = _Seen()
     filtered.keep(DUPLICATE, seen.is_new)
-    ranks = best_ranks(filtered.kept, retriever, fusion)
-    filtered.keep(NOT_FOUND, lambda question: max(ranks[question.query.id].by_any) <= DEPTH)
-    surplus = _surplus([q.query.id for q in filtered.kept if ranks[q.query.id].is_easy], len(filtered.kept), easy, seed)
+    found, first = found_questions(filtered.kept, retriever, fusion)
+    filtered.keep(NOT_FOUND, lambda question: question.query.id in found)
+    surplus = _surplus([q.query.id for q in filtered.kept if q.query.id in first], len(filtered.kept), easy, seed)
     filtered.keep(EASY, lambda question: question.query.id not in surplus)
 
 
@@ -101,32 +101,22 @@ class _Seen:
         return True
 
 
-@dataclass(frozen=True)
-class Ranks:
-    """Ranks of the relevant documents of a question from 1; infinity if a document was not found.
+def found_questions(questions: Sequence[Question], retriever: Retriever, fusion: Fusion) -> tuple[set[str], set[str]]:
+    """Ids of the questions whose relevant documents are all found, and of those that the raw query finds first.
 
-    Attributes:
-        by_any: best rank of each document over all simple ways to search.
-        is_easy: whether the raw query ranks all of them first.
+    They are searched by the raw query, the rules and the last two turns, each document by any of these.
     """
-
-    by_any: tuple[float, ...]
-    is_easy: bool
-
-
-def best_ranks(questions: Sequence[Question], retriever: Retriever, fusion: Fusion) -> dict[str, Ranks]:
-    """Searches by the raw query, the rules and the last two turns; returns the ranks by query id."""
     queries = [question.query for question in questions]
     ways: tuple[Reformulator, ...] = (PassThrough(), Heuristic(), RecentTurns())
-    found = [SearchPath(way, retriever, fusion).search(queries, DEPTH) for way in ways] if queries else [[], [], []]
-    ranks = {}
-    for question, *results in zip(questions, *found, strict=True):
-        positions = [{d: i for i, d in enumerate(result.fused.doc_ids, start=1)} for result in results]
-        relevant = [document.id for document in question.draft.documents]
-        by_any = tuple(min(float(p.get(d, math.inf)) for p in positions) for d in relevant)
-        is_easy = all(positions[0].get(d, math.inf) <= len(relevant) for d in relevant)
-        ranks[question.query.id] = Ranks(by_any, is_easy)
-    return ranks
+    results = [SearchPath(way, retriever, fusion).search(queries, DEPTH) for way in ways] if queries else [[], [], []]
+    found, first = set(), set()
+    for question, *some in zip(questions, *results, strict=True):
+        relevant = {document.id for document in question.draft.documents}
+        if relevant <= {doc_id for result in some for doc_id in result.fused.doc_ids}:
+            found.add(question.query.id)
+        if relevant == set(some[0].fused.doc_ids[: len(relevant)]):
+            first.add(question.query.id)
+    return found, first
 
 
 def _surplus(easy: Sequence[str], total: int, most: float, seed: int) -> set[str]:

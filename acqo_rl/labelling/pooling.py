@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 
 from acqo_rl.roles import Fusion, Reformulator, Retriever
 from acqo_rl.searching.path import SearchPath, search
 from acqo_rl.training.candidates import Candidate
-from acqo_rl.types import Query, Ranking, Reformulation
+from acqo_rl.types import Query, Reformulation
 
 _BATCH = 64
 _CANDIDATE_DEPTH = 3  # documents of each candidate of the warm start
@@ -40,36 +41,17 @@ def pool(
     """
     from tqdm import tqdm
 
-    pooled: dict[str, list[str]] = {}
+    lists: dict[str, list[tuple[str, ...]]] = {query.id: [] for query in queries}
     for start in tqdm(range(0, len(queries), _BATCH), desc="pool", unit="batch"):
         batch = queries[start : start + _BATCH]
-        found = [SearchPath(made, retriever, fusion).search(batch, depth) for made in reformulators]
-        of_candidates = _search_candidates(batch, candidates, retriever, fusion)
-        for query, *results in zip(batch, *found, strict=True):
-            rankings = [*(result.fused for result in results), *of_candidates[query.id]]
-            pooled[query.id] = _alternate(rankings)[:most]
-    return pooled
-
-
-def _search_candidates(
-    queries: Sequence[Query],
-    candidates: Mapping[str, Sequence[Candidate]],
-    retriever: Retriever,
-    fusion: Fusion,
-) -> dict[str, list[Ranking]]:
-    made = [
-        Reformulation(query, candidate.route, candidate.sub_queries, candidate.form)
-        for query in queries
-        for candidate in candidates.get(query.id, ())
-    ]
-    rankings: dict[str, list[Ranking]] = {query.id: [] for query in queries}
-    for found in search(made, retriever, fusion, _CANDIDATE_DEPTH, _CANDIDATE_DEPTH):
-        rankings[found.reformulation.query.id].append(found.fused)
-    return rankings
-
-
-def _alternate(rankings: Sequence[Ranking]) -> list[str]:
-    """Document ids by rank, each once: all first documents, then all second ones."""
-    deepest = max((len(ranking.doc_ids) for ranking in rankings), default=0)
-    ids = (ranking.doc_ids[place] for place in range(deepest) for ranking in rankings if place < len(ranking.doc_ids))
-    return list(dict.fromkeys(ids))
+        found = [one for made in reformulators for one in SearchPath(made, retriever, fusion).search(batch, depth)]
+        made = [
+            Reformulation(query, candidate.route, candidate.sub_queries, candidate.form)
+            for query in batch
+            for candidate in candidates.get(query.id, ())
+        ]
+        found += search(made, retriever, fusion, _CANDIDATE_DEPTH, _CANDIDATE_DEPTH)
+        for result in found:
+            lists[result.reformulation.query.id].append(result.fused.doc_ids)
+    by_rank = {query_id: [d for rank in zip_longest(*some) for d in rank if d] for query_id, some in lists.items()}
+    return {query_id: list(dict.fromkeys(ids))[:most] for query_id, ids in by_rank.items()}

@@ -333,14 +333,6 @@ def test_the_settings_of_a_report_have_paths_relative_to_it(script, world, tmp_p
     assert len(rows(tmp_path / "out")) == 5
 
 
-def test_a_system_is_tested_for_non_inferiority(script, world, tmp_path, capsys):
-    shown = arguments(world, tmp_path / "out", reformulator=["rules", "raw"], non_inferiority_margin=0.3)
-    command.run(script.main, script.make_parser(), shown)
-    [stand_in] = json.loads((tmp_path / "out" / "summary.json").read_text())["non_inferiority"]
-    assert (stand_in["system"], stand_in["baseline"], stand_in["margin"]) == ("raw", "rules", 0.3)
-    assert stand_in["sentence"] in capsys.readouterr().out
-
-
 @pytest.fixture
 def reranker():
     server = RerankServer()

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from acqo_rl.conversations import read_history
-from acqo_rl.data.robustness import mistype, query_set_named
-from acqo_rl.errors import ConfigError
+from acqo_rl.data.robustness import mistype
 from acqo_rl.types import Query
 
 QUESTION = "What is the population of Linden and which currency circulates there?"
@@ -53,8 +51,3 @@ def test_a_quarter_of_the_long_words_and_at_least_one(text, seed):
         assert distance(text, query.text) <= max(1, len(words) // 4)
     else:
         assert query.text == text
-
-
-def test_unknown_sets_are_refused():
-    with pytest.raises(ConfigError, match="typos"):
-        query_set_named("noise")

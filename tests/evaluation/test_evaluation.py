@@ -100,7 +100,6 @@ def test_summary_by_hand(good, bad):
     assert summary.overall.queries == 3
     expected = {"sub_queries": 5 / 3, "texts": 5 / 3, "searches": 5 / 3, "tokens": 4, "calls": 1, "problems": 0}
     assert {name: summary.overall.quantities[name] for name in expected} == pytest.approx(expected)
-    assert summary.overall.quantities["copies"] == pytest.approx(2 / 3)
     assert summary.by_kind["compound"].quantities["sub_queries"] == 2
     assert summary.by_route["decompose"].measures["AllGold@10"] == 1
     assert summary.confusion == {
@@ -111,11 +110,16 @@ def test_summary_by_hand(good, bad):
     assert summarise(bad).overall.quantities["problems"] == pytest.approx(1 / 3)
 
 
-def test_a_copy_is_a_copy_whatever_its_case_and_closing_mark(world, retriever, scripted):
-    queries, qrels, _, _ = world
-    answers = {"simple": ("decompose", "Capital of  PERU?", "lima")}
-    got = evaluated(scripted(answers), queries[:1], qrels, retriever, RankScoreFusion())
-    assert summarise(got).overall.quantities["copies"] == 1
+def test_comparison_by_hand(raw, good, bad):
+    measures = ["nDCG@10", "RR@10"]
+    up = compare(good, raw, measures)
+    assert (up.system, up.baseline) == ("good", "raw")
+    assert up.differences["RR@10"].mean == pytest.approx(0.5 / 3)
+    assert (up.helped, up.hurt) == (pytest.approx(1 / 3), 0)
+    assert up.by_kind["simple"].mean == 0
+    down = compare(bad, raw, measures)
+    assert (down.helped, down.hurt) == (0, pytest.approx(1 / 3))
+    assert down.by_kind["simple"].mean == -1
 
 
 def test_evaluations_of_other_queries_do_not_compare(raw, good):

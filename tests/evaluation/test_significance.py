@@ -6,7 +6,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from acqo_rl.errors import DataError
 from acqo_rl.evaluation import significance
 from acqo_rl.evaluation.significance import paired_bootstrap
 
@@ -19,7 +22,6 @@ def test_against_every_resample_of_four_queries():
     assert got.mean == pytest.approx(0.175)
     assert got.low == pytest.approx(np.quantile(exact, 0.025), abs=0.03)
     assert got.high == pytest.approx(np.quantile(exact, 0.975), abs=0.03)
-    assert got.bound == pytest.approx(np.quantile(exact, 0.05), abs=0.03)
     assert got.p == pytest.approx(2 * np.mean(exact <= 0), abs=0.02)
     assert got.queries == 4
     assert not got.significant
@@ -53,6 +55,29 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says():
         got = paired_bootstrap(np.zeros(60), generator.normal(0.1, 0.3, 60))
         covered += got.low <= 0.1 <= got.high
     assert 0.90 <= covered / 300 <= 0.98
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=30))
+def test_swapping_the_systems_turns_the_interval_round(pairs):
+    before, after = zip(*pairs, strict=True)
+    one, other = (paired_bootstrap(*pair) for pair in ((before, after), (after, before)))
+    assert one.mean == pytest.approx(-other.mean)
+    assert one.low == pytest.approx(-other.high)
+    assert one.p == pytest.approx(other.p)
+    assert one.low <= one.high
+    assert 0 < one.p <= 1
+
+
+@pytest.mark.parametrize(("before", "after"), [([], []), ([1.0], [1.0, 0.0]), ([[1.0]], [[0.0]])])
+def test_values_that_do_not_pair_are_refused(before, after):
+    with pytest.raises(DataError):
+        paired_bootstrap(before, after)
+
+
+def test_a_value_that_is_not_finite_is_refused():
+    with pytest.raises(DataError, match="NaN"):
+        paired_bootstrap([0.0, 1.0], [0.0, float("nan")])
 
 
 def test_the_numbers_do_not_depend_on_how_many_are_drawn_at_once(monkeypatch):

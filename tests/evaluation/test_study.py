@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acqo_rl.evaluation.significance import holm
-from acqo_rl.evaluation.study import Study, choose
+from acqo_rl.evaluation.study import Study, choose, with_kinds
+from acqo_rl.evaluation.summary import summarise
 from acqo_rl.evaluation.systems import System
 
 MEASURES = ["nDCG@10"]
@@ -76,6 +77,38 @@ def test_systems_beside_the_reference(study):
     assert [e.name for e in study.with_same_retrieval()] == ["raw", "split"]
     turned = replace(study, baseline="split")
     assert [e.name for e in turned.with_same_retrieval()] == ["split", "raw"]
+
+
+def test_names_are_short_if_only_the_reformulators_differ(study):
+    system = System("split", "dense", "rsf")
+    assert study.name(system) == "split / dense / rsf"
+    one_fusion = {s: e for s, e in study.evaluations.items() if s.fusion == "rsf"}
+    assert replace(study, evaluations=one_fusion).name(system) == "split"
+
+
+def test_every_system_is_compared_to_the_reference(study):
+    found = {gain.system: gain.comparison.differences["nDCG@10"].mean for gain in study.against_reference()}
+    assert found == pytest.approx(
+        {System("split", "dense", "rsf"): 0.0, System("raw", "dense", "rrf"): 0.0, System("split", "dense", "rrf"): 0.3}
+    )
+
+
+def test_other_kinds():
+    grouped = with_kinds(evaluation("x", [0.0, 1.0]), {"q0": "one", "q1": "other"})
+    assert [result.kind for result in grouped.results] == ["one", "other"]
+
+
+def test_costs_by_hand():
+    """Percentiles of 0, 10, ..., 100: the 95th is half way from 90 to 100."""
+    times = [(10.0 * i, 1.0) for i in range(11)]
+    tokens = [11] + [0] * 10
+    problems = ["cut", *([None] * 10)]
+    summary = summarise(evaluation("x", [0.0] * 11, ms=times, tokens=tokens, searches=3, embedded=2, problem=problems))
+    expected = {"calls": 1 / 11, "tokens": 1, "searches": 3, "embedded": 2, "problems": 1 / 11, "reformulation_ms": 50}
+    assert {name: summary.overall.quantities[name] for name in expected} == pytest.approx(expected)
+    assert summary.ms == {
+        "reformulation": (50.0, 95.0), "retrieval": (1.0, 1.0), "reranking": (0.0, 0.0), "all": (51.0, 96.0)
+    }  # fmt: skip
 
 
 def study_of(table):
