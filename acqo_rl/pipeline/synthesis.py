@@ -120,6 +120,6 @@ def calibrate(
     retrieval = min(1.0, max(0.0, (sum(best) / len(best) - 0.3) / 0.5)) if cosine else None
     coverage = min(1.0, len(similarities) / 3)
     others = 0.15 * coverage + 0.55 * (grounding or 0.0)
-    score = others / 0.70 if retrieval is None else 0.30 * retrieval + others
+    score = min(1.0, others / 0.70 if retrieval is None else 0.30 * retrieval + others)
     label = next((label for least, label in _LABELS if round(score, 9) >= least), "Very Low")
     return Confidence(score, label, retrieval, coverage, grounding, claims)

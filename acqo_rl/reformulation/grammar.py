@@ -98,7 +98,12 @@ class Grammar:
             GrammarError: the completion does not match the grammar.
         """
         if not re.fullmatch(self.regex, completion):
-            raise GrammarError(f"{completion[:80]!r} does not match the grammar: {self._fault(completion)}.")
+            tags = f"{TAGS['disambiguate']} or {TAGS['decompose']}"
+            raise GrammarError(
+                f"{completion[:80]!r} does not match the grammar: {TAGS['pass']} alone, or {tags} and then 1 to "
+                f"{self.max_sub_queries} lines of 1 to {MAX_CHARACTERS} characters, without control characters and "
+                "without spaces at either end."
+            )
         tag, *lines = completion.split("\n")
         return _parsed(_ROUTES[tag], lines, query, self.max_sub_queries)
 
@@ -118,19 +123,6 @@ class Grammar:
         usable = [unnumbered(line) for line in rest]
         usable = [line for line in usable if 0 < len(line) <= MAX_CHARACTERS]
         return _parsed(route, [] if route == "pass" else usable, query, self.max_sub_queries)._replace(problem=problem)
-
-    def _fault(self, completion: str) -> str:
-        tag, *lines = completion.split("\n")
-        if tag not in _ROUTES:
-            return f"its first line must be one of {', '.join(_ROUTES)}"
-        if tag == TAGS["pass"]:
-            return f"no text may follow {tag}"
-        if not 1 <= len(lines) <= self.max_sub_queries:
-            return f"{tag} must be followed by 1 to {self.max_sub_queries} lines, not {len(lines)}"
-        return (
-            f"each line must have 1 to {MAX_CHARACTERS} characters, without control characters and without spaces at"
-            " either end"
-        )
 
 
 def repeats_words(completion: str, query: Query) -> bool:

@@ -13,7 +13,7 @@ from stand_ins import BrokenRetriever, ScriptedLanguageModel
 from acqo_rl.language_models.structured import fields, text
 from acqo_rl.pipeline.calls import BudgetedModel, Task
 from acqo_rl.pipeline.state import Budget, RetrievalState
-from acqo_rl.roles import LanguageModel, Retriever
+from acqo_rl.roles import LanguageModel
 from acqo_rl.time_limit import TimeLimit, limited
 from acqo_rl.types import Completion, Document, Query
 
@@ -38,18 +38,6 @@ def test_a_failed_search_is_named_and_finds_nothing(state, searching):
     ask(BrokenModel(), state)
     assert str(state.failures[1]) == "gap: ConnectionError: the model server is down"
     assert state.broken == {"search", "model"}
-
-
-@pytest.mark.parametrize("rankings", [[], None])
-def test_a_retriever_that_does_not_keep_its_word_has_failed(state, searching, rankings):
-    class Careless(Retriever):
-        name = "careless"
-
-        def search(self, texts, k):
-            return rankings
-
-    assert searching(Careless()).search(state, "hop", ["a"], 3) == [[]]
-    assert state.broken == {"search"}
 
 
 SCHEMA = fields(value=text())

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pipeline_stand_ins import split
 
-from acqo_rl.pipeline.calls import BudgetedModel
 from acqo_rl.pipeline.decomposition import Decomposer, levels_of, sub_questions_of
 from acqo_rl.pipeline.state import RetrievalState, SubQuestion
 from acqo_rl.types import Query
@@ -79,15 +78,6 @@ def test_a_circle_is_asked_as_one_question(search_over, budgeted):
     Decomposer(search, budgeted(decompose=split("a", "b", depends_on=([2], [1])))).run(state)
     assert retriever.calls == [[QUERY.text]]
     assert "circular" in state.failures[0].reason
-
-
-def test_without_a_model_the_question_is_searched_once(search_over):
-    search, retriever = search_over({})
-    state = RetrievalState(QUERY)
-    Decomposer(search, BudgetedModel(None)).run(state)
-    Decomposer(search, BudgetedModel(None)).run(state)
-    assert retriever.calls == [[QUERY.text]]
-    assert state.sub_questions[0].kind == "original"
 
 
 @pytest.mark.parametrize(

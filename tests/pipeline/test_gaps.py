@@ -85,12 +85,6 @@ def test_without_a_new_gap_it_ends_and_a_reply_of_another_form_is_told(
     assert failures or state.trace.steps[-1].detail.startswith("stopped: ")
 
 
-@KINDS
-def test_without_a_model_it_stops_with_a_reason(state, search_over, name):
-    GapSearch(name, search_over(FOUND)[0], BudgetedModel(None)).run(state)
-    assert (len(rounds_of(state)), state.skipped) == (1, [f"{name}: no language model"])
-
-
 def test_tasks_have_examples_that_match_their_schemas():
     from acqo_rl.language_models.structured import example, read_reply
     from acqo_rl.pipeline import decomposition, gaps, questions, synthesis

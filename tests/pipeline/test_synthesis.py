@@ -53,18 +53,6 @@ def test_of_a_long_passage_the_part_that_says_what_is_asked_is_read(budgeted, pl
     assert all(len(content) < 4600 for content in contents)
 
 
-def test_so_it_is_in_every_step_that_reads_passages(budgeted):
-    text = f"{filler(60)} It was built by the sisters Amery in 1871."
-    state = RetrievalState(Query("q", "Who built it?"))
-    state.add_chunks([(Document("d", "Lighthouse", text), 0.9)], "initial", "q")
-    state.hops = [Round(1, "built lighthouse", ("d",))]
-    state.sub_questions = [SubQuestion(1, "Who built the lighthouse?", doc_ids=("d",))]
-    for written in (by_hop(state, 1000), by_sub_question(state, 1000), passages(state.ranked(), "who built it", 1000)):
-        assert "sisters Amery" in written
-        assert len(written) < 1100
-    assert text in by_hop(state, 2 * len(text))
-
-
 @given(st.text(max_size=300), st.text(max_size=30), st.integers(20, 100))
 def test_an_excerpt_is_a_part_of_the_text_within_the_limit(text, about, characters):
     taken = excerpt(text, about, characters)
@@ -80,18 +68,6 @@ def test_what_is_read_has_a_limit(state, budgeted):
     passages = content.removeprefix("Passages:\n").partition("\n\nQuestion: ")[0]
     assert role == "synthesis"
     assert 3990 <= len(passages) <= 4000
-
-
-def test_no_passage_no_answer(budgeted):
-    state = RetrievalState(Query("q", "q"))
-    Synthesizer(budgeted()).run(state)
-    assert (state.answer, state.skipped) == ("", ["synthesis: there are no passages"])
-
-
-def test_an_empty_reply_is_told(state, budgeted):
-    Synthesizer(budgeted(synthesis=" ")).run(state)
-    assert state.answer == ""
-    assert len(state.failures) == 1
 
 
 class TestConfidence:
@@ -120,7 +96,7 @@ class TestConfidence:
     @given(st.lists(st.floats(-1, 50)), st.none() | st.floats(0, 1))
     def test_is_between_zero_and_one(self, similarities, grounding):
         confidence = calibrate(similarities, grounding)
-        assert 0 <= confidence.score <= 1 + 1e-9
+        assert 0 <= confidence.score <= 1
         assert calibrate(similarities[::-1], grounding) == confidence
 
     def test_claims_are_traced_to_passages(self, state, budgeted):
@@ -146,6 +122,8 @@ class TestConfidence:
         state = RetrievalState(
             Query("q", "q"),
         )
+        Synthesizer(budgeted()).run(state)
+        assert (state.answer, state.skipped) == ("", ["synthesis: there are no passages"])
         ConfidenceCalibrator(budgeted()).run(state)
         assert (state.confidence.label, state.confidence.score, state.budget.used) == ("Very Low", 0.0, 0)
 
