@@ -127,20 +127,22 @@ def measure(
 
 def build(name: str, place: str, vectors: NDArray[np.float32], queries: NDArray[np.float32]) -> float:
     """Builds an index; the seconds that it took."""
-    from acqo_rl.retrieval.build import build_embeddings_index
+    from acqo_rl.retrieval.build import build_dense_index
     from acqo_rl.retrieval.engines.build import build_engine_index
     from acqo_rl.retrieval.engines.location import is_engine
     from acqo_rl.types import Document
 
-    ids = [str(row) for row in range(len(vectors))]
+    documents = [Document(str(row), "", f"passage {row}") for row in range(len(vectors))]
     load_libraries(place)
     clock = clock_of(place)
     begin = clock()
     if is_engine(place):
-        build_engine_index(place, [Document(i, "", f"passage {i}") for i in ids], Vectors(queries), embeddings=vectors)
+        build_engine_index(place, documents, Vectors(queries), embeddings=vectors)
     else:
-        factory = {"IVF-PQ": f"IVF{lists(len(ids))},PQ48", "OPQ": f"OPQ48,IVF{lists(len(ids))},PQ48"}.get(name, name)
-        build_embeddings_index(place, vectors, ids, Vectors(queries), factory=factory)
+        factory = {"IVF-PQ": f"IVF{lists(len(vectors))},PQ48", "OPQ": f"OPQ48,IVF{lists(len(vectors))},PQ48"}.get(
+            name, name
+        )
+        build_dense_index(place, documents, Vectors(queries), embeddings=vectors, factory=factory)
     return clock() - begin
 
 

@@ -1,11 +1,11 @@
-r"""Build a search index from a BEIR folder or from precomputed embeddings.
+r"""Build a search index from a BEIR folder.
 
     acqo index --data data/my_corpus --output indexes/my_corpus
     acqo index --data data/my_corpus --output indexes/hnsw --faiss.factory HNSW64 \
         --faiss.build_parameters efConstruction=2000 --faiss.search_parameters efSearch=256
     acqo index --data data/my_corpus --output indexes/bm25 --kind bm25
     acqo index --data data/my_corpus --output indexes/both --kind hybrid
-    acqo index --embeddings vectors.npz --encoder my/model --output indexes/vectors
+    acqo index --data data/my_corpus --embeddings vectors.npz --encoder my/model --output indexes/vectors
     acqo index --data data/my_corpus --output indexes/split --split_passages True
     acqo index --data data/my_corpus --output qdrant://localhost:6333/my_corpus
     acqo index --data data/my_corpus --output indexes/served --encoder openai:BAAI/bge-m3@http://localhost:8080/v1
@@ -27,15 +27,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from acqo_rl.addresses import Address
 from acqo_rl.cli import command
 from acqo_rl.cli.fields import group, setting
-from acqo_rl.errors import FINITE, ConfigError, DataError, check_ranges
+from acqo_rl.errors import FINITE, ConfigError, check_ranges
 from acqo_rl.retrieval.embedding_files import read_embeddings
 from acqo_rl.retrieval.encoders import SERVER_SETTINGS, is_on_server
 from acqo_rl.retrieval.engines.location import is_engine, read_location
 
 if TYPE_CHECKING:
-    import numpy as np
     from accelerate import PartialState
-    from numpy.typing import NDArray
 
     from acqo_rl.retrieval import Manifest, SentenceTransformerEncoder
     from acqo_rl.roles import Encoder
@@ -87,7 +85,7 @@ class BuildIndexConfig:
     """Settings of the build."""
 
     output: Address = setting("Folder of the index, or collection of a search engine.")
-    data: str | None = setting("BEIR folder with corpus.jsonl.", None)
+    data: str = setting("BEIR folder with corpus.jsonl.")
     embeddings: str | None = setting(
         "Precomputed embeddings of the documents: a .npz file with the arrays ids and embeddings.", None
     )
@@ -127,22 +125,21 @@ def main(config: BuildIndexConfig) -> None:
     from acqo_rl.retrieval.splitting import long_documents, split_passages
 
     state = PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(days=1))  # waits for slow processes
-    documents = list(read_corpus(config.data).values()) if config.data else None
+    documents = list(read_corpus(config.data).values())
     encoder = load_encoder_of(config, state) if config.kind != "bm25" else None
     passages = documents
     finished = (Path(config.output) / FILE_NAME).exists()
     dense = Path(config.output, "dense") if config.kind == "hybrid" else Path(config.output)
     wants_lengths = not config.embeddings and (config.split_passages or not finished)
-    if documents and isinstance(encoder, SentenceTransformerEncoder) and wants_lengths:
+    if isinstance(encoder, SentenceTransformerEncoder) and wants_lengths:
         long = long_documents(documents, encoder)
         passages = split_passages(documents, encoder, long) if config.split_passages else documents
         if long and not finished and state.is_main_process:
             remedy = "Use --split_passages to split them."
             print(length_note(documents, passages, long, encoder, remedy), flush=True)
     if not finished and state.is_main_process:
-        warn_of_empty(documents or [])
-        print(estimate(config, documents, passages, encoder), flush=True)
-    if not finished and not (dense / FILE_NAME).exists() and passages and encoder and not config.embeddings:
+        warn_of_empty(documents)
+    if not finished and not (dense / FILE_NAME).exists() and encoder and not config.embeddings:
         shards = plan_shards(dense, passages, encoder, config.encoding.shard_size)
         if state.is_main_process:
             print(f"{len(shards.missing()):,} of {shards.total:,} shards must be encoded.", flush=True)
@@ -166,8 +163,6 @@ def check(config: BuildIndexConfig) -> None:
         raise ConfigError("A bm25 index is built from whole texts; omit embeddings and split_passages.")
     if config.split_passages and config.embeddings:
         raise ConfigError("Precomputed embeddings cannot be split; omit split_passages, or give only data.")
-    if not config.data and (config.kind == "hybrid" or not config.embeddings):
-        raise ConfigError(f"A {config.kind} index of these settings needs the texts; give data.")
     if config.update and not is_engine(config.output):
         raise ConfigError("Only a collection of a search engine can be updated; omit update, or build a new index.")
     check_encoder(config)
@@ -175,7 +170,7 @@ def check(config: BuildIndexConfig) -> None:
         check_engine(config)
         return
     check_ranges(config.bm25, {"k1": (0, FINITE), "b": (0, 1)})
-    if config.data and Path(config.output).resolve() == Path(config.data).resolve():
+    if Path(config.output).resolve() == Path(config.data).resolve():
         raise ConfigError(f"output is the data folder {config.data}; give a folder of its own for the index.")
 
 
@@ -197,8 +192,6 @@ def changed(settings: Any, names: Sequence[str]) -> list[str]:
 def check_engine(config: BuildIndexConfig) -> None:
     """Rejects settings that do not apply to a search engine."""
     read_location(config.output)
-    if not config.data:
-        raise ConfigError("A search engine stores the documents; give data.")
     if config.split_passages:
         raise ConfigError(WHOLE_DOCUMENTS)
     groups = {"faiss": config.faiss == FaissOptions(), "bm25": config.bm25 == Bm25Options()}
@@ -217,9 +210,9 @@ def build_in_engine(config: BuildIndexConfig) -> None:
     from acqo_rl.retrieval.engines.build import build_engine_index
     from acqo_rl.retrieval.splitting import long_documents
 
-    documents = list(read_corpus(config.data or "").values())
+    documents = list(read_corpus(config.data).values())
     encoder = load_encoder(encoder_settings(config))
-    embeddings = embeddings_of(config.embeddings, documents) if config.embeddings else None
+    embeddings = read_embeddings(config.embeddings, documents) if config.embeddings else None
 
     def announce() -> None:
         warn_of_empty(documents)
@@ -235,19 +228,6 @@ def build_in_engine(config: BuildIndexConfig) -> None:
     )
     shown = read_location(config.output).shown
     print(f"{shown}: {note.document_count:,} documents, fingerprint {note.fingerprint[:16]} (ready to search)")
-
-
-def embeddings_of(path: str, documents: Sequence[Document]) -> NDArray[np.floating]:
-    """The embeddings of a file in the order of the documents.
-
-    Raises:
-        DataError: the file and the corpus have other documents.
-    """
-    embeddings, ids = read_embeddings(path)
-    rows = {doc_id: row for row, doc_id in enumerate(ids)}
-    if rows.keys() != {document.id for document in documents}:
-        raise DataError(f"{path} has {len(ids)} documents, and the corpus has {len(documents)} others; give the same.")
-    return embeddings[[rows[document.id] for document in documents]]
 
 
 def load_encoder_of(config: BuildIndexConfig, state: PartialState) -> Encoder:
@@ -300,36 +280,16 @@ def length_note(
     return f"{counted}; the vectors do not cover the text beyond. {remedy}"
 
 
-def estimate(
-    config: BuildIndexConfig,
-    documents: list[Document] | None,
-    passages: list[Document] | None,
-    encoder: Encoder | None,
-) -> str:
-    """A description of the index and its estimated size."""
-    from acqo_rl.retrieval import bm25, faiss_index
-
-    count = len(documents) if documents else len(read_embeddings(config.embeddings or "")[0])
-    size, kinds = 0, []
-    if encoder:
-        size += faiss_index.estimate_bytes(encoder.dim, config.faiss.factory, len(passages) if passages else count)
-        kinds.append(f"{config.faiss.factory}, {encoder.dim} dimensions")
-    if config.kind != "dense":
-        size += bm25.estimate_bytes(documents or [], config.bm25.language)
-        kinds.append(f"BM25, {config.bm25.language}")
-    return f"{count:,} documents; index of about {size / 1e6:,.1f} MB ({' and '.join(kinds)})."
-
-
 def build(
     config: BuildIndexConfig,
-    documents: list[Document] | None,
-    passages: list[Document] | None,
+    documents: list[Document],
+    passages: list[Document],
     encoder: Encoder | None,
 ) -> Manifest:
     """Builds the index, or returns the manifest of the finished index."""
     from acqo_rl.retrieval.build_hybrid import build_hybrid_index
 
-    builders: dict[str, Callable[[Path], Manifest]] = {"bm25": partial(build_bm25, config, documents or [])}
+    builders: dict[str, Callable[[Path], Manifest]] = {"bm25": partial(build_bm25, config, documents)}
     if encoder is not None:
         builders = {"dense": partial(build_dense, config, documents, passages, encoder), **builders}
     if config.kind == "hybrid":
@@ -346,21 +306,20 @@ def build_bm25(config: BuildIndexConfig, documents: list[Document], folder: Path
 
 def build_dense(
     config: BuildIndexConfig,
-    documents: list[Document] | None,
-    passages: list[Document] | None,
+    documents: list[Document],
+    passages: list[Document],
     encoder: Encoder,
     folder: Path,
 ) -> Manifest:
     """Builds a dense index from precomputed embeddings or with the encoder."""
-    from acqo_rl.retrieval.build import build_dense_index, build_embeddings_index
+    from acqo_rl.retrieval.build import build_dense_index
 
-    faiss_settings = asdict(config.faiss)
-    if config.embeddings:
-        if documents:
-            embeddings, ids = embeddings_of(config.embeddings, documents), [document.id for document in documents]
-        else:
-            embeddings, ids = read_embeddings(config.embeddings)
-        return build_embeddings_index(folder, embeddings, ids, encoder, corpus=documents, **faiss_settings)
     return build_dense_index(
-        folder, documents or [], encoder, passages=passages, shard_size=config.encoding.shard_size, **faiss_settings
+        folder,
+        documents,
+        encoder,
+        passages=passages,
+        embeddings=read_embeddings(config.embeddings, documents) if config.embeddings else None,
+        shard_size=config.encoding.shard_size,
+        **asdict(config.faiss),
     )

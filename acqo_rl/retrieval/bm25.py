@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
-from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.retrieval.tokens import make_tokenizer
 from acqo_rl.roles import Retriever
-from acqo_rl.types import Document, Ranking
+from acqo_rl.types import Ranking
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -157,15 +156,6 @@ class Bm25Retriever(Retriever):
         ids = (self._index.vocab_dict.get(token) for token in tokens)
         frequencies = (0 if i is None else int(ends[i + 1] - ends[i]) for i in ids)
         return sum(math.log(1 + (count - f + 0.5) / (f + 0.5)) for f in frequencies)
-
-
-def estimate_bytes(documents: Sequence[Document], language: str) -> int:
-    """Estimated size of a BM25 index in bytes, from the distinct words of an evenly spaced sample of documents."""
-    tokenize = make_tokenizer(language)
-    sample = documents[:: max(1, len(documents) // 1000)]
-    stems = [set(tokenize(passage_text(document))) for document in sample]
-    postings = sum(map(len, stems)) * len(documents) // max(1, len(sample))
-    return 8 * postings + 20 * len(set[str]().union(*stems))  # id and score per posting; vocabulary entry and offset
 
 
 def _best(scores: NDArray[np.float32], k: int) -> NDArray[np.intp]:

@@ -8,13 +8,10 @@ build raises an error.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
-import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,34 +46,6 @@ if TYPE_CHECKING:
 _ROWS = 65_536  # precomputed embeddings per block
 
 
-def dense_settings(
-    encoder: Encoder, *, factory: str = "Flat", build_parameters: str = "", search_parameters: str = ""
-) -> DenseSettings:
-    """Creates and checks the settings of a dense index.
-
-    Args:
-        encoder: embeds passages and queries.
-        factory: FAISS factory string, see ``faiss_index.make_index``.
-        build_parameters: FAISS parameters for the build, such as ``efConstruction=200``.
-        search_parameters: FAISS parameters for searches, such as ``efSearch=128``. If empty, IVF indexes get a default
-            ``nprobe``.
-
-    Raises:
-        ConfigError: FAISS does not know the factory string or a parameter.
-    """
-    index = faiss_index.make_index(encoder.dim, factory, build_parameters)
-    search_parameters = search_parameters or faiss_index.default_search_parameters(factory, encoder.dim)
-    faiss_index.set_parameters(index, search_parameters)
-    return DenseSettings(
-        encoder=encoder.settings,
-        encoder_fingerprint=encoder.fingerprint,
-        dimension=encoder.dim,
-        factory=factory,
-        build_parameters=build_parameters,
-        search_parameters=search_parameters,
-    )
-
-
 def plan_shards(folder: str | Path, documents: Sequence[Document], encoder: Encoder, shard_size: int = 8192) -> Shards:
     """Plans the embedding shards of a dense index, so that several processes can encode them.
 
@@ -93,6 +62,7 @@ def build_dense_index(
     encoder: Encoder,
     *,
     passages: Sequence[Document] | None = None,
+    embeddings: NDArray[np.floating] | None = None,
     factory: str = "Flat",
     build_parameters: str = "",
     search_parameters: str = "",
@@ -108,92 +78,57 @@ def build_dense_index(
         passages: encoded instead of the documents, see :func:`acqo_rl.retrieval.splitting.split_passages`. Each
             document has one or more passages with its id, in the order of the documents. The score of a document is
             that of its best passage.
-        factory: FAISS factory string, see ``dense_settings``.
-        build_parameters: FAISS parameters for the build, see ``dense_settings``.
-        search_parameters: FAISS parameters for searches, see ``dense_settings``.
+        embeddings: indexed instead of encoding, after L2 normalisation: those of the documents by the same model,
+            float[documents, dim]; may be memory-mapped.
+        factory: FAISS factory string, see ``faiss_index.make_index``.
+        build_parameters: FAISS parameters for the build, such as ``efConstruction=200``.
+        search_parameters: FAISS parameters for searches, such as ``efSearch=128``. If empty, IVF indexes get a default
+            ``nprobe``.
         shard_size: documents per shard; each shard is saved when it is encoded.
         threads: number of FAISS threads. An HNSW graph is reproducible only with one thread.
 
     Raises:
         ConfigError: FAISS does not know a setting, or there are too few vectors to train on.
-        DataError: there are no documents, an id appears twice, or the passages do not match the documents.
+        DataError: there are no documents, an id appears twice, or passages or embeddings do not match the documents.
         IndexMismatchError: the folder contains another index.
     """
     folder = Path(folder)
     passages = documents if passages is None else passages
     shards = plan_shards(folder, passages, encoder, shard_size)
-    doc_ids = [document.id for document in documents]
-    settings = dense_settings(
-        encoder, factory=factory, build_parameters=build_parameters, search_parameters=search_parameters
-    )
     digest = shards.corpus_hash if passages is documents else corpus_hash(documents)
-    if digest != shards.corpus_hash:
-        settings = replace(settings, passages=shards.corpus_hash)
-    wanted = Manifest(settings, len(doc_ids), digest)
+    index = faiss_index.make_index(encoder.dim, factory, build_parameters)
+    search_parameters = search_parameters or faiss_index.default_search_parameters(index)
+    faiss_index.set_parameters(index, search_parameters)
+    settings = DenseSettings(
+        encoder=encoder.settings,
+        encoder_fingerprint=encoder.fingerprint,
+        dimension=encoder.dim,
+        factory=factory,
+        build_parameters=build_parameters,
+        search_parameters=search_parameters,
+        passages="" if digest == shards.corpus_hash else shards.corpus_hash,
+    )
+    wanted = Manifest(settings, len(documents), digest)
     if is_finished(folder, wanted):
         return read_manifest(folder)
-    check_ids(doc_ids)
-    ids_of_passages = [passage.id for passage in passages]
-    if _without_repetition(ids_of_passages) != doc_ids:
+    check_documents(documents, encoder, embeddings)
+    doc_ids = [passage.id for passage in passages]
+    if [doc_id for doc_id, _ in groupby(doc_ids)] != [document.id for document in documents]:
         raise DataError("The ids of the passages do not match the documents in their order; split the documents again.")
-    shards.encode(passages, encoder)
-    manifest = _write_dense(folder, wanted, settings, shards.read(), ids_of_passages, threads)
-    shutil.rmtree(folder / FOLDER_NAME)
+    if embeddings is None:
+        shards.encode(passages, encoder)
+        blocks = shards.read()
+    else:
+        starts = range(0, len(documents), _ROWS)
+        blocks = [normalised(np.asarray(embeddings[start : start + _ROWS], np.float32)) for start in starts]
+    faiss_index.use_threads(threads)
+    index = faiss_index.make_index(encoder.dim, factory, build_parameters)
+    faiss_index.fill(index, blocks, factory)
+    folder.mkdir(parents=True, exist_ok=True)
+    faiss_index.write_index(index, folder / INDEX_NAME)
+    manifest = _finish(folder, wanted, doc_ids)
+    shutil.rmtree(folder / FOLDER_NAME, ignore_errors=True)
     return manifest
-
-
-def build_embeddings_index(
-    folder: str | Path,
-    embeddings: NDArray[np.floating],
-    doc_ids: Sequence[str],
-    encoder: Encoder,
-    *,
-    corpus: Sequence[Document] | None = None,
-    factory: str = "Flat",
-    build_parameters: str = "",
-    search_parameters: str = "",
-    threads: int | None = None,
-) -> Manifest:
-    """Builds an index of precomputed embeddings, after L2 normalisation.
-
-    Args:
-        folder: created if it is missing.
-        embeddings: float[documents, dim]; may be memory-mapped.
-        doc_ids: one id per row.
-        encoder: embeds the queries; must be the model that computed the embeddings.
-        corpus: the documents, if available. Their hash is recorded, so that an index of another version of the corpus
-            is detected.
-        factory: FAISS factory string, see ``dense_settings``.
-        build_parameters: FAISS parameters for the build, see ``dense_settings``.
-        search_parameters: FAISS parameters for searches, see ``dense_settings``.
-        threads: number of FAISS threads.
-
-    Raises:
-        ConfigError: FAISS does not know a setting, or there are too few vectors to train on.
-        DataError: embeddings, ids, corpus and encoder do not match.
-        IndexMismatchError: the folder contains another index.
-    """
-    if embeddings.ndim != 2 or embeddings.shape != (len(doc_ids), encoder.dim):
-        raise DataError(
-            f"The embeddings have the shape {embeddings.shape}; for {len(doc_ids)} ids and this encoder it must be"
-            f" {(len(doc_ids), encoder.dim)}."
-        )
-    if corpus is not None:
-        given = [unicodedata.normalize("NFC", doc_id) for doc_id in doc_ids]
-        if [unicodedata.normalize("NFC", document.id) for document in corpus] != given:
-            raise DataError("The ids of the embeddings do not match the corpus in its order; encode the corpus again.")
-        doc_ids = [document.id for document in corpus]
-    check_ids(doc_ids)
-    settings = dense_settings(
-        encoder, factory=factory, build_parameters=build_parameters, search_parameters=search_parameters
-    )
-    digest = _embeddings_hash(embeddings, doc_ids) if corpus is None else corpus_hash(corpus)
-    wanted = Manifest(settings, len(doc_ids), digest)
-    if is_finished(Path(folder), wanted):
-        return read_manifest(Path(folder))
-    rows = range(0, len(doc_ids), _ROWS)
-    blocks = [normalised(np.asarray(embeddings[start : start + _ROWS], dtype=np.float32)) for start in rows]
-    return _write_dense(Path(folder), wanted, settings, blocks, doc_ids, threads)
 
 
 def build_bm25_index(
@@ -214,11 +149,11 @@ def build_bm25_index(
         IndexMismatchError: the folder contains another index.
     """
     folder = Path(folder)
-    doc_ids = [document.id for document in documents]
     wanted = Manifest(Bm25Settings(language, k1, b), len(documents), corpus_hash(documents))
     if is_finished(folder, wanted):
         return read_manifest(folder)
-    check_ids(doc_ids)
+    check_documents(documents)
+    doc_ids = [document.id for document in documents]
     texts = [passage_text(document) for document in documents]
     retriever = Bm25Retriever.build(texts, doc_ids, language=language, k1=k1, b=b)
     folder.mkdir(parents=True, exist_ok=True)
@@ -246,48 +181,27 @@ def is_finished(folder: Path, wanted: Manifest) -> bool:
     return True
 
 
-def _write_dense(
-    folder: Path,
-    wanted: Manifest,
-    settings: DenseSettings,
-    blocks: Sequence[NDArray[np.float32]],
-    doc_ids: Sequence[str],
-    threads: int | None,
-) -> Manifest:
-    faiss_index.use_threads(threads)
-    index = faiss_index.make_index(settings.dimension, settings.factory, settings.build_parameters)
-    faiss_index.fill(index, blocks, settings.factory)
-    folder.mkdir(parents=True, exist_ok=True)
-    faiss_index.write_index(index, folder / INDEX_NAME)
-    return _finish(folder, wanted, doc_ids)
-
-
 def _finish(folder: Path, wanted: Manifest, doc_ids: Sequence[str]) -> Manifest:
     write_atomic(folder / IDS_NAME, [json.dumps(list(doc_ids))])
     paths = [folder / IDS_NAME, *(folder.glob(INDEX_NAME)), *sorted(folder.glob(f"{BM25_NAME}/*"))]
     return write_manifest(folder, wanted, [path.relative_to(folder).as_posix() for path in paths])
 
 
-def _without_repetition(doc_ids: Sequence[str]) -> list[str]:
-    """The ids with consecutive repetitions removed: one id per document, because its passages are adjacent."""
-    return [doc_id for doc_id, _ in groupby(doc_ids)]
-
-
-def check_ids(doc_ids: Sequence[str]) -> None:
-    """Checks that there are documents and that each has its own id.
+def check_documents(
+    documents: Sequence[Document], encoder: Encoder | None = None, embeddings: NDArray[np.floating] | None = None
+) -> None:
+    """Checks that there are documents, that each has its own id, and that embeddings by the encoder have their shape.
 
     Raises:
-        DataError: there are none, or an id appears twice.
+        DataError: it is otherwise.
     """
-    if not doc_ids:
+    if not documents:
         raise DataError("The corpus is empty; an index needs at least one document.")
-    doc_id, times = Counter(doc_ids).most_common(1)[0]
+    doc_id, times = Counter(document.id for document in documents).most_common(1)[0]
     if times > 1:
         raise DataError(f"The document id {doc_id!r} appears {times} times; ids must be unique.")
-
-
-def _embeddings_hash(embeddings: NDArray[np.floating], doc_ids: Sequence[str]) -> str:
-    digest = hashlib.sha256(json.dumps(list(doc_ids)).encode())
-    for start in range(0, len(doc_ids), _ROWS):
-        digest.update(np.ascontiguousarray(embeddings[start : start + _ROWS]).tobytes())
-    return digest.hexdigest()
+    if encoder and embeddings is not None and embeddings.shape != (len(documents), encoder.dim):
+        raise DataError(
+            f"The embeddings have the shape {embeddings.shape}; for {len(documents)} documents and this encoder it must"
+            f" be {(len(documents), encoder.dim)}."
+        )

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from acqo_rl.errors import DataError
+from acqo_rl.types import Document
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def read_embeddings(path: str) -> tuple[NDArray[np.floating], list[str]]:
-    """Returns the embeddings, float[documents, dimensions], and the document ids, in file order.
+def read_embeddings(path: str, documents: Sequence[Document]) -> NDArray[np.floating]:
+    """Returns the embeddings in the order of the documents, float[documents, dimensions].
 
     Raises:
-        DataError: the file has other contents.
+        DataError: the file has other contents, or other documents than the corpus.
     """
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as loaded:
@@ -31,4 +33,8 @@ def read_embeddings(path: str) -> tuple[NDArray[np.floating], list[str]]:
             f"{path} has {found}; it must have embeddings, float[documents, dimensions], and ids, one per document. "
             "Write it with numpy.savez(path, ids=ids, embeddings=embeddings)."
         )
-    return embeddings, [one.decode() if isinstance(one, bytes) else str(one) for one in ids.tolist()]
+    rows = {one.decode() if isinstance(one, bytes) else str(one): row for row, one in enumerate(ids.tolist())}
+    if rows.keys() != {document.id for document in documents}:
+        raise DataError(f"{path} has {len(ids)} documents, and the corpus has {len(documents)} others; give the same.")
+    ordered: NDArray[np.floating] = embeddings[[rows[document.id] for document in documents]]
+    return ordered

@@ -176,9 +176,9 @@ def set_parameters(index: Any, parameters: str) -> None:
         ) from error
 
 
-def default_search_parameters(factory: str, dim: int) -> str:
+def default_search_parameters(index: Any) -> str:
     """For IVF indexes, ``nprobe`` = square root of the number of lists (FAISS defaults to 1); otherwise empty."""
-    lists = _lists(make_index(dim, factory))
+    lists = _lists(index)
     return f"nprobe={round(lists**0.5)}" if lists else ""
 
 
@@ -208,18 +208,6 @@ def fill(index: Any, blocks: Sequence[NDArray[np.float32]], factory: str) -> Non
             ) from error
     for block in tqdm(blocks, desc=f"indexing ({factory})", unit=" blocks", delay=2):
         index.add(np.ascontiguousarray(block))
-
-
-def estimate_bytes(dim: int, factory: str, count: int) -> int:
-    """Estimated size in bytes of an index over ``count`` vectors: codes, links and list entries."""
-    faiss = import_faiss()
-    index = make_index(dim, factory)
-    if isinstance(index, faiss.IndexHNSW):
-        links = 4 * index.hnsw.nb_neighbors(0) * 1.07 + 12  # 7 % for upper levels; 12 bytes for offset and level
-        return int(count * (index.storage.sa_code_size() + links))
-    lists = _lists(index)
-    code_size: int = index.sa_code_size()
-    return count * (code_size + (8 if lists else 0)) + 4 * dim * lists
 
 
 def write_index(index: Any, path: Path) -> None:

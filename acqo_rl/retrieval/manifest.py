@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-import re
 import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
@@ -22,7 +21,6 @@ IDS_NAME = "doc_ids.json"
 INDEX_NAME = "index.faiss"
 BM25_NAME = "bm25"
 
-_HASH = re.compile("[0-9a-f]{64}")
 _PACKAGES = (
     "acqo-rl",
     "bm25s",
@@ -128,7 +126,7 @@ class Manifest:
         """The differences to the wanted index, one string per setting; empty if the fingerprints are equal."""
         seen, want = self._identity(), wanted._identity()
         return [
-            f"its {key} is {_shown(seen.get(key))}, expected {_shown(want.get(key))}"
+            f"its {key} is {seen.get(key)!r}, expected {want.get(key)!r}"
             for key in want | seen
             if seen.get(key) != want.get(key)
         ]
@@ -144,17 +142,6 @@ class Manifest:
             "corpus_hash": self.corpus_hash,
             **settings,
         }
-
-
-def _shown(value: object) -> str:
-    """The representation of a setting; of a hash only the beginning."""
-    return repr(value[:8] if isinstance(value, str) and _HASH.fullmatch(value) else value)
-
-
-def package_versions() -> dict[str, str]:
-    """Versions of the installed packages that affect an index."""
-    installed = {d.name.lower(): d.version for name in _PACKAGES for d in importlib.metadata.distributions(name=name)}
-    return dict(sorted(installed.items()))
 
 
 def write_manifest(folder: Path, manifest: Manifest, files: Iterable[str]) -> Manifest:
@@ -173,7 +160,7 @@ def write_manifest(folder: Path, manifest: Manifest, files: Iterable[str]) -> Ma
         manifest,
         files={name: (folder / name).stat().st_size for name in names},
         checksums={name: _checksum(folder / name) for name in names},
-        packages=package_versions(),
+        packages={p: version for p in _PACKAGES for version in _versions(p)},
     )
     row = {"format_version": FORMAT_VERSION, "kind": manifest.kind, **asdict(manifest)}
     write_atomic(folder / FILE_NAME, [json.dumps(row, indent=2, ensure_ascii=False)])
@@ -203,17 +190,8 @@ def _checksum(path: Path) -> str:
     return f"{value:08x}"
 
 
-def _check_names(manifest: Manifest, version: int) -> None:
-    """Checks that a manifest lists files inside its folder, and from version 2 a checksum for each.
-
-    Raises:
-        ValueError: it does not.
-    """
-    if version >= 2 and manifest.checksums.keys() != manifest.files.keys():
-        raise ValueError(f"it has checksums of {sorted(manifest.checksums)}, expected {sorted(manifest.files)}")
-    for name in {*manifest.files, *manifest.checksums}:
-        if Path(name).is_absolute() or ".." in Path(name).parts:
-            raise ValueError(f"{name} is not inside the folder")
+def _versions(package: str) -> list[str]:
+    return [distribution.version for distribution in importlib.metadata.distributions(name=package)][:1]
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -224,34 +202,24 @@ def read_manifest(folder: Path) -> Manifest:
             file is missing or damaged.
     """
     path = folder / FILE_NAME
-    if not folder.is_dir():
-        raise IndexMismatchError(f"The index folder {folder} does not exist; fix the path, or build it by acqo index.")
     if not path.is_file():
-        raise IndexMismatchError(f"{folder} contains no complete index ({FILE_NAME} is missing); build it first.")
+        raise IndexMismatchError(
+            f"{folder} contains no complete index ({FILE_NAME} is missing); fix the path, or build it by acqo index."
+        )
     try:
         row = json.loads(path.read_text(encoding="utf-8"))
-        version, kind = row.pop("format_version"), row.pop("kind")
+        version, kind, given = row.pop("format_version"), row.pop("kind"), row.pop("settings")
         if version > FORMAT_VERSION:
-            raise IndexMismatchError(
-                f"{path} has format version {version}, but this acqo_rl reads versions up to {FORMAT_VERSION}."
-                " Update acqo_rl, or build the index again."
-            )
-        given = row.pop("settings")
-        if kind == "bm25":
-            given = {"words": 1, **given}  # indexes without the field were built with version 1
+            raise ValueError(f"its format version is {version}, expected at most {FORMAT_VERSION}; update acqo_rl")
         settings = _SETTINGS[kind](**given)
-        if isinstance(settings, Bm25Settings) and settings.words != tokens.VERSION:
-            raise IndexMismatchError(
-                f"{folder} was built with version {settings.words} of the tokens of BM25, but this acqo_rl has version"
-                f" {tokens.VERSION}. Delete {folder} and build it again (minutes for a million passages)."
-            )
+        if isinstance(settings, Bm25Settings) and given.get("words") != tokens.VERSION:
+            raise ValueError(f"its tokens of BM25 have version {given.get('words')}, expected {tokens.VERSION}")
         manifest = Manifest(settings, **row)
-        _check_names(manifest, version)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise IndexMismatchError(f"{path} is damaged ({error!r}); delete {folder} and build it again.") from error
-    for name, size in manifest.files.items():
-        file = folder / name
-        seen = f"has {file.stat().st_size:,} bytes" if file.is_file() else "is missing"
-        if seen != f"has {size:,} bytes":
-            raise IndexMismatchError(f"{file} {seen}, expected {size:,} bytes; delete {folder} and build it again.")
+        seen = {name: (folder / name).stat().st_size for name in manifest.files}
+        if wrong := [name for name, size in manifest.files.items() if seen[name] != size]:
+            raise ValueError(f"{wrong[0]} has {seen[wrong[0]]:,} bytes, expected {manifest.files[wrong[0]]:,} bytes")
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise IndexMismatchError(
+            f"{folder} is not an index that can be searched ({error!r}); delete it and build it again."
+        ) from error
     return manifest

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
-from acqo_rl.retrieval.bm25 import Bm25Retriever, estimate_bytes, make_tokenizer
-from acqo_rl.types import Document
+from acqo_rl.retrieval.bm25 import Bm25Retriever, make_tokenizer
 
 TEXTS = ["The cat sat on the mat", "Dogs chase cats", "A dog and a dog", "", "Vitamin C and C++"]
 IDS = ["mat", "chase", "dogs", "empty", "vitamin"]
@@ -88,14 +87,6 @@ def test_saved_index_finds_the_same(retriever, tmp_path, mmap):
     retriever.save(tmp_path)
     loaded = Bm25Retriever.load(tmp_path, IDS, mmap=mmap)
     assert loaded.search(["dog cat", "vitamin"], 5) == retriever.search(["dog cat", "vitamin"], 5)
-
-
-def test_estimated_size_is_near_the_written_one(tmp_path):
-    words = [f"{a}{b}" for a in "bcdfghklmn" for b in ("ark", "ill", "oom", "ust", "endo", "irk", "alt", "orp")]
-    documents = [Document(str(i), "", " ".join(words[i * j % 80] for j in range(1, 30))) for i in range(3000)]
-    Bm25Retriever.build([d.text for d in documents], [d.id for d in documents]).save(tmp_path)
-    written = sum(path.stat().st_size for path in tmp_path.iterdir())
-    assert estimate_bytes(documents, "english") == pytest.approx(written, rel=0.3)
 
 
 def test_without_numba_the_scores_are_the_same(retriever, tmp_path, monkeypatch):

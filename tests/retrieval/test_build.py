@@ -14,7 +14,6 @@ from acqo_rl.retrieval import (
     FaissRetriever,
     build_bm25_index,
     build_dense_index,
-    build_embeddings_index,
     load_retriever,
     read_manifest,
     tokens,
@@ -178,35 +177,36 @@ def cut(path):
 
 
 @pytest.mark.parametrize(
-    ("damage", "reason"),
+    "damage",
     [
-        (lambda f: shutil.rmtree(f), "dense does not exist"),
-        (lambda f: (f / "manifest.json").unlink(), "manifest.json is missing"),
-        (lambda f: (f / "manifest.json").write_text("{"), "manifest.json is "),
-        (lambda f: (f / "manifest.json").write_text("[1]"), "manifest.json is "),
-        (lambda f: edit_manifest(f, surprise=1), "manifest.json is "),
-        (lambda f: edit_manifest(f, kind="tree"), "manifest.json is "),
-        (lambda f: edit_manifest(f, format_version=99), "version 99.* up to 2"),
-        (lambda f: (f / "index.faiss").unlink(), "index.faiss is missing"),
-        (lambda f: cut(f / "index.faiss"), "index.faiss has 4,524 bytes, .*4,525"),
-        (lambda f: cut(f / "doc_ids.json"), "doc_ids.json has .* bytes"),
-        (lambda f: edit_manifest(f, document_count=69), "doc_ids.json .*70 ids, .*69"),
+        lambda f: shutil.rmtree(f),
+        lambda f: (f / "manifest.json").unlink(),
+        lambda f: (f / "manifest.json").write_text("{"),
+        lambda f: (f / "manifest.json").write_text("[1]"),
+        lambda f: edit_manifest(f, surprise=1),
+        lambda f: edit_manifest(f, kind="tree"),
+        lambda f: edit_manifest(f, format_version=99),
+        lambda f: edit_manifest(f, files="x"),
+        lambda f: (f / "index.faiss").unlink(),
+        lambda f: cut(f / "index.faiss"),
+        lambda f: cut(f / "doc_ids.json"),
+        lambda f: edit_manifest(f, document_count=69),
     ],
 )
-def test_a_damaged_index_is_refused(dense, encoder, damage, reason):
+def test_a_damaged_index_is_refused(dense, encoder, damage):
     damage(dense)
-    with pytest.raises(IndexMismatchError, match=reason):
+    with pytest.raises(IndexMismatchError, match="dense"):
         load_retriever(dense, encoder=encoder)
 
 
 @pytest.mark.parametrize("change", [{"words": tokens.VERSION + 1}, {"words": tokens.VERSION - 1}, {}])
 def test_an_index_with_other_tokens_is_refused(tmp_path, documents, change):
-    """One that does not say which tokens it has is of the first version."""
+    """One that does not say which tokens it has is older."""
     settings = asdict(build_bm25_index(tmp_path, documents).settings)
     read_manifest(tmp_path)
     del settings["words"]
     edit_manifest(tmp_path, settings=settings | change)
-    with pytest.raises(IndexMismatchError, match=r"version \d+ .* version \d+"):
+    with pytest.raises(IndexMismatchError, match="tokens"):
         read_manifest(tmp_path)
 
 
@@ -221,13 +221,6 @@ def test_files_of_the_right_size_with_other_content_are_refused(dense, encoder, 
             load_retriever(tmp_path / "bm25" if path.parent.name == "bm25" else dense, encoder=encoder)
         path.write_bytes(content)
     load_retriever(dense, encoder=encoder)
-
-
-@pytest.mark.parametrize("checksums", ["x", None, {}, {"../index.faiss": "00000000"}])
-def test_a_manifest_lists_each_file_with_its_checksum(dense, encoder, checksums):
-    edit_manifest(dense, checksums=checksums)
-    with pytest.raises(IndexMismatchError, match=r"manifest\.json"):
-        load_retriever(dense, encoder=encoder)
 
 
 def test_an_index_without_checksums_is_searched(dense, encoder):
@@ -267,37 +260,26 @@ def test_fingerprint_counts_what_a_search_depends_on(tmp_path, documents, encode
 
 
 def test_precomputed_embeddings_find_the_same_up_to_their_length(tmp_path, documents, encoder):
-    ids = [d.id for d in documents]
     embeddings = encoder.encode_passages([passage_text(d) for d in documents])
-    build_embeddings_index(tmp_path / "plain", embeddings, ids, encoder)
-    manifest = build_embeddings_index(tmp_path / "half", (embeddings / 2).astype(np.float16), ids, encoder)
+    encoder.calls.clear()
+    build_dense_index(tmp_path / "plain", documents, encoder, embeddings=embeddings)
+    halves = (embeddings / 2).astype(np.float16)
+    manifest = build_dense_index(tmp_path / "half", documents, encoder, embeddings=halves)
+    assert encoder.calls == []
+    assert manifest.corpus_hash == corpus_hash(documents)
     texts = ["passage number 3", "other"]
     plain, half = (load_retriever(tmp_path / name, encoder=encoder).search(texts, 5) for name in ("plain", "half"))
     for a, b in zip(plain, half, strict=True):
         assert a.scores == pytest.approx(b.scores, abs=1e-5)
-    assert manifest.corpus_hash != corpus_hash(documents)
-    known = build_embeddings_index(tmp_path / "known", embeddings, ids, encoder, corpus=documents)
-    assert known.corpus_hash == corpus_hash(documents)
-
-
-def test_ids_of_embeddings_may_be_in_another_normal_form_than_the_corpus(tmp_path, encoder):
-    corpus = [Document("cafe\u0301", "", "x"), Document("d2", "", "y")]
-    build_embeddings_index(tmp_path, encoder.encode_passages(["x", "y"]), ["caf\u00e9", "d2"], encoder, corpus=corpus)
-    assert load_retriever(tmp_path, encoder=encoder).search(["x"], 1)[0].doc_ids == (corpus[0].id,)
 
 
 def test_embeddings_that_do_not_fit_are_refused(tmp_path, documents, encoder):
-    ids = [d.id for d in documents]
     embeddings = np.ones((70, 16), dtype=np.float32)
-    with pytest.raises(DataError, match=r"shape \(69, 16\).*\(70, 16\)"):
-        build_embeddings_index(tmp_path, embeddings[1:], ids, encoder)
-    with pytest.raises(DataError, match=r"shape \(70, 15\)"):
-        build_embeddings_index(tmp_path, embeddings[:, 1:], ids, encoder)
-    with pytest.raises(DataError, match="corpus"):
-        build_embeddings_index(tmp_path, embeddings, ids[::-1], encoder, corpus=documents)
-    embeddings[5, 3] = np.nan
-    with pytest.raises(DataError, match="Embedding 5 "):
-        build_embeddings_index(tmp_path, embeddings, ids, encoder)
+    broken = embeddings.copy()
+    broken[5, 3] = np.nan
+    for refused in (embeddings[1:], embeddings[:, 1:], broken):
+        with pytest.raises(DataError):
+            build_dense_index(tmp_path, documents, encoder, embeddings=refused)
     assert not (tmp_path / "manifest.json").exists()
 
 

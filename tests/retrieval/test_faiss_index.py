@@ -169,13 +169,6 @@ def test_written_index_finds_the_same(tmp_path, factory, mmap):
     assert [path.name for path in tmp_path.iterdir()] == ["index.faiss"]
 
 
-@pytest.mark.parametrize("factory", ["Flat", "HNSW32", "IVF16,Flat", "IVF16,PQ16", "SQ8"])
-def test_estimated_size_is_near_the_written_one(tmp_path, factory):
-    faiss_index.write_index(filled(factory, vectors_of(5000)), tmp_path / "index.faiss")
-    written = (tmp_path / "index.faiss").stat().st_size
-    assert faiss_index.estimate_bytes(32, factory, 5000) == pytest.approx(written, rel=0.25)
-
-
 def test_two_builds_with_one_thread_are_the_same(tmp_path):
     vectors = vectors_of(500)
     for name in "ab":
@@ -194,8 +187,8 @@ def test_parameters_reach_the_index():
     index = faiss_index.make_index(32, "HNSW16", "efConstruction=77")
     faiss_index.set_parameters(index, "efSearch=99")
     assert (index.hnsw.efConstruction, index.hnsw.efSearch) == (77, 99)
-    assert faiss_index.default_search_parameters("IVF256,Flat", 32) == "nprobe=16"
-    assert faiss_index.default_search_parameters("HNSW16", 32) == ""
+    assert faiss_index.default_search_parameters(faiss_index.make_index(32, "IVF256,Flat")) == "nprobe=16"
+    assert faiss_index.default_search_parameters(index) == ""
 
 
 def test_threads_are_set_at_every_search(make_encoder):

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acqo_rl.data.beir import corpus_hash
-from acqo_rl.errors import DataError, IndexMismatchError
-from acqo_rl.retrieval.build import check_ids
+from acqo_rl.errors import IndexMismatchError
+from acqo_rl.retrieval.build import check_documents
 from acqo_rl.retrieval.engines.documents import EngineDocuments
 from acqo_rl.retrieval.engines.location import read_location
 from acqo_rl.retrieval.engines.opening import Note, connect, read_note, read_schema
@@ -54,12 +54,7 @@ def build_engine_index(
     """
     from tqdm import tqdm
 
-    check_ids([document.id for document in documents])
-    if embeddings is not None and embeddings.shape != (len(documents), encoder.dim):
-        raise DataError(
-            f"The embeddings have the shape {embeddings.shape}; for {len(documents)} documents and this encoder it must"
-            f" be {(len(documents), encoder.dim)}."
-        )
+    check_documents(documents, encoder, embeddings)
     location = read_location(index)
     wanted = Note(corpus_hash(documents), len(documents), encoder.dim, encoder.settings, encoder.fingerprint)
     done = replace(wanted, finished=True)
