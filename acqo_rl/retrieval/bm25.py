@@ -23,13 +23,14 @@ _PROGRESS_FROM = 50_000  # documents
 class Bm25Retriever(Retriever):
     """BM25 (Lucene variant). Documents with equal scores keep the order of the corpus."""
 
+    name = "bm25"
+
     def __init__(
         self,
         index: Any,
         doc_ids: Sequence[str],
         *,
         language: str = "english",
-        name: str = "bm25",
         fingerprint: str = "",
     ) -> None:
         """Creates a retriever for an existing index; see also ``build`` and ``load``.
@@ -38,7 +39,6 @@ class Bm25Retriever(Retriever):
             index: ``bm25s.BM25`` over ``len(doc_ids)`` documents.
             doc_ids: one id per document of the index, in the same order.
             language: language of stemmer and stop words; must be the one that the index was built with.
-            name: recorded in every ranking.
             fingerprint: fingerprint of the index, see :attr:`acqo_rl.retrieval.manifest.Manifest.fingerprint`.
 
         Raises:
@@ -48,7 +48,6 @@ class Bm25Retriever(Retriever):
             raise IndexMismatchError(
                 f"The index has {index.scores['num_docs']} documents for {len(doc_ids)} ids; build it again."
             )
-        self.name = name
         self.fingerprint = fingerprint
         self._index = index
         self._doc_ids = doc_ids
@@ -63,7 +62,6 @@ class Bm25Retriever(Retriever):
         language: str = "english",
         k1: float = 1.5,
         b: float = 0.75,
-        name: str = "bm25",
     ) -> Bm25Retriever:
         """Builds an index of the texts.
 
@@ -73,7 +71,6 @@ class Bm25Retriever(Retriever):
             language: one of :func:`acqo_rl.retrieval.tokens.languages`.
             k1: term frequency saturation, at least 0.
             b: strength of the document length normalisation, 0 to 1.
-            name: recorded in every ranking.
 
         Raises:
             ConfigError: the language is unknown, or a parameter is out of range.
@@ -94,7 +91,7 @@ class Bm25Retriever(Retriever):
             raise DataError(f"None of the {len(texts)} documents contains a word to index; check the corpus.")
         index = bm25s.BM25(k1=k1, b=b, backend="auto")
         index.index((token_ids, vocabulary), show_progress=len(texts) >= _PROGRESS_FROM)
-        return cls(index, doc_ids, language=language, name=name)
+        return cls(index, doc_ids, language=language)
 
     def save(self, folder: Path) -> None:
         """Writes the arrays and the vocabulary, but not the document ids."""
@@ -107,11 +104,9 @@ class Bm25Retriever(Retriever):
         doc_ids: Sequence[str],
         *,
         language: str = "english",
-        mmap: bool = False,
-        name: str = "bm25",
         fingerprint: str = "",
     ) -> Bm25Retriever:
-        """Loads an index written by ``save``; ``mmap`` maps the arrays from disk instead of reading them.
+        """Loads an index written by ``save``.
 
         Raises:
             IndexMismatchError: a file is missing or damaged, or the number of documents differs.
@@ -119,12 +114,12 @@ class Bm25Retriever(Retriever):
         import bm25s
 
         try:
-            index = bm25s.BM25.load(folder, mmap=mmap, show_progress=False, backend="auto")
+            index = bm25s.BM25.load(folder, show_progress=False, backend="auto")
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise IndexMismatchError(
                 f"{folder} is not a valid BM25 index ({error}); delete it and build it again."
             ) from error
-        return cls(index, doc_ids, language=language, name=name, fingerprint=fingerprint)
+        return cls(index, doc_ids, language=language, fingerprint=fingerprint)
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """Returns at most ``k`` documents per text that share a word with it, in input order.

@@ -31,26 +31,16 @@ class FaissRetriever(Retriever):
     cosines.
     """
 
+    name = "dense"
     cosine = True
 
-    def __init__(
-        self,
-        index: Any,
-        doc_ids: Sequence[str],
-        encoder: Encoder,
-        *,
-        name: str = "dense",
-        threads: int | None = None,
-        fingerprint: str = "",
-    ) -> None:
+    def __init__(self, index: Any, doc_ids: Sequence[str], encoder: Encoder, fingerprint: str = "") -> None:
         """Creates a retriever for an existing index.
 
         Args:
             index: FAISS index over ``len(doc_ids)`` vectors.
             doc_ids: document id of each vector; the vectors of a document must be adjacent.
             encoder: embeds the queries.
-            name: recorded in every ranking.
-            threads: number of OpenMP threads per search; by default FAISS decides.
             fingerprint: fingerprint of the index, see :attr:`acqo_rl.retrieval.manifest.Manifest.fingerprint`.
 
         Raises:
@@ -62,7 +52,6 @@ class FaissRetriever(Retriever):
             raise IndexMismatchError(
                 f"The index has {index.d} dimensions and the encoder {encoder.dim}; use the index's own encoder."
             )
-        self.name = name
         self.fingerprint = fingerprint
         self._index = index
         starts = np.fromiter((i == 0 or doc_ids[i - 1] != doc_ids[i] for i in range(len(doc_ids))), bool, len(doc_ids))
@@ -70,7 +59,6 @@ class FaissRetriever(Retriever):
         self._doc_ids = list(compress(doc_ids, starts))
         self._max_depth = min(index.ntotal, getattr(index, "max_depth", index.ntotal))
         self._encoder = encoder
-        self._threads = threads
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """Returns at most ``k`` documents per text, in input order.
@@ -83,7 +71,6 @@ class FaissRetriever(Retriever):
         if not texts:
             return []
         distinct = {search_key(text): text for text in texts}
-        use_threads(self._threads)  # in every search, because OpenMP stores the number per calling thread
         depth = -(-(k + 1) * self._index.ntotal // len(self._doc_ids))  # vectors of k + 1 documents on average
         nearest = self._nearest(encode_texts(self._encoder, list(distinct.values())), k, depth)
         rankings = {
@@ -217,16 +204,15 @@ def write_index(index: Any, path: Path) -> None:
         faiss.write_index(index, faiss.PyCallbackIOWriter(file.write))
 
 
-def read_index(path: Path, *, mmap: bool = False) -> Any:
-    """Reads an index, or maps it into memory. FAISS before 1.11 can map only IVF indexes and reads all others.
+def read_index(path: Path) -> Any:
+    """Reads an index.
 
     Raises:
         IndexMismatchError: FAISS cannot read the file.
     """
     faiss = import_faiss()
-    mapped = getattr(faiss, "IO_FLAG_MMAP_IFC", faiss.IO_FLAG_MMAP)
     try:
-        return faiss.read_index(str(path), mapped if mmap else 0)
+        return faiss.read_index(str(path))
     except RuntimeError as error:
         raise IndexMismatchError(
             f"{path} is not a valid FAISS index: {reason_of(error)}\nDelete its folder and build it again."

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 IndexDevice = Literal["auto", "cpu", "gpu", "shards"]
 
-_INSTEAD = "Set index_device to cpu, or build a Flat or IVF index."
 _log = logging.getLogger(__name__)
 
 
@@ -37,16 +36,42 @@ def to_device(index: Any, device: IndexDevice) -> Any:
         raise ConfigError(f"index_device is {device!r}; choose one of {', '.join(get_args(IndexDevice))}.")
     if device == "cpu":
         return index
-    if missing := _no_gpu():
+    faiss = import_faiss()
+    if not faiss.get_num_gpus():
         if device == "auto":
             return index
-        raise ConfigError(f"index_device is {device}, but {missing}")
-    if reason := _unsupported(index):
-        return _keep_on_cpu(index, device, reason)
+        raise ConfigError(
+            f"index_device is {device}, but FAISS ({faiss.__version__}) finds no GPU. Check nvidia-smi and"
+            " CUDA_VISIBLE_DEVICES, replace faiss-cpu by faiss-gpu (pip install 'acqo-rl[gpu]'), or set it to cpu."
+        )
     try:
-        return _OneSearchAtATime(_to_shards(index) if device == "shards" else _to_own_gpu(index))
+        return _OneSearchAtATime(_copy(faiss, index, device))
     except RuntimeError as error:
-        return _keep_on_cpu(index, device, reason_of(error))
+        reason = f"The {type(index).__name__} cannot be searched on a GPU: {reason_of(error)}"
+    if device != "auto":
+        raise ConfigError(f"{reason}. Set index_device to cpu, or build a Flat or IVF index.")
+    if _local_rank() == 0:
+        _log.warning("%s; it is searched on the CPU", reason)
+    return index
+
+
+def _copy(faiss: Any, index: Any, device: IndexDevice) -> Any:
+    """The index on one GPU or on all; FAISS alone would silently leave some types on the CPU.
+
+    Raises:
+        RuntimeError: the index type has no form for GPUs, or lacks GPU memory.
+    """
+    inner = index
+    while isinstance(inner, faiss.IndexPreTransform):  # such as PCA
+        inner = faiss.downcast_index(inner.index)
+    kinds = (faiss.IndexFlat, faiss.IndexIVFFlat, faiss.IndexIVFPQ, faiss.IndexIVFScalarQuantizer)
+    if not isinstance(inner, kinds):
+        raise RuntimeError("FAISS does not support this index type on GPUs")
+    if device == "shards":
+        options = faiss.GpuMultipleClonerOptions()
+        options.shard = True
+        return faiss.index_cpu_to_all_gpus(index, options)
+    return faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), _local_rank() % faiss.get_num_gpus(), index)
 
 
 class _OneSearchAtATime:
@@ -67,57 +92,6 @@ class _OneSearchAtATime:
         return found
 
 
-def _no_gpu() -> str:
-    """The reason why FAISS has no GPU and what to do about it; empty if it has one."""
-    faiss = import_faiss()
-    if not hasattr(faiss, "StandardGpuResources"):
-        return (
-            f"the installed FAISS ({faiss.__version__}) has no GPU support. Uninstall faiss-cpu and install faiss-gpu"
-            " (pip install 'acqo-rl[gpu]'), or set index_device to cpu."
-        )
-    if faiss.get_num_gpus() == 0:
-        return "FAISS finds no GPU. Check nvidia-smi and CUDA_VISIBLE_DEVICES, or set index_device to cpu."
-    return ""
-
-
-def _unsupported(index: Any) -> str:
-    """The reason why an index type cannot be on a GPU; empty if it can.
-
-    This must be checked first, because FAISS may silently return a copy on the CPU.
-    """
-    faiss = import_faiss()
-    while isinstance(index, faiss.IndexPreTransform):  # such as PCA
-        index = faiss.downcast_index(index.index)
-    kinds = (faiss.IndexFlat, faiss.IndexIVFFlat, faiss.IndexIVFPQ, faiss.IndexIVFScalarQuantizer)
-    return "" if isinstance(index, kinds) else "FAISS does not support this index type on GPUs"
-
-
-def _to_own_gpu(index: Any) -> Any:
-    faiss = import_faiss()
-    return faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), _local_rank() % faiss.get_num_gpus(), index)
-
-
-def _to_shards(index: Any) -> Any:
-    faiss = import_faiss()
-    options = faiss.GpuMultipleClonerOptions()
-    options.shard = True
-    return faiss.index_cpu_to_all_gpus(index, options)
-
-
 def _local_rank() -> int:
     """Rank of this process on its machine, as set by accelerate and torchrun."""
     return int(os.environ.get("LOCAL_RANK", 0))
-
-
-def _keep_on_cpu(index: Any, device: IndexDevice, reason: str) -> Any:
-    """Returns the index on the CPU if the device is ``auto``; the first process logs a warning.
-
-    Raises:
-        ConfigError: the setting requires a GPU.
-    """
-    name = type(index).__name__
-    if device != "auto":
-        raise ConfigError(f"The {name} cannot be searched on a GPU: {reason}. {_INSTEAD}")
-    if _local_rank() == 0:
-        _log.warning("The %s is searched on the CPU although there is a GPU, because %s.", name, reason)
-    return index

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -39,9 +37,6 @@ def load_retriever(
     *,
     encoder: Encoder | None = None,
     device: IndexDevice = "auto",
-    mmap: bool = False,
-    threads: int | None = None,
-    search_parameters: str = "",
     expected_corpus_hash: str | None = None,
     remote_timeout: float | None = None,
 ) -> Retriever:
@@ -53,10 +48,6 @@ def load_retriever(
             do not apply to the index of a server, except ``expected_corpus_hash`` and ``remote_timeout``.
         encoder: the index's encoder, if it is already loaded; by default it is loaded from the manifest's settings.
         device: device of a dense index, see ``acqo_rl.retrieval.gpu.to_device``.
-        mmap: map the index from disk instead of reading it, and do not compare its checksums; the device ``auto`` then
-            means ``cpu``.
-        threads: number of threads per search.
-        search_parameters: FAISS parameters that replace those of the manifest.
         expected_corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the corpus to search.
         remote_timeout: time limit of a search on a server over all attempts, and of a call of an encoder on a server.
             By default both are retried for about a minute, so that a training run survives a restart of the server.
@@ -66,60 +57,45 @@ def load_retriever(
         IndexMismatchError: the index is incomplete, damaged, or built from another corpus or with another encoder.
         SearchError: a server does not answer.
     """
-    place, *others = parts_of(folder)
-    if others:
-        describe(str(folder))  # raises an error if the parts have different corpora
-        load = partial(
-            load_retriever,
-            encoder=encoder,
-            device=device,
-            mmap=mmap,
-            threads=threads,
-            search_parameters=search_parameters,
-            expected_corpus_hash=expected_corpus_hash,
-            remote_timeout=remote_timeout,
-        )
-        return _joined(folder, [load(part) for part in (place, *others)])
-    if is_engine(place):
-        opened = open_collection(place, remote_timeout)
-        _check_corpus(opened.location.shown, opened.note.corpus_hash if opened.note else None, expected_corpus_hash)
-        return retriever_of(opened, encoder, remote_timeout)
-    if is_url(place):
-        return _connect(place, expected_corpus_hash, remote_timeout)
-    folder = Path(place)
-    manifest = read_manifest(folder)
-    if not mmap:
-        check_contents(folder, manifest)
-    _check_corpus(folder, manifest.corpus_hash, expected_corpus_hash)
-    doc_ids = _read_ids(folder, manifest)
-    settings = manifest.settings
-    if isinstance(settings, Bm25Settings):
-        return Bm25Retriever.load(
-            folder / BM25_NAME, doc_ids, language=settings.language, mmap=mmap, fingerprint=manifest.fingerprint
-        )
-    assert isinstance(settings, DenseSettings), folder
-    index = faiss_index.read_index(folder / INDEX_NAME, mmap=mmap)
-    faiss_index.set_parameters(index, search_parameters or settings.search_parameters)
-    index = to_device(index, "cpu" if mmap and device == "auto" else device)
-    encoder = fitting_encoder(folder, settings.encoder, settings.encoder_fingerprint, encoder, remote_timeout)
-    return FaissRetriever(index, doc_ids, encoder, threads=threads, fingerprint=manifest.fingerprint)
-
-
-def _joined(index: str | Path, parts: Sequence[Retriever]) -> HybridRetriever:
+    parts = [_load(place, encoder, device, expected_corpus_hash, remote_timeout) for place in parts_of(folder)]
+    if len(parts) == 1:
+        return parts[0]
+    describe(str(folder))  # raises an error if the parts have different corpora
     kinds = [part.name for part in parts]
     if len(set(kinds)) < len(kinds):
         raise ConfigError(
-            f"{index} joins indexes of the same kind ({', '.join(kinds)}); join one dense and one BM25 index."
+            f"{folder} joins indexes of the same kind ({', '.join(kinds)}); join one dense and one BM25 index."
         )
     return HybridRetriever(parts, RankScoreFusion())
 
 
-def _connect(url: Address, expected_corpus_hash: str | None, seconds: float | None) -> RemoteRetriever:
-    """Creates a client whose rankings have the same ``retriever`` name as the index loaded in this process."""
-    info = describe(url)
-    _check_corpus(url, info.corpus_hash, expected_corpus_hash)
-    is_dense = info.kind == "dense"
-    return RemoteRetriever(url, name=info.kind, seconds=seconds, fingerprint=info.fingerprint, cosine=is_dense)
+def _load(
+    place: Address, encoder: Encoder | None, device: IndexDevice, corpus_hash: str | None, seconds: float | None
+) -> Retriever:
+    """Loads a single index; arguments as of :func:`load_retriever`."""
+    if is_engine(place):
+        opened = open_collection(place, seconds)
+        _check_corpus(opened.location.shown, opened.note.corpus_hash if opened.note else None, corpus_hash)
+        return retriever_of(opened, encoder, seconds)
+    if is_url(place):
+        info = describe(place)
+        _check_corpus(place, info.corpus_hash, corpus_hash)
+        is_dense = info.kind == "dense"  # the name is that of the index when it is loaded in this process
+        return RemoteRetriever(place, name=info.kind, seconds=seconds, fingerprint=info.fingerprint, cosine=is_dense)
+    folder = Path(place)
+    manifest = read_manifest(folder)
+    check_contents(folder, manifest)
+    _check_corpus(folder, manifest.corpus_hash, corpus_hash)
+    doc_ids = _read_ids(folder, manifest)
+    settings, fingerprint = manifest.settings, manifest.fingerprint
+    if isinstance(settings, Bm25Settings):
+        return Bm25Retriever.load(folder / BM25_NAME, doc_ids, language=settings.language, fingerprint=fingerprint)
+    assert isinstance(settings, DenseSettings), folder
+    index = faiss_index.read_index(folder / INDEX_NAME)
+    faiss_index.set_parameters(index, settings.search_parameters)
+    index = to_device(index, device)
+    encoder = fitting_encoder(folder, settings.encoder, settings.encoder_fingerprint, encoder, seconds)
+    return FaissRetriever(index, doc_ids, encoder, fingerprint)
 
 
 def _check_corpus(index: str | Path, seen: str | None, wanted: str | None) -> None:

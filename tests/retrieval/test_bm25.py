@@ -82,10 +82,9 @@ def test_a_tie_at_the_cut_keeps_the_first_documents():
     assert retriever.search(["words"], 100)[0].doc_ids == tuple(str(i) for i in range(100))
 
 
-@pytest.mark.parametrize("mmap", [False, True])
-def test_saved_index_finds_the_same(retriever, tmp_path, mmap):
+def test_saved_index_finds_the_same(retriever, tmp_path):
     retriever.save(tmp_path)
-    loaded = Bm25Retriever.load(tmp_path, IDS, mmap=mmap)
+    loaded = Bm25Retriever.load(tmp_path, IDS)
     assert loaded.search(["dog cat", "vitamin"], 5) == retriever.search(["dog cat", "vitamin"], 5)
 
 

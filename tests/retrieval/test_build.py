@@ -54,14 +54,6 @@ def test_folder_holds_what_the_manifest_says(dense, documents, encoder):
     assert {path.name for path in dense.iterdir()} == {"manifest.json", "index.faiss", "doc_ids.json"}
 
 
-@pytest.mark.parametrize("factory", ["Flat", "HNSW16", "IVF4,Flat"])
-def test_mapped_index_finds_the_same(tmp_path, documents, encoder, factory):
-    build_dense_index(tmp_path, documents, encoder, factory=factory)
-    texts = ["passage number 3", "", "x" * 100_000, "\x00\x1b[31m"]
-    loaded, mapped = (load_retriever(tmp_path, encoder=encoder, mmap=mmap, threads=1) for mmap in (False, True))
-    assert loaded.search(texts, 100) == mapped.search(texts, 100)
-
-
 def test_an_interrupted_build_goes_on_and_ends_the_same(tmp_path, documents, encoder, dense):
     """Some shards are whole, one is cut off, one was not finished being written, one is of another shape."""
     shards = plan_shards(tmp_path / "resumed", documents, encoder, 16)
@@ -242,8 +234,6 @@ def test_an_index_of_another_corpus_or_encoder_is_refused(dense, documents, enco
         load_retriever(dense, encoder=make_encoder(dim=32))
     with pytest.raises(ConfigError, match="give the encoder"):
         load_retriever(dense)
-    with pytest.raises(ConfigError, match=r"IndexFlat.*'efSearch=4'"):
-        load_retriever(dense, encoder=encoder, search_parameters="efSearch=4")
 
 
 def test_ivf_looks_into_more_than_one_list_by_default(tmp_path, documents, encoder):
@@ -307,7 +297,6 @@ def test_bm25_index_is_opened_by_its_manifest(tmp_path, documents):
     retriever = load_retriever(tmp_path, expected_corpus_hash=corpus_hash(documents))
     assert isinstance(retriever, Bm25Retriever)
     assert retriever.search(["passages 7"], 1)[0].doc_ids == ("d7",)
-    assert retriever.search(["passages 7"], 1) == load_retriever(tmp_path, mmap=True).search(["passages 7"], 1)
     assert (manifest.settings.language, manifest.settings.k1) == ("german", 1.2)
     cut(tmp_path / "bm25" / "data.csc.index.npy")
     with pytest.raises(IndexMismatchError, match=r"data\.csc\.index\.npy"):

@@ -1,6 +1,5 @@
 """FAISS indexes and the dense retriever, against NumPy."""
 
-import faiss
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -158,12 +157,11 @@ def test_results_that_faiss_pads_with_minus_one_are_dropped(make_encoder):
 
 
 @pytest.mark.parametrize("factory", ["Flat", "HNSW16", "IVF8,Flat", "IVF8,PQ8"])
-@pytest.mark.parametrize("mmap", [False, True])
-def test_written_index_finds_the_same(tmp_path, factory, mmap):
+def test_written_index_finds_the_same(tmp_path, factory):
     vectors = vectors_of(400)
     index = filled(factory, vectors)
     faiss_index.write_index(index, tmp_path / "index.faiss")
-    read = faiss_index.read_index(tmp_path / "index.faiss", mmap=mmap)
+    read = faiss_index.read_index(tmp_path / "index.faiss")
     for seen, wanted in zip(read.search(vectors[:20], 10), index.search(vectors[:20], 10), strict=True):
         np.testing.assert_array_equal(seen, wanted)
     assert [path.name for path in tmp_path.iterdir()] == ["index.faiss"]
@@ -189,15 +187,6 @@ def test_parameters_reach_the_index():
     assert (index.hnsw.efConstruction, index.hnsw.efSearch) == (77, 99)
     assert faiss_index.default_search_parameters(faiss_index.make_index(32, "IVF256,Flat")) == "nprobe=16"
     assert faiss_index.default_search_parameters(index) == ""
-
-
-def test_threads_are_set_at_every_search(make_encoder):
-    encoder = make_encoder()
-    before = faiss.omp_get_max_threads()
-    retriever = FaissRetriever(filled("Flat", encoder.encode_passages(["a"])), ["a"], encoder, threads=before + 1)
-    retriever.search(["a"], 1)
-    assert faiss.omp_get_max_threads() == before + 1
-    faiss_index.use_threads(before)
 
 
 @pytest.mark.parametrize(
