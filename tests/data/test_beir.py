@@ -20,7 +20,6 @@ from acqo_rl.data.beir import (
     read_splits,
     write_beir,
 )
-from acqo_rl.errors import DataError
 from acqo_rl.types import Document, Query
 
 
@@ -34,21 +33,6 @@ def test_round_trip(folder):
     assert list(data.corpus.values()) == DOCUMENTS
     assert data.queries == {"test": QUERIES[:1], "dev": QUERIES[1:]}
     assert (data.qrels, data.metadata) == (QRELS, {**METADATA, "q2": {}})
-
-
-def test_metadata_of_documents_is_pickled_with_them(folder):
-    read = read_corpus(folder)
-    assert pickle.loads(pickle.dumps(read)) == read
-    assert read["d1"].metadata["page"] == 3
-    assert read["d2"].metadata == {}
-    assert len(set(read.values())) == 2
-
-
-def test_documents_without_metadata_share_the_empty_one(tmp_path):
-    """A mapping for each of millions of documents would take hundreds of megabytes."""
-    (tmp_path / "corpus.jsonl").write_text('{"_id": "a", "text": "t", "metadata": {}}\n{"_id": "b", "text": "t"}\n')
-    read = read_corpus(tmp_path)
-    assert read["a"].metadata is read["b"].metadata
 
 
 def test_gzipped_files_read_the_same(folder):
@@ -85,32 +69,6 @@ def test_byte_order_mark_blank_lines_and_windows_line_ends(folder):
     assert read_qrels(folder, "test") == QRELS["test"]
 
 
-def test_fields_of_their_own_are_metadata_of_the_document(tmp_path):
-    row = {"_id": "a", "title": "A", "text": "x", "url": "http://a", "page": 3, "none": None, "metadata": {"page": 4}}
-    (tmp_path / "corpus.jsonl").write_text(json.dumps(row) + "\n")
-    assert read_corpus(tmp_path) == {"a": Document("a", "A", "x", {"url": "http://a", "page": 4})}
-
-
-def test_fields_of_their_own_must_be_json(tmp_path):
-    (tmp_path / "corpus.jsonl").write_text('{"_id": "a", "text": "x", "weight": 1e999}\n')
-    with pytest.raises(DataError, match="line 1"):
-        read_corpus(tmp_path)
-
-
-def test_title_and_metadata_may_be_missing(tmp_path):
-    (tmp_path / "corpus.jsonl").write_text('{"_id": "d", "text": "t"}\n')
-    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "t"}\n')
-    assert read_corpus(tmp_path) == {"d": Document("d", "", "t")}
-    assert read_queries(tmp_path) == [Query("q", "t")]
-
-
-def test_long_and_odd_queries_survive(folder):
-    """100,000 characters, control characters, and a line break inside a text."""
-    queries = [Query("q1", "x" * 100_000), Query("q2", "tab\t null\x00 bell\x07 line\nend\r")]
-    write_beir(folder, DOCUMENTS, queries, QRELS)
-    assert read_queries(folder) == queries
-
-
 @given(st.lists(st.tuples(st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8"))), min_size=1))
 def test_any_text_survives(tmp_path_factory, texts):
     folder = tmp_path_factory.mktemp("beir")
@@ -129,26 +87,26 @@ def test_corpus_hash_tells_every_change():
     assert len({corpus_hash(documents) for documents in [DOCUMENTS, *others]}) == 4
 
 
-@pytest.mark.parametrize(
-    "history",
-    [
-        ["Peru?", "A country."],
-        [{"role": "user", "content": "Peru?"}, {"role": "assistant", "content": "A country."}],
-        [["Peru?", "A country."]],
-        "User: Peru?\nAssistant: A country.",
-    ],
-)
-def test_conversations_come_in_many_shapes_and_are_written_in_one(folder, history):
-    path = folder / "queries.jsonl"
-    path.write_text(json.dumps({"_id": "q1", "text": "t", "history": history}) + "\n")
-    assert read_queries(folder) == [Query("q1", "t", read_history(("U: Peru?", "S: A country.")))]
-    path.write_text(json.dumps({"_id": "q1", "text": "t", "metadata": {"history": history, "kind": "x"}}) + "\n")
-    queries = read_queries(folder)
-    assert queries == [Query("q1", "t", read_history(("U: Peru?", "S: A country.")))]
-    write_beir(folder, DOCUMENTS, queries, {}, read_query_metadata(folder))
-    row = json.loads(path.read_text())
-    assert row["metadata"] == {"kind": "x", "history": ["U: Peru?", "S: A country."]}
-    assert read_queries(folder) == queries
+def test_fields_of_their_own_are_metadata_and_what_may_be_missing_is_empty(tmp_path):
+    """Documents without metadata share one mapping: one for each of millions would take hundreds of megabytes."""
+    row = {"_id": "a", "title": "A", "text": "x", "url": "http://a", "page": 3, "none": None, "metadata": {"page": 4}}
+    lines = [json.dumps(row), '{"_id": "b", "text": "t", "metadata": {}}', '{"_id": "c", "text": "t"}']
+    (tmp_path / "corpus.jsonl").write_text("\n".join(lines))
+    documents = read_corpus(tmp_path)
+    assert documents["a"] == Document("a", "A", "x", {"url": "http://a", "page": 4})
+    assert documents["c"] == Document("c", "", "t")
+    assert documents["b"].metadata is documents["c"].metadata
+    assert pickle.loads(pickle.dumps(documents)) == documents
+
+
+def test_conversations_are_read_beside_the_text_and_written_in_one_form(folder):
+    path, expected = folder / "queries.jsonl", [Query("q1", "t", read_history(("U: Peru?", "S: A country.")))]
+    history = [{"role": "user", "content": "Peru?"}, {"role": "assistant", "content": "A country."}]
+    for row in ({"history": history}, {"metadata": {"history": history, "kind": "x"}}):
+        path.write_text(json.dumps({"_id": "q1", "text": "t", **row}) + "\n")
+        assert read_queries(folder) == expected
+    write_beir(folder, DOCUMENTS, expected, {}, read_query_metadata(folder))
+    assert json.loads(path.read_text())["metadata"] == {"kind": "x", "history": ["U: Peru?", "S: A country."]}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -54,35 +55,30 @@ def test_a_bad_line_is_named(folder, line):
 
 
 @pytest.mark.parametrize(
-    "metadata", [[1], "x", {"history": 3}, {"history": ["U: hi", 2]}, {"history": [{"role": "user"}]}]
+    "row",
+    [
+        *({"metadata": metadata} for metadata in ([1], "x", {"history": 3}, {"history": [{"role": "user"}]})),
+        *({"text": text} for text in ("", "  ", "\u200b")),
+    ],
 )
-@pytest.mark.parametrize("text", ["t", "", "  ", "\u200b"])
-def test_bad_queries_are_named(folder, metadata, text):
+def test_bad_queries_are_named(folder, row):
     path = folder / "queries.jsonl"
-    path.write_text(json.dumps({"_id": "q1", "text": text, "metadata": metadata if text == "t" else {}}) + "\n")
+    path.write_text(json.dumps({"_id": "q1", "text": "t", **row}) + "\n")
     with pytest.raises(DataError) as error:
         read_queries(folder)
     assert str(error.value).startswith(f"{path}, line 1: ")
 
 
 @pytest.mark.parametrize(
-    ("lines", "number", "problem"),
+    "lines",
     [
-        (["query_id\tdoc_id\tscore", "q1\td1\t1"], 1, "score is 'score'"),
-        (["q1,d1,1"], 1, "found 1 columns"),
-        (["q1\td1\t1.0"], 1, "score is '1.0'"),
-        (["q1 d 1 1 1"], 1, "found 5 columns"),
-        (["q1\t\t1"], 1, "an empty id"),
-        (["q1\td1\tNaN"], 1, "score is 'NaN'"),
-        (["q1\td1\t1", "q1 0 d2"], 2, "score is 'd2'"),
-        (["query-id\tcorpus-id\tscore", "q1\td1"], 2, "found 2 columns"),
-        (["query-id\tcorpus-id\tscore", "q1\td1\t0.5"], 2, "score is '0.5'"),
-        (["query-id\tcorpus-id\tscore", "q1\td1\t1", "q1\td1\t2"], 3, "judged 1 before and 2 here"),
+        *(["query_id\tdoc_id\tscore"], ["q1,d1,1"], ["q1\td1\t1.0"], ["q1 d 1 1 1"], ["q1\t\t1"], ["q1\td1\tNaN"]),
+        *(["q1\td1\t1", line] for line in ("q1 0 d2", "q1\td1", "q1\td2\t0.5", "q1\td1\t2")),
     ],
 )
-def test_bad_qrels_are_named(folder, lines, number, problem):
+def test_bad_qrels_are_named(folder, lines):
     (folder / "qrels" / "test.tsv").write_text("\n".join(lines) + "\n")
-    with pytest.raises(DataError, match=rf"test\.tsv, line {number}: .*{problem}"):
+    with pytest.raises(DataError, match=rf"test\.tsv, line {len(lines)}: "):
         read_qrels(folder, "test")
 
 
@@ -113,14 +109,6 @@ def test_the_first_faults_of_each_file_are_shown_and_the_others_counted(folder):
     assert [line.startswith(f"{folder}/queries.jsonl, line") for line in lines] == [False] * 11 + [True] * 4
 
 
-def test_every_empty_file_is_named(folder):
-    for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv"):
-        (folder / name).write_text("")
-    with pytest.raises(DataError) as error:
-        read_beir(folder, "test")
-    assert all(f"{folder}/{name}: " in str(error.value) for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv"))
-
-
 def test_judgements_of_what_is_not_there_are_left_out_and_counted(folder, caplog):
     path = folder / "qrels" / "test.tsv"
     path.write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td9\t1\nq9\td1\t1\nq2\td8\t1\nq2\td1\t0\n")
@@ -133,29 +121,21 @@ def test_judgements_of_what_is_not_there_are_left_out_and_counted(folder, caplog
     assert read_qrels(folder, "test")["q9"] == {"d1": 1}
 
 
-def test_a_split_without_any_judgement_of_the_folder_is_refused(folder):
-    (folder / "qrels" / "test.tsv").write_text("q1\td8\t1\nq1\td9\t1\n")
-    with pytest.raises(DataError, match=r"test\.tsv: .*'d8'"):
-        read_beir(folder, "test")
-
-
-def test_missing_and_empty_files(folder):
+def test_missing_and_empty_files_are_named(folder):
+    corpus, queries, qrels = folder / "corpus.jsonl", folder / "queries.jsonl", folder / "qrels" / "test.tsv"
     with pytest.raises(DataError, match=r"train\.tsv: .* dev, test"):
         read_qrels(folder, "train")
-    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n")
-    with pytest.raises(DataError, match=r"test\.tsv"):
-        read_qrels(folder, "test")
-    (folder / "corpus.jsonl").write_text("\n\n")
-    with pytest.raises(DataError, match=r"corpus\.jsonl"):
-        read_corpus(folder)
-    (folder / "corpus.jsonl").unlink()
-    with pytest.raises(DataError, match=r"corpus\.jsonl"):
-        read_corpus(folder)
-
-
-def test_a_missing_folder_is_named(tmp_path):
+    qrels.write_text("q1\td8\t1\nq1\td9\t1\n")
+    with pytest.raises(DataError, match=r"test\.tsv: .*'d8'"):
+        read_beir(folder, "test")
+    for change in (lambda path: path.write_text("\n\n"), Path.unlink):
+        for path in (corpus, queries, qrels):
+            change(path)
+        with pytest.raises(DataError) as error:
+            read_beir(folder, "test")
+        assert all(f"{path}: " in str(error.value) for path in (corpus, queries, qrels))
     with pytest.raises(DataError, match="missing"):
-        read_qrels(tmp_path / "missing", "train")
+        read_qrels(folder / "missing", "train")
 
 
 def test_bytes_that_are_not_text(folder):

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
 import shlex
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 import yaml
 from forked import run_command
 from handbook import Writer, pages
-from shared import in_thread
 from tiny_policy import full_model
 
+from acqo_rl.cli import main
 from acqo_rl.data.beir import read_beir
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
@@ -27,36 +26,6 @@ ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUD
 TRAINER = {"max_steps": 1, "per_device_train_batch_size": 4, "num_generations": 4, "report_to": "none"}
 
 pytestmark = pytest.mark.slow
-
-
-class Handler(BaseHTTPRequestHandler):
-    """Answers in OpenAI's protocol with the server's ``writer``."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        with self.server.lock:
-            [completion] = self.server.writer.generate([body["messages"]])
-        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": completion.text}}
-        text = json.dumps({"id": "1", "object": "chat.completion", "model": "writer", "choices": [choice]}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    def log_message(self, *_):
-        pass
-
-
-@pytest.fixture
-def writer():
-    """Name of a model behind a server that writes questions."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.writer, server.lock = Writer(), threading.Lock()
-    with in_thread(server, threading.Event()):
-        yield f"openai:writer@http://127.0.0.1:{server.server_address[1]}/v1"
 
 
 @pytest.fixture
@@ -78,11 +47,8 @@ def collection(tmp_path, monkeypatch):
     return "qdrant:engine/handbook?encoder=embedded:minilm"
 
 
-def run(*arguments):
-    return run_command(*arguments, env=ENVIRONMENT, timeout=1200)
-
-
-def test_a_policy_is_trained_and_searches_in_front_of_a_collection(collection, writer, tmp_path):
+def test_a_policy_is_trained_and_searches_in_front_of_a_collection(collection, tmp_path, monkeypatch):
+    monkeypatch.setattr("acqo_rl.language_models.load.load_language_model", lambda *_, **__: Writer())
     small = {
         "model": str(full_model(tmp_path / "base")),
         "test_split": "dev",
@@ -105,13 +71,14 @@ def test_a_policy_is_trained_and_searches_in_front_of_a_collection(collection, w
     commands = (
         COMMANDS.replace("qdrant://localhost:6333/wiki?encoder=BAAI/bge-small-en-v1.5", collection)
         .replace("qdrant://localhost:6333/wiki", collection.partition("?")[0])
-        .replace("openai:qwen3@http://localhost:8000/v1", writer)
         .replace("--config embedded", "--config small.yaml")
     )
-    *makes, searches = [shlex.split(line)[1:] for line in commands.splitlines()]
-    for arguments in makes:
-        run(*arguments)
-    found = run(*searches, "--json", "True")
+    data, label, train, search = [shlex.split(line)[1:] for line in commands.splitlines()]
+    main(data)
+    main(label)
+    gc.collect()  # closes the client of this process, as only one may open the folder
+    run_command(*train, env=ENVIRONMENT, timeout=1200)
+    found = run_command(*search, "--json", "True", env=ENVIRONMENT)
 
     questions = read_beir("data/wiki_questions", "train", "dev")
     assert {entry["kind"] for entry in questions.metadata.values()} >= {"several", "bridge", "follow_up"}
