@@ -76,7 +76,6 @@ class Adaptive(Reformulator):
         return [
             replace(
                 with_costs(answers[i], one),
-                made_by=self.name,
                 query_type=one.query_type,
                 reasoning=f"Selected {strategy} for {one.query_type} query",
             )

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.reformulation.adaptive import BY_TYPE, Adaptive
+from acqo_rl.reformulation.classify import PROMPT, Classifier
+from acqo_rl.reformulation.heuristic import Heuristic
+from acqo_rl.reformulation.in_turn import with_rules
+from acqo_rl.reformulation.names import Lexicon
+from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.reformulation.policy import Policy
+from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.reformulation.settings import StrategySettings
+from acqo_rl.reformulation.strategies import Strategy, strategies_for
+from acqo_rl.reformulation.templated import Templated
+from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.types import Document, FeedbackSpec, QueryType
-
-if TYPE_CHECKING:
-    from acqo_rl.reformulation.names import Lexicon
-    from acqo_rl.reformulation.strategies import Strategy
 
 STRATEGIES = ("multi_query", "hyde", "step_back", "decomposition", "expansion", "rewrite")
 """Strategies for prompting a language model; several can be joined by ``+``."""
@@ -47,7 +54,7 @@ def prompts_model(name: str) -> bool:
 
 def is_policy(name: str) -> bool:
     """Whether a name stands for a trained policy without the rules."""
-    return not (name in (*WITHOUT_MODEL, REWRITE_RETRIEVE_READ) or prompts_model(name) or name.endswith(WITH_RULES))
+    return not (name in WITHOUT_MODEL or prompts_model(name) or name.endswith(WITH_RULES))
 
 
 def with_engine_prefix(name: str, model: str, engine: Engine) -> str:
@@ -72,8 +79,6 @@ def lexicon_for(names: Iterable[str], documents: Iterable[Document]) -> Lexicon 
         names: names of reformulators, see :func:`load_reformulator`.
         documents: the corpus.
     """
-    from acqo_rl.reformulation.names import Lexicon
-
     return Lexicon.of(documents) if any(name == "rules" or name.endswith(WITH_RULES) for name in names) else None
 
 
@@ -128,12 +133,6 @@ def load_reformulator(
         ConfigError: the model or the strategy is unknown, or a setting is out of range.
         GrammarError: the model is not a policy, or has another grammar or prompt version.
     """
-    from acqo_rl.reformulation.heuristic import Heuristic
-    from acqo_rl.reformulation.in_turn import with_rules
-    from acqo_rl.reformulation.pass_through import PassThrough
-    from acqo_rl.reformulation.policy import Policy
-    from acqo_rl.reformulation.turns import RecentTurns
-
     if name == "raw":
         return PassThrough()
     if name == "rules":
@@ -160,8 +159,6 @@ def strategy_key(name: str, model: str, settings: StrategySettings) -> str:
     Raises:
         ConfigError: the strategy is unknown.
     """
-    from acqo_rl.reformulation.classify import PROMPT
-
     names, choice = [name], ""
     if name == "adaptive":
         names = list(_by_type(settings).values())
@@ -194,12 +191,6 @@ def load_strategy_model(model: str, settings: StrategySettings) -> LanguageModel
 
 
 def _prompted(name: str, model: str, settings: StrategySettings, language_model: LanguageModel | None) -> Reformulator:
-    from acqo_rl.reformulation.adaptive import Adaptive
-    from acqo_rl.reformulation.classify import Classifier
-    from acqo_rl.reformulation.pass_through import PassThrough
-    from acqo_rl.reformulation.prompted import Prompted
-    from acqo_rl.reformulation.templated import Templated
-
     settings.check()
     by_type = _by_type(settings)
     names = dict.fromkeys(by_type.values()) if name == "adaptive" else [name]
@@ -218,16 +209,12 @@ def _prompted(name: str, model: str, settings: StrategySettings, language_model:
 
 
 def _by_type(settings: StrategySettings) -> Mapping[QueryType, str]:
-    from acqo_rl.reformulation.adaptive import BY_TYPE
-
     forced = settings.force_strategy
     return dict.fromkeys(BY_TYPE, forced) if forced and forced != "adaptive" else BY_TYPE
 
 
 def _strategies(name: str, settings: StrategySettings) -> list[Strategy]:
     """The strategies in a name joined by ``+``."""
-    from acqo_rl.reformulation.strategies import strategies_for
-
     check_strategy(name, "openai:")
     known = strategies_for(settings)
     return [known["rewrite" if part == REWRITE_RETRIEVE_READ else part] for part in name.split("+")]
