@@ -221,7 +221,7 @@ class TestStrategies:
             folder, *arguments, "--strategy.force_strategy", "hyde", "--fusion", "rrf", "--rrf_k", "0",
             "--query", "What is the capital of Peru?",
         ).stdout  # fmt: skip
-        assert "route: pass, by adaptive" in out
+        assert "route: pass, by hyde" in out
         assert "Selected hyde for factual query" in out
         assert "problem: hyde: APIConnectionError" in out
         assert "Peru-capital" in out
