@@ -42,25 +42,6 @@ def test_stemming_stop_words_and_short_words(retriever):
     assert make_tokenizer("spanish")("los gatos") == ["gat"]
 
 
-def test_scripts_without_spaces_are_split_by_character():
-    retriever = Bm25Retriever.build(["量子计算的进展", "天气预报"], ["quantum", "weather"])
-    assert retriever.search(["量子"], 5)[0].doc_ids == ("quantum",)
-
-
-def test_composed_and_decomposed_letters_are_the_same():
-    retriever = Bm25Retriever.build(["C\u00f3rdoba", "Oslo"], ["accent", "other"])
-    assert retriever.search(["Co\u0301rdoba"], 5)[0].doc_ids == ("accent",)
-
-
-@pytest.mark.parametrize("text", ["", "the of and", "zebra", "\x00\x1f", "?!", "\ud800"])
-def test_nothing_to_match_gives_an_empty_ranking(retriever, text):
-    assert retriever.search([text], 10)[0].doc_ids == ()
-
-
-def test_a_query_of_100000_characters(retriever):
-    assert retriever.search(["cat " * 25_000], 2)[0].doc_ids[0] in ("mat", "chase")
-
-
 @settings(max_examples=30, deadline=None)
 @given(
     texts=st.lists(st.lists(st.sampled_from(["red", "green", "blue"])).map(" ".join), max_size=9), k=st.integers(1, 9)

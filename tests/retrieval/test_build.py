@@ -11,7 +11,6 @@ from acqo_rl.data.beir import corpus_hash
 from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
 from acqo_rl.retrieval import (
     Bm25Retriever,
-    FaissRetriever,
     build_bm25_index,
     build_dense_index,
     load_retriever,
@@ -31,17 +30,6 @@ def files_of(folder):
 def dense(tmp_path, documents, encoder):
     build_dense_index(tmp_path / "dense", documents, encoder, shard_size=16)
     return tmp_path / "dense"
-
-
-def test_dense_index_finds_every_passage_by_its_own_text(dense, documents, encoder):
-    retriever = load_retriever(dense, encoder=encoder)
-    assert isinstance(retriever, FaissRetriever)
-    rankings = retriever.search([passage_text(d) for d in documents], 3)
-    best = encoder.encode_passages([passage_text(d) for d in documents])
-    for document, ranking, vector in zip(documents, rankings, best, strict=True):
-        if ranking.scores[0] == vector @ vector:
-            original = next(d for d in documents if passage_text(d) == passage_text(document))
-            assert original.id in ranking.doc_ids
 
 
 def test_folder_holds_what_the_manifest_says(dense, documents, encoder):

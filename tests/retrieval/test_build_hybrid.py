@@ -15,7 +15,7 @@ from acqo_rl.retrieval import (
     build_hybrid_index,
     load_retriever,
 )
-from acqo_rl.retrieval.remote import IndexInfo, describe
+from acqo_rl.retrieval.remote import describe
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.retriever_app import make_retriever_app
@@ -73,18 +73,6 @@ def test_it_is_known_by_both_parts(both, encoder, tmp_path, build):
     build(tmp_path / "other", b=0.1)
     others = {describe(str(tmp_path / "other")).fingerprint, describe(f"{both}/bm25+{both}/dense").fingerprint}
     assert len(others | {info.fingerprint}) == 3
-
-
-def test_behind_a_server_it_finds_the_same(both, encoder):
-    local = load_retriever(both, encoder=encoder)
-    app = make_retriever_app(local, describe(str(both)), Metrics(), Limits())
-    with running(app) as url:
-        behind = load_retriever(url)
-        assert describe(url) == describe(str(both))
-        assert behind.search(TEXTS, 7) == local.search(TEXTS, 7)
-        assert not behind.cosine
-        assert behind.fingerprint == local.fingerprint
-        behind.close()
 
 
 def test_a_part_behind_a_server_finds_the_same(both, encoder):
@@ -152,12 +140,6 @@ def test_nothing_is_overwritten(tmp_path, build, both, documents, encoder):
     assert files(tmp_path) == before
 
 
-def test_a_folder_with_one_part_is_that_part(tmp_path, documents):
-    build_hybrid_index(tmp_path, {"words": lambda part: build_bm25_index(part, documents)})
-    assert load_retriever(tmp_path).search(TEXTS, 5) == load_retriever(tmp_path / "words").search(TEXTS, 5)
-    assert describe(str(tmp_path)) == describe(str(tmp_path / "words"))
-
-
 def test_a_part_that_was_replaced_is_refused(both, tmp_path, build):
     build(tmp_path / "other", b=0.1)
     (both / "bm25").rename(tmp_path / "old")
@@ -194,10 +176,3 @@ def test_no_wrapper_takes_other_scores_for_cosines(both, documents, encoder, tmp
     for retriever, wanted in ((words, False), (hybrid, False), (dense, True)):
         seen = {name: one.cosine for name, one in wrapped(retriever, tmp_path).items()}
         assert seen == dict.fromkeys(seen, wanted)
-
-
-def test_a_server_is_not_taken_for_a_dense_index():
-    from acqo_rl.retrieval.remote import RemoteRetriever
-
-    assert not RemoteRetriever("http://127.0.0.1:1").cosine
-    assert IndexInfo("hybrid", "f", "c", 1, "").kind == "hybrid"

@@ -2,18 +2,15 @@
 
 import json
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.language_models.embedded import resolve
 from acqo_rl.retrieval import SentenceTransformerEncoder, build_dense_index, load_retriever
-from acqo_rl.searching.path import search
-from acqo_rl.types import Document, Query, Reformulation, SubQuery
+from acqo_rl.types import Document
 
 TEXTS = ["Paris is the capital of France.", "", "A", "The Danube flows through Vienna and Budapest. " * 9]
 
@@ -25,11 +22,6 @@ def test_embeddings_are_unit_float32_in_the_order_of_the_texts(minilm):
     alone = np.concatenate([minilm.encode_passages([text]) for text in TEXTS])
     np.testing.assert_allclose(together, alone, atol=1e-5)
     assert minilm.encode_queries([]).shape == (0, 384)
-
-
-def test_meaning_decides(minilm):
-    query, capital, river = minilm.encode_queries(["Which city governs France?", TEXTS[0], TEXTS[3]])
-    assert query @ capital > query @ river
 
 
 def test_odd_texts_are_encoded(minilm):
@@ -51,26 +43,6 @@ def test_prompts_and_length_change_embeddings_and_fingerprint(minilm):
     long = prompted.encode_passages(["one two three four five six seven eight nine ten"])
     np.testing.assert_allclose(long, prompted.encode_passages(["one two three four five six and so on"]), atol=1e-5)
     assert prompted.fingerprint != minilm.fingerprint
-
-
-def test_a_hypothetical_answer_is_embedded_as_the_passages_are(minilm, tmp_path):
-    """With prompts it is nearest to the passage of its words; without them kind makes no difference."""
-    passage = "Paris is the capital of France."
-    documents = [Document("same", "", passage), Document("other", "", "The Danube flows through Vienna.")]
-    prompts = {"query_prompt": "query: ", "passage_prompt": "passage: "}
-    prompted = SentenceTransformerEncoder("embedded:minilm", dtype="float32", **prompts)
-    made = Reformulation(Query("q", "capital?"), "expand", (SubQuery(passage, "hypothetical"),), "hyde")
-    as_query = replace(made, sub_queries=(SubQuery(passage, "variant"),))
-    similarity = {}
-    for name, encoder in (("plain", minilm), ("prompted", prompted)):
-        build_dense_index(tmp_path / name, documents, encoder)
-        retriever = load_retriever(tmp_path / name, encoder=encoder)
-        found = search([made, as_query], retriever, RankScoreFusion())
-        similarity[name] = [result.fused.similarities[0] for result in found]
-        assert all(result.fused.doc_ids[0] == "same" for result in found)
-    assert similarity["plain"] == pytest.approx([1, 1], abs=1e-5)
-    assert similarity["prompted"][0] == pytest.approx(1, abs=1e-5)
-    assert similarity["prompted"][1] < 0.99
 
 
 def test_fingerprint_follows_the_content_of_a_folder(minilm, tmp_path):

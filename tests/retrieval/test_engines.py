@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from engine_cases import CORPUS, ENGINES, UnitEncoder
 
-from acqo_rl import RankScoreFusion, Reward
 from acqo_rl.data.beir import corpus_hash
 from acqo_rl.errors import ConfigError, DataError, IndexMismatchError, SearchError
 from acqo_rl.retrieval.engines import build
@@ -145,28 +144,6 @@ def test_given_embeddings_are_written_as_they_are(index):
         build_engine_index(index, CORPUS, encoder, embeddings=np.zeros((3, 16), np.float32))
 
 
-def test_documents_come_from_the_engine(built):
-    documents = documents_of(built)
-
-    assert len(documents) == len(CORPUS)
-    assert documents["d5"] == CORPUS[5]
-    assert dict(documents["d5"].metadata) == CORPUS[5].metadata
-    assert "d999" not in documents
-    documents.fetch(["d1", "d2", "d999"])
-    assert sorted(documents) == sorted(document.id for document in CORPUS)
-
-
-def test_a_reward_searches_the_engine_as_any_index(built):
-    retriever = load_retriever(f"{built}?mode=text")
-    reward = Reward("converge", retriever, RankScoreFusion())
-    completions = ["pass", "split\nriver\n=", "nonsense"]
-    gold = next(document.id for document in CORPUS if "river" in document.text)
-
-    values = reward([""] * 3, completions, query=["heute"] * 3, gold=[[gold]] * 3)
-
-    assert values[1] > values[0] > values[2]
-
-
 def test_what_does_not_fit_is_refused(built, index):
     other = UnitEncoder(fingerprint="other")
     for refused in (
@@ -227,17 +204,6 @@ def test_an_engine_that_is_not_known_is_refused_without_the_password(location):
         load_retriever(location)
 
     assert "secret" not in str(caught.value)
-
-
-def test_metadata_that_are_no_json_numbers_are_null_and_encoded_once(index):
-    documents = [Document("a", "", "a", {"n": float("nan"), "m": [float("inf"), 1.5]})]
-    build_engine_index(index, documents, UnitEncoder())
-    encoder = UnitEncoder()
-
-    build_engine_index(index, documents, encoder, update=True)
-
-    assert encoder.encoded == []
-    assert documents_of(index)["a"].metadata == {"n": None, "m": [None, 1.5]}
 
 
 @pytest.mark.parametrize("server", ["qdrant://127.0.0.1:9", "milvus://127.0.0.1:9", "postgresql://127.0.0.1:9/db"])

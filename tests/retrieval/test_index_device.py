@@ -97,11 +97,6 @@ def test_each_process_of_a_training_takes_its_own_gpu(gpus, monkeypatch):
     assert [device for device, *_ in gpus.calls] == [0, 1, 0]
 
 
-def test_shards_are_parts_on_all_gpus(gpus):
-    to_device(filled("Flat"), "shards")
-    assert gpus.calls == [("all", "IndexFlat")]
-
-
 def test_search_parameters_are_set_before_the_index_is_copied(gpus, tmp_path, documents, encoder):
     build_dense_index(tmp_path, documents, encoder, factory="IVF4,Flat", search_parameters="nprobe=3")
     load_retriever(tmp_path, encoder=encoder)
@@ -142,12 +137,6 @@ def test_an_index_type_without_gpu_stays_on_the_cpu_under_auto_and_is_refused_ot
     assert gpus.calls == []
 
 
-def test_only_the_first_process_says_that_the_index_stays_on_the_cpu(gpus, monkeypatch, caplog):
-    monkeypatch.setenv("LOCAL_RANK", "1")
-    to_device(filled("HNSW16"), "auto")
-    assert not caplog.records
-
-
 def test_an_index_that_does_not_fit_stays_on_the_cpu_under_auto_and_is_refused_otherwise(gpus, caplog):
     gpus.failure = "Error in virtual void* faiss::gpu::allocMemory(): Error: Failed to cudaMalloc 9 bytes"
     index = filled("Flat")
@@ -164,14 +153,6 @@ def test_without_a_gpu_auto_is_the_cpu_and_gpu_is_refused(without_gpu, caplog):
     for device in ("gpu", "shards"):
         with pytest.raises(ConfigError, match="CUDA_VISIBLE_DEVICES"):
             to_device(index, device)
-
-
-@pytest.mark.skipif(faiss.get_num_gpus() > 0, reason="FAISS finds a GPU")
-def test_gpu_is_refused_where_faiss_has_no_support():
-    with pytest.raises(ConfigError, match="faiss-gpu"):
-        to_device(filled("Flat"), "gpu")
-    index = filled("Flat")
-    assert to_device(index, "auto") is index
 
 
 def test_an_unknown_device_is_refused():
@@ -202,11 +183,6 @@ class TestOnAGpu:
         moved = to_device(index, device)
         assert moved is not index
         np.testing.assert_allclose(moved.search(queries, 10)[0], index.search(queries, 10)[0], atol=1e-4)
-
-    @pytest.mark.parametrize("device", ["gpu", "shards"])
-    def test_hnsw_is_refused(self, device):
-        with pytest.raises(ConfigError, match="Flat or IVF"):
-            to_device(filled("HNSW16"), device)
 
     def test_four_threads_search_one_index(self):
         index = filled("Flat", 2000)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from urllib.parse import quote
 
-import numpy as np
 import psycopg
 import pytest
-from engine_cases import UnitEncoder, nearest
+from engine_cases import CORPUS, UnitEncoder, nearest
 from pgvector import Vector
 
 from acqo_rl.errors import SearchError
 from acqo_rl.retrieval.engines.build import build_engine_index
-from acqo_rl.retrieval.engines.calls import Calls, reported
-from acqo_rl.retrieval.engines.location import read_location
-from acqo_rl.retrieval.engines.opening import documents_of, read_schema
+from acqo_rl.retrieval.engines.calls import reported
+from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.retrieval.engines.postgresql import PostgresqlEngine
 from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.retrieval.load import load_retriever
@@ -62,27 +61,6 @@ def test_times_are_compared_as_times_in_utc(times, given, found):
     retriever = restrict(load_retriever(times, encoder=UnitEncoder()), Scope(read_filter(given)))
 
     assert set(retriever.search(["a"], 5)[0].doc_ids) == set(found)
-
-
-def test_numbers_that_json_cannot_hold_are_null(postgres):
-    with psycopg.connect(postgres) as connection:
-        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        connection.execute("CREATE TABLE not_finite (id int, text text, emb vector(16), a float8, b real[], c numeric)")
-        connection.execute("INSERT INTO not_finite VALUES (1, 'NaN', NULL, 'NaN', '{1.5,Infinity}', 'NaN')")
-
-    assert documents_of(f"{postgres}/not_finite")["1"] == Document(
-        "1", "", "NaN", {"a": None, "b": [1.5, None], "c": None}
-    )
-
-
-def test_a_batch_of_texts_is_searched_within_its_time_limit(engine_index):
-    """Each vector is parsed once, and not again for each row: that took 0.3 s for a text and 3,000 rows."""
-    index, encoder = engine_index("postgresql", "speed"), UnitEncoder(dim=384)
-    build_engine_index(index, [Document(f"d{i}", "", f"text {i}") for i in range(1500)], encoder)
-
-    rankings = load_retriever(f"{index}?timeout=4", encoder=encoder).search([f"question {i}" for i in range(100)], 50)
-
-    assert {len(ranking.doc_ids) for ranking in rankings} == {50}
 
 
 @pytest.mark.parametrize("kind", ["ivfflat", "hnsw"])
@@ -162,41 +140,6 @@ def test_vectors_of_any_column_are_searched(odd_vectors, column):
 
 
 @pytest.mark.parametrize(
-    ("kind", "value"), [("timestamp", "2024-01-02 10:00:00"), ("uuid", "0b6f4a0e-3c5b-5c0e-8a59-1f2d8f6f5d11")]
-)
-def test_documents_are_looked_up_by_ids_of_any_type(postgres, kind, value):
-    with psycopg.connect(postgres) as connection:
-        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        connection.execute(f"CREATE TABLE of_{kind} (id {kind}, text text, emb vector(16))")
-        [vector] = UnitEncoder().encode_queries(["a"])
-        connection.execute(f"INSERT INTO of_{kind} VALUES (%s, 'a', %s)", [value, Vector(vector).to_text()])
-    documents = documents_of(f"{postgres}/of_{kind}")
-
-    [doc_id] = load_retriever(f"{postgres}/of_{kind}", encoder=UnitEncoder()).search(["a"], 1)[0].doc_ids
-
-    assert documents[doc_id].text == "a"
-    assert list(documents) == [doc_id]
-
-
-def test_every_table_gets_its_own_indexes(postgres):
-    """Names of indexes are unique within a schema and have at most 63 bytes."""
-    long = "a" * 58
-    names = ["twin", "twin_vector", f"{long}_b", f"{long}_c"]
-    for name in names:
-        build_engine_index(f"{postgres}/{name}", [Document("a", "", "a")], UnitEncoder())
-    build_engine_index(f"{postgres}/twin", [Document("b", "", "b")], UnitEncoder(), update=True)
-
-    with psycopg.connect(postgres) as connection:
-        for name in names:
-            kinds = connection.execute(
-                "SELECT amname FROM pg_index JOIN pg_class ON oid = indexrelid JOIN pg_am ON pg_am.oid = relam"
-                " WHERE indrelid = to_regclass(%s)",
-                [f'"{name}"'],
-            ).fetchall()
-            assert sorted(kind for (kind,) in kinds) == ["btree", "gin", "gin", "hnsw"]
-
-
-@pytest.mark.parametrize(
     ("query", "asks_whether_it_runs"),
     [
         ("SELECT 1/0", False),
@@ -215,27 +158,36 @@ def test_only_a_lost_connection_asks_whether_the_engine_runs(postgres, query, as
     assert ("engine runs" in str(caught.value)) == asks_whether_it_runs
 
 
-def test_a_query_unlike_the_documents_finds_the_nearest_of_them(postgres):
-    draw = np.random.default_rng(0)
-    rows, dim = 6000, 128
-    centres, queries = draw.normal(size=(50, dim)), draw.normal(size=(50, dim))
-    vectors = centres[draw.integers(50, size=rows)] + 0.7 * draw.normal(size=(rows, dim))
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    with psycopg.connect(postgres) as connection:
-        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        connection.execute(f"CREATE TABLE clusters (id int, text text, emb vector({dim}))")
-        with connection.cursor().copy("COPY clusters FROM STDIN") as copy:
-            for row, vector in enumerate(vectors):
-                copy.write_row((row, "a", Vector(vector).to_text()))
-        connection.execute("CREATE INDEX ON clusters USING hnsw (emb vector_cosine_ops)")
-    location = read_location(f"{postgres}/clusters?options={quote('-c enable_seqscan=off')}")
-    engine = PostgresqlEngine(location)
-    read_schema(Calls(engine, "clusters"), location)
+@pytest.fixture
+def table(engine_index):
+    index = engine_index("postgresql", "restarts")
+    build_engine_index(index, CORPUS, UnitEncoder())
+    return index
 
-    found = engine.search_vectors(queries.astype(np.float32), 10, ())
 
-    nearest_rows = np.argsort(-(queries @ vectors.T))[:, :10]
-    shared = [
-        len({doc_id for doc_id, *_ in hits} & set(map(str, row))) for hits, row in zip(found, nearest_rows, strict=True)
-    ]
-    assert np.mean(shared) > 9
+def found(retriever):
+    return len(retriever.search(["stone"], 10)[0].doc_ids)
+
+
+def test_a_search_survives_a_restart_of_postgresql(postgres_server, table):
+    retriever = load_retriever(table, encoder=UnitEncoder())
+    assert found(retriever) == 10
+    postgres_server.stop()
+    postgres_server.ensure_postgres_running()
+
+    assert found(retriever) == 10
+
+
+def test_postgresql_is_found_again_soon_after_it_was_away_for_long(postgres_server, table):
+    retriever = load_retriever(f"{table}?timeout=1", encoder=UnitEncoder(), remote_timeout=1)
+    postgres_server.stop()
+    try:
+        for _ in range(4):
+            with pytest.raises(SearchError):
+                retriever.search(["stone"], 10)
+    finally:
+        postgres_server.ensure_postgres_running()
+
+    with contextlib.suppress(SearchError):  # it may still wait for the next attempt to connect
+        retriever.search(["stone"], 10)
+    assert found(retriever) == 10

@@ -6,7 +6,7 @@ import pytest
 from engine_cases import UnitEncoder
 from qdrant_client import models
 
-from acqo_rl.errors import IndexMismatchError, SearchError
+from acqo_rl.errors import IndexMismatchError
 from acqo_rl.retrieval.engines import qdrant
 from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.retrieval.load import load_retriever
@@ -59,13 +59,6 @@ def test_nested_fields_are_read_and_documents_without_a_known_text_are_refused(t
     assert documents_of(f"qdrant:{tmp_path}/nested?{fields}&text=metadata.text")["a.md"].text == "a stone"
     retriever = load_retriever(f"qdrant:{tmp_path}/nested?{fields}&text=page_content", encoder=UnitEncoder())
     assert retriever.search(["the river"], 5)[0].doc_ids == ("a.md",)
-
-
-def test_a_folder_that_is_a_file_is_reported(tmp_path):
-    (tmp_path / "file").write_text("text")
-
-    with pytest.raises(SearchError):
-        load_retriever(f"qdrant:{tmp_path}/file/odd", encoder=UnitEncoder())
 
 
 @pytest.mark.parametrize("mode", ["text", "hybrid"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import chain
 
 import numpy as np
@@ -65,34 +64,6 @@ def test_prompts_are_sent_and_change_the_fingerprint(connect, server):
     assert server.asked == [["query: cats"], ["passage: cats"]]
     assert len({plain.fingerprint, prompted.fingerprint, connect(dimensions=64).fingerprint}) == 3
     assert connect(dimensions=64).encode_queries(["cats"]).shape == (1, 64)
-
-
-def test_a_rate_limit_is_waited_for(connect, server):
-    encoder = connect()
-    server.faults, server.retry_after = [429], 0.7
-    begin = time.monotonic()
-
-    encoder.encode_queries(["cats"])
-
-    assert server.asked == [["cats"]] * 2
-    assert time.monotonic() - begin > 0.7
-
-
-def test_a_server_that_does_not_run_is_reported_within_seconds(server):
-    begin = time.monotonic()
-
-    with pytest.raises(SearchError):
-        ServerEncoder("openai:minilm@http://127.0.0.1:9/v1")
-    assert time.monotonic() - begin < 15
-
-
-def test_a_malformed_answer_is_refused(connect, server):
-    encoder = connect()
-    server.faults = ["malformed"]
-
-    with pytest.raises(SearchError):
-        encoder.encode_queries(["cats"])
-    assert encoder.encode_queries(["cats"]).shape == (1, 384)
 
 
 @pytest.mark.parametrize(
@@ -162,15 +133,6 @@ def test_another_dimension_under_the_same_name_is_refused(connect, server, tmp_p
         load_retriever(tmp_path / "index", encoder=connect(dimensions=64))
 
 
-def test_a_collection_of_an_engine_names_its_encoder(connect, server, engine_index):
-    index = engine_index("qdrant", "served")
-    build_engine_index(index, CORPUS, connect())
-    server.asked.clear()
-
-    assert load_retriever(index).search([PASSAGES[3]], 1)[0].doc_ids == ("d3",)
-    assert server.asked[1:] == [[PASSAGES[3]]]
-
-
 def test_a_server_that_only_an_index_names_gets_neither_queries_nor_the_key(
     connect, server, engine_index, tmp_path, monkeypatch
 ):
@@ -189,18 +151,6 @@ def test_a_server_that_only_an_index_names_gets_neither_queries_nor_the_key(
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     load_retriever(tmp_path / "index")
     assert len(server.asked) == 2
-
-
-def test_an_encoder_that_makes_another_dimension_does_not_fit_a_collection(connect, server, engine_index):
-    index = engine_index("qdrant", "served")
-    build_engine_index(index, CORPUS, connect())
-
-    with pytest.raises(IndexMismatchError):
-        load_retriever(f"{index}?encoder=openai:minilm@{server.url}&dimensions=64")
-    with pytest.raises(ConfigError):
-        load_retriever(f"{index}?encoder=openai:minilm@{server.url}&revision=main")
-    with pytest.raises(ConfigError):
-        load_retriever(f"{index}?encoder=openai:minilm@{server.url}&dimensions=many")
 
 
 @pytest.mark.parametrize("settings", [{"batch_size": 0}, {"dimensions": 0}])

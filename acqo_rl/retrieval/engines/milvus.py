@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,9 +62,6 @@ _LOADING_SECONDS = 3600.0
 
 _BY_KEY = {"iterator": "True", "reduce_stop_for_best": "True"}
 """Options of a query whose limited answer is in the order of the primary keys."""
-
-_NOT_LOADED = 101
-"""Milvus's own code of the error of a collection that is not in memory."""
 
 logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it logs stacks of errors that are reported anyway
 
@@ -143,7 +140,9 @@ class MilvusEngine(Engine):
         page: list[dict[str, Any]] = []
         while True:  # as QueryIterator, which does not quote the key
             after = [f"{key} > {_quoted(page[-1][key])}"] if page else []
-            page = self._loaded(self._client.query, filter=" and ".join([*after, *tests]), **asked, **_BY_KEY)
+            page = self._client.query(
+                self._name, timeout=self._seconds, filter=" and ".join([*after, *tests]), **asked, **_BY_KEY
+            )
             yield from map(self._row, page)
             if len(page) < _PAGE:
                 return
@@ -195,8 +194,9 @@ class MilvusEngine(Engine):
         effort = next((e for first, e in _EFFORTS.items() if str(index.get("index_type", "")).startswith(first)), "")
         wanted = _MOST_EFFORT if where else max(2 * k, _LEAST_EFFORT)  # entries that do not meet a filter count too
         params = {"params": {effort: min(wanted, int(index.get("nlist", _MOST_EFFORT)))}} if effort else {}
-        found = self._loaded(
-            self._client.search,
+        found = self._client.search(
+            self._name,
+            timeout=self._seconds,
             data=data,
             anns_field=field,
             limit=k,
@@ -206,16 +206,6 @@ class MilvusEngine(Engine):
         )
         rows = [[(hit["distance"], *self._row({**hit, **hit["entity"]})) for hit in hits] for hits in found]
         return [[(doc_id, float(score), row) for score, doc_id, row in some] for some in rows]
-
-    def _loaded(self, method: Callable[..., Any], **arguments: Any) -> Any:
-        """The result of a method of the client; a server that was started again may not have loaded the collection."""
-        try:
-            return method(self._name, **arguments, timeout=self._seconds)
-        except MilvusException as error:
-            if error.code != _NOT_LOADED:
-                raise
-        self._client.load_collection(self._name, timeout=_LOADING_SECONDS)
-        return method(self._name, **arguments, timeout=self._seconds)
 
     def _row(self, row: dict[str, Any]) -> tuple[str | None, Row]:
         doc_id = row.get(self.fields.id)
