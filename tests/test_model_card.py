@@ -152,7 +152,7 @@ def test_a_distilled_copy_says_what_it_is_and_of_which_base_model(full, tmp_path
     from huggingface_hub import ModelCard
 
     shutil.copytree(full, tmp_path / "run" / "model")
-    (tmp_path / "run" / "config.json").write_text(json.dumps({"model": "trained:demo", "state_weight": 1.0}))
+    (tmp_path / "run" / "config.json").write_text(json.dumps({"model": "trained:demo", "layers": 2}))
     (tmp_path / "run" / "environment.json").write_text("{}")
     text = model_card(tmp_path / "run" / "model", "name/model", run=tmp_path / "run")
     card = ModelCard(text)

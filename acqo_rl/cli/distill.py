@@ -13,12 +13,12 @@ training takes long: use a GPU, or try it with a small --limit. The same command
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
 from acqo_rl.errors import ConfigError
-from acqo_rl.training.settings import PathSettings, check_batch_sizes
+from acqo_rl.training.settings import FineTuning, PathSettings
 
 if TYPE_CHECKING:
     from acqo_rl.reformulation.policy import PolicySettings
@@ -27,32 +27,21 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class DistillConfig(PathSettings):
+class DistillConfig(FineTuning, PathSettings):
     """Settings of a distillation."""
 
     layers: int = setting("Number of layers that stay; by default two thirds of them.", 0)
     results: int = setting(
         "Prompts per query, each with another one of the first results, for policies that read one.", 1
     )
-    state_weight: float = setting("Weight of the difference between the last hidden states in the loss.", 1.0)
     lora_rank: int = setting("Rank of the adapter that is trained and merged; 0 trains all weights.", 32)
     learning_rate: float = setting("Peak learning rate.", 1.5e-3)
     epochs: float = setting("Passes over the completions.", 3.0)
     batch_size: int = setting("Completions per device and optimizer step.", 96)
     micro_batch_size: int = setting("Completions per forward pass; batch_size must be a multiple of it.", 8)
+    save_steps: int = setting("Steps between checkpoints.", 100)
     eval_limit: int = setting("Number of dev queries, a fixed sample.", 200)
     eval_measure: str = setting("Measure on the dev queries.", "nDCG@10")
-    save_steps: int = setting("Steps between checkpoints.", 100)
-    report_to: Literal["wandb", "tensorboard", "none"] = setting("Experiment tracker.", "none")
-
-    def __post_init__(self) -> None:
-        """Checks the settings.
-
-        Raises:
-            ConfigError: a setting is out of range, or batch_size is not a multiple of micro_batch_size.
-        """
-        super().__post_init__()
-        check_batch_sizes(self.batch_size, self.micro_batch_size)
 
 
 def make_parser() -> Any:
@@ -101,22 +90,7 @@ def main(config: DistillConfig) -> None:
             )
     kept = json.loads(chosen.read_text(encoding="utf-8"))
     state.print(f"Layers that stay: {', '.join(map(str, kept))}.")
-    distill(
-        model,
-        settings,
-        written,
-        folder,
-        kept=kept,
-        state_weight=config.state_weight,
-        lora_rank=config.lora_rank,
-        learning_rate=config.learning_rate,
-        epochs=config.epochs,
-        batch_size=config.batch_size,
-        micro_batch_size=config.micro_batch_size,
-        save_steps=config.save_steps,
-        seed=config.seed,
-        report_to=config.report_to,
-    )
+    distill(model, settings, written, folder, kept=kept, tuning=config, seed=config.seed)
     if state.is_main_process:
         before, after = (
             materials.dev_measures(Policy.from_pretrained(name), limit=config.eval_limit, measure=config.eval_measure)

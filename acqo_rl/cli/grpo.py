@@ -16,7 +16,7 @@ The same command resumes an interrupted run from its last checkpoint.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -85,9 +85,9 @@ def main(config: GrpoRunConfig) -> None:
     from acqo_rl.training.callbacks import Alarms
     from acqo_rl.training.curves import write_curves
     from acqo_rl.training.data import grpo_dataset
-    from acqo_rl.training.grpo import build_trainer, finish, grpo_config, precision
+    from acqo_rl.training.grpo import build_trainer, finish, grpo_config
     from acqo_rl.training.materials import open_materials
-    from acqo_rl.training.model import describe_changed_settings, load_trainable
+    from acqo_rl.training.model import changed_settings, load_trainable, precision
     from acqo_rl.training.run_folder import check_tracking, last_checkpoint, open_run
 
     trainer_args = trainer_settings(config)
@@ -109,8 +109,8 @@ def main(config: GrpoRunConfig) -> None:
         queries = within_band(config, materials, settings, trainer_args)
     state.print(f"{len(queries)} of {len(materials.train)} training queries are used.")
     model, tokenizer = load_trainable(config.model, config.lora_rank, config.seed)
-    if differences := describe_changed_settings(config.model, settings):
-        state.print(differences)
+    if changed := changed_settings(config.model, settings):
+        state.print(f"The run changes settings of the policy that it starts from: {changed}.")
     prompt = prompt_of(settings, TransformersModel(model, tokenizer).count_tokens)
     reward = materials.reward(config.stage, config.reward, settings)
     trainer = build_trainer(
@@ -173,16 +173,14 @@ def difficulties(
     from transformers import set_seed
 
     from acqo_rl.reformulation.policy import Policy
-    from acqo_rl.training.curriculum import load_difficulties, save_difficulties, score_difficulty
+    from acqo_rl.training.curriculum import Difficulty, score_difficulty
+    from acqo_rl.training.run_folder import continue_rows
 
-    file = Path(config.output_dir, "difficulty.jsonl")
-    scored = load_difficulties(file) if file.exists() else []
-    if left := materials.train[len(scored) :]:
-        set_seed(config.seed + len(scored))
+    def rest(done: int) -> Iterator[list[Difficulty]]:
+        set_seed(config.seed + done)
         sampling = {name: trainer[name] for name in ("temperature", "top_p")}
         policy = Policy.from_pretrained(config.model, batch_size=_SAMPLED_AT_ONCE, **sampling)
         reward = materials.reward("explore", config.reward, settings)
-        for batch in score_difficulty(left, materials.qrels, policy, reward, config.rollouts):
-            scored += batch
-            save_difficulties(scored, file)
-    return scored
+        return score_difficulty(materials.train[done:], materials.qrels, policy, reward, config.rollouts)
+
+    return continue_rows(Difficulty, Path(config.output_dir, "difficulty.jsonl"), len(materials.train), rest)

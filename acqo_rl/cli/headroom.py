@@ -37,7 +37,7 @@ from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.types import FeedbackSpec, FusionName, Query
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from acqo_rl.data.beir import Beir
     from acqo_rl.evaluation.run import Evaluation
@@ -149,15 +149,14 @@ def score(
 ) -> list[ScoredQuery]:
     """Returns the rewards of all candidates; reads those of an earlier run and computes the others in batches."""
     from acqo_rl.training.candidates import candidates_in
-    from acqo_rl.training.warm_start import read_scored, score_candidates, write_scored
+    from acqo_rl.training.run_folder import continue_rows
+    from acqo_rl.training.warm_start import ScoredQuery, score_candidates
 
-    scored = read_scored(file) if file.exists() else []
-    left = queries[len(scored) :]
-    found = candidates_in(data.corpus.values(), left, config.max_sub_queries) if left else {}
-    for batch in score_candidates(left, data.qrels[config.split], found, reward):
-        scored += batch
-        write_scored(scored, file)
-    return scored
+    def rest(done: int) -> Iterator[list[ScoredQuery]]:
+        found = candidates_in(data.corpus.values(), queries[done:], config.max_sub_queries)
+        return score_candidates(queries[done:], data.qrels[config.split], found, reward)
+
+    return continue_rows(ScoredQuery.of, file, len(queries), rest)
 
 
 def report(config: HeadroomConfig, headroom: Headroom, advice: Advice, folder: Path) -> None:

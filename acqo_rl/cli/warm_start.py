@@ -21,18 +21,13 @@ The same command resumes an interrupted run, both during scoring and during trai
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithPrompt, WithReward
 from acqo_rl.errors import ConfigError
-from acqo_rl.training.settings import (
-    PathSettings,
-    check_batch_sizes,
-    policy_settings,
-    warn_of_low_rate,
-)
+from acqo_rl.training.settings import FineTuning, PathSettings, policy_settings, warn_of_low_rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,11 +39,9 @@ if TYPE_CHECKING:
     from acqo_rl.training.warm_start import Example
     from acqo_rl.types import Query, Reformulation
 
-_RATE = 5e-4
-
 
 @dataclass
-class WarmStartConfig(WithReward, WithPrompt, PathSettings):
+class WarmStartConfig(FineTuning, WithReward, WithPrompt, PathSettings):
     """Settings of a warm start."""
 
     examples: int = setting("Maximum number of training examples, balanced over the routes.", 1000)
@@ -80,27 +73,6 @@ class WarmStartConfig(WithReward, WithPrompt, PathSettings):
         "towards --examples.",
         [],
     )
-    preserve_min_gain: float | None = setting(
-        "Minimum gain of a candidate over the policy's reformulation. The best such candidate replaces the "
-        "target of a query of --preserve_kinds. Without this setting, these targets are never replaced.",
-        None,
-    )
-    lora_rank: int = setting("Rank of the LoRA adapter; 0 trains all weights.", 16)
-    learning_rate: float = setting("Peak learning rate.", _RATE)
-    epochs: float = setting("Passes over the examples.", 1.0)
-    batch_size: int = setting("Examples per device and optimizer step.", 16)
-    micro_batch_size: int = setting("Examples per forward pass; batch_size must be a multiple of it.", 4)
-    save_steps: int = setting("Steps between checkpoints.", 20)
-    report_to: Literal["wandb", "tensorboard", "none"] = setting("Experiment tracker.", "none")
-
-    def __post_init__(self) -> None:
-        """Checks the settings.
-
-        Raises:
-            ConfigError: a setting is out of range, or batch_size is not a multiple of micro_batch_size.
-        """
-        super().__post_init__()
-        check_batch_sizes(self.batch_size, self.micro_batch_size)
 
 
 def make_parser() -> Any:
@@ -115,9 +87,10 @@ def main(config: WarmStartConfig) -> None:
     from accelerate import PartialState
 
     from acqo_rl.language_models.local import default_device, load_tokenizer
+    from acqo_rl.reformulation.policy import read_settings
     from acqo_rl.training.curves import write_curves
     from acqo_rl.training.materials import open_materials
-    from acqo_rl.training.model import check_served_settings, describe_changed_settings
+    from acqo_rl.training.model import changed_settings
     from acqo_rl.training.run_folder import check_tracking, open_run
     from acqo_rl.training.teachers import name_teachers
     from acqo_rl.training.warm_start import train
@@ -126,37 +99,28 @@ def main(config: WarmStartConfig) -> None:
     settings = policy_settings(config.prompt, config.model)
     name_teachers(config.teacher, config.model)
     load_tokenizer(config.model)  # refuses a model that cannot be prompted before any work is done
-    if config.preserve_kinds:
-        check_served_settings(config.model, settings)
+    if config.preserve_kinds or config.rollouts_per_query:
+        read_settings(config.model)  # refuses a model that is no policy
+    changed = changed_settings(config.model, settings)
+    if changed and config.preserve_kinds:
+        raise ConfigError(
+            f"preserve_kinds requires the settings of the policy in {config.model}; do not change {changed}."
+        )
     folder = Path(config.output_dir)
     state = PartialState(cpu=default_device() == "cpu")
-    if warning := warn_of_low_rate(config.learning_rate, config.lora_rank, _RATE):
+    if changed:
+        state.print(f"The run changes settings of the policy that it starts from: {changed}.")
+    if warning := warn_of_low_rate(config.learning_rate, config.lora_rank, FineTuning.learning_rate):
         state.print(warning)
     with state.main_process_first():
         status = open_run(folder, asdict(config))
     if status == "finished":
         state.print(f"{folder} is finished: {folder / 'model'}")
         return
-    if differences := describe_changed_settings(config.model, settings):
-        state.print(differences)
     materials = open_materials(config, settings.feedback)
     with state.main_process_first():
         examples = collect(config, materials, folder / "examples.jsonl")
-    train(
-        materials.train,
-        examples,
-        settings,
-        folder,
-        model=config.model,
-        lora_rank=config.lora_rank,
-        learning_rate=config.learning_rate,
-        epochs=config.epochs,
-        batch_size=config.batch_size,
-        micro_batch_size=config.micro_batch_size,
-        save_steps=config.save_steps,
-        seed=config.seed,
-        report_to=config.report_to,
-    )
+    train(materials.train, examples, settings, folder, model=config.model, tuning=config, seed=config.seed)
     if state.is_main_process:
         write_curves(folder / "figures", [folder])
     state.print(f"The warm-started policy is in {folder / 'model'}.")
@@ -168,21 +132,19 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
 
     from acqo_rl.data.beir import read_query_metadata
     from acqo_rl.reformulation.heuristic import kinds_of
+    from acqo_rl.training.run_folder import continue_rows, read_rows, write_rows
     from acqo_rl.training.warm_start import (
+        Example,
+        ScoredQuery,
         balanced,
         decided_by_kind,
-        improved_examples,
         own_examples,
-        read_examples,
-        read_scored,
         score_candidates,
         verified_examples,
-        write_examples,
-        write_scored,
     )
 
     if file.exists():
-        return read_examples(file)
+        return read_rows(Example, file)
     kinds = kinds_of(materials.train, read_query_metadata(config.data))
     if unknown := set(config.preserve_kinds) - set(kinds.values()):
         raise ConfigError(
@@ -191,18 +153,15 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
         )
     kept = [query for query in materials.train if kinds[query.id] in config.preserve_kinds]
     learned = [query for query in materials.train if kinds[query.id] not in config.preserve_kinds]
-    asked = learned if config.preserve_min_gain is None else materials.train
     settings = policy_settings(config.prompt, config.model)
     reward = materials.reward("converge", config.reward, settings)
-    scored_file = file.with_name("scored.jsonl")
-    options = read_scored(scored_file) if scored_file.exists() else []
-    left = asked[len(options) :]
-    found = candidates_for(config, settings, asked, materials, file.with_name("teacher.sqlite")) if left else {}
-    for batch in score_candidates(left, materials.qrels, found, reward):
-        options += batch
-        write_scored(options, scored_file)
-    options_of_learned = [one for one in options if kinds[one.query_id] not in config.preserve_kinds]
-    verified = verified_examples(options_of_learned, config.min_gain, config.tie_tolerance)
+
+    def rest(done: int) -> Iterator[list[ScoredQuery]]:
+        found = candidates_for(config, settings, learned, materials, file.with_name("teacher.sqlite"))
+        return score_candidates(learned[done:], materials.qrels, found, reward)
+
+    options = continue_rows(ScoredQuery.of, file.with_name("scored.jsonl"), len(learned), rest)
+    verified = verified_examples(options, config.min_gain, config.tie_tolerance)
     scored = decided_by_kind(verified, kinds, config.min_helped_share)
     if kept:
         own = own_examples(list(rollouts(config, kept, 1, temperature=0.0)), materials.qrels, reward)
@@ -211,14 +170,9 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
             f"Targets from the policy (--preserve_kinds): {len(own)} of {len(kept)} queries; {worse} of them have a "
             f"lower reward than the raw query."
         )
-        if config.preserve_min_gain is not None:
-            improved = improved_examples(own, options, config.preserve_min_gain, config.tie_tolerance)
-            changed = sum(new is not old for new, old in zip(improved, own, strict=True))
-            print(f"Replaced by a candidate (--preserve_min_gain): {changed} of {len(own)} targets.")
-            own = improved
         scored += own
     examples = balanced(scored, config.examples, config.seed)
-    write_examples(examples, file)
+    write_rows(examples, file)
     for name, some in (("Targets of the training queries", scored), ("Selected training examples", examples)):
         counts = Counter(e.route for e in some)
         print(f"{name}: " + ", ".join(f"{route} {n}" for route, n in sorted(counts.items())))

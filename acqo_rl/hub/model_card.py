@@ -73,7 +73,7 @@ def model_card(
     base = _base_model(model)
     note = {_SMOLLM2: _SMOLLM2_NOTE, _SMOLLM2_20_LAYERS: _20_LAYERS_NOTE}.get(base or "", "")
     on_hub = _SMOLLM2_ON_HUB if note else base
-    distilled = "state_weight" in config
+    distilled = "layers" in config
     data = ModelCardData(
         base_model=on_hub,
         library_name="transformers",

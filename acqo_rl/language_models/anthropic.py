@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from acqo_rl.api_keys import key_in
-from acqo_rl.errors import ConfigError
-from acqo_rl.language_models.loopback import checked_environment
-from acqo_rl.language_models.remote import (
-    ODD_ANSWERS,
-    client_settings,
-    complete_each,
-    counted,
-    failed,
-    seen_in,
-    wait_for,
-)
+from acqo_rl.language_models.remote import complete_each, connect, counted, failed, seen_in, wait_for
 from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion, Conversation, Schema
 
@@ -47,8 +35,8 @@ class AnthropicModel(LanguageModel):
             name: name of the model.
             base_url: URL of the server; by default ``ANTHROPIC_BASE_URL``, else the server of Anthropic.
             max_new_tokens: maximum number of tokens per completion.
-            timeout: time limit in seconds for connecting, for a pause between bytes, and for the whole response. Each
-                retry has the same limit.
+            timeout: time limit in seconds for connecting, and for a pause between bytes. A call with its retries takes
+                at most ``timeout`` times its maximum number of attempts.
             max_retries: retries of a call after a time-out, a lost connection, or status 408, 409, 429 or 5xx; the
                 pauses grow.
             concurrency: maximum number of concurrent calls.
@@ -56,23 +44,9 @@ class AnthropicModel(LanguageModel):
         Raises:
             ConfigError: the package ``anthropic`` is not installed, or the key is not set.
         """
-        try:
-            import anthropic
-        except ImportError as error:
-            raise ConfigError(
-                "A model of Anthropic needs the package anthropic; run: pip install 'acqo-rl[anthropic]'"
-            ) from error
-        base_url = base_url or os.environ.get("ANTHROPIC_BASE_URL")
-        key = key_in("ANTHROPIC_API_KEY")
-        if not key:
-            raise ConfigError("ANTHROPIC_API_KEY is not set; set it to use a model of Anthropic.")
         self.name = name
-        with checked_environment():
-            http_client = anthropic.DefaultAsyncHttpxClient(**client_settings(base_url, timeout))
-        self._client = anthropic.AsyncAnthropic(
-            api_key=key, base_url=base_url, timeout=timeout, max_retries=max_retries, http_client=http_client
-        )
-        self._errors = (anthropic.AnthropicError, *ODD_ANSWERS)
+        self._client, self._errors = connect("anthropic", base_url, timeout, max_retries)
+        self._seconds = timeout * (max_retries + 1)
         self._concurrency = concurrency
         self._max_new_tokens = max_new_tokens
         self._takes_format = True
@@ -102,12 +76,11 @@ class AnthropicModel(LanguageModel):
         import anthropic
 
         def call(**more: Any) -> Message:
-            reply: Message = wait_for(
-                self._client.messages.create(
-                    model=self.name, max_tokens=self._max_new_tokens, system=system, messages=turns, **more
-                )
+            limit = self._max_new_tokens
+            reply = self._client.messages.create(
+                model=self.name, max_tokens=limit, system=system, messages=turns, **more
             )
-            return reply
+            return wait_for(reply, self._seconds)  # type: ignore[no-any-return]
 
         if schema is None or not self._takes_format:
             return call()

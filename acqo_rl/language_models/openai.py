@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import copy
 import logging
-import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from acqo_rl.api_keys import key_in
-from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.chat import folded
-from acqo_rl.language_models.loopback import checked_environment
 from acqo_rl.language_models.remote import (
-    ODD_ANSWERS,
-    client_settings,
     complaint_of,
     complete_each,
+    connect,
     counted,
     each_of,
     failed,
@@ -30,7 +25,6 @@ from acqo_rl.roles import SamplingModel, StreamingModel
 from acqo_rl.types import Completion, Conversation, Schema
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
     from openai.types.chat import ChatCompletion
 
 logger = logging.getLogger(__name__)
@@ -64,8 +58,8 @@ class OpenAIModel(StreamingModel, SamplingModel):
             max_new_tokens: maximum number of tokens per completion.
             temperature: sampling temperature; 0 is greedy.
             seed: sampling seed, if the server supports it.
-            timeout: time limit in seconds for connecting, for a pause between bytes, and for the whole response. Each
-                retry has the same limit.
+            timeout: time limit in seconds for connecting, and for a pause between bytes. A call with its retries takes
+                at most ``timeout`` times its maximum number of attempts, and a streamed reply ``timeout``.
             max_retries: retries of a call after a time-out, a lost connection, or status 408, 409, 429 or 5xx; the
                 pauses grow.
             concurrency: maximum number of concurrent calls.
@@ -74,7 +68,8 @@ class OpenAIModel(StreamingModel, SamplingModel):
             ConfigError: the package ``openai`` is not installed, or the server of OpenAI is used without a key.
         """
         self.name = name
-        self._client, self._errors = connect(base_url, timeout, max_retries)
+        self._client, self._errors = connect("openai", base_url, timeout, max_retries)
+        self._timeout, self._attempts = timeout, max_retries + 1
         self._concurrency = concurrency
         self._settings: dict[str, Any] = {"max_tokens": max_new_tokens, "temperature": temperature}
         self._settings["stream_options"] = {"include_usage": True}
@@ -101,7 +96,7 @@ class OpenAIModel(StreamingModel, SamplingModel):
         reply = AfterThoughts(on_text)
         try:
             pieces = self._create(conversation, stream=True)
-            for piece in each_of(aiter(pieces), pieces.close):
+            for piece in each_of(aiter(pieces), pieces.close, self._timeout):
                 tokens = counted(getattr(piece.usage, "completion_tokens", None)) or tokens
                 for choice in (piece.choices or [])[:1]:
                     reason = choice.finish_reason or reason
@@ -156,7 +151,8 @@ class OpenAIModel(StreamingModel, SamplingModel):
             sent = _accepted(wanted, refused)
             try:
                 messages = cast(Any, folded(conversation) if _SYSTEM in refused else conversation)
-                reply = wait_for(self._client.chat.completions.create(model=self.name, messages=messages, **sent))
+                call = self._client.chat.completions.create(model=self.name, messages=messages, **sent)
+                reply = wait_for(call, self._timeout * self._attempts)
             except (openai.BadRequestError, openai.UnprocessableEntityError, openai.InternalServerError) as error:
                 named = _refused_by(complaint_of(error), sent, conversation) - refused
                 if not named and _FORMAT in sent and not isinstance(error, openai.InternalServerError):
@@ -168,24 +164,6 @@ class OpenAIModel(StreamingModel, SamplingModel):
             else:
                 self._refused |= refused
                 return reply
-
-
-def connect(base_url: str | None, timeout: float, max_retries: int) -> tuple[AsyncOpenAI, tuple[type[Exception], ...]]:
-    """A client of a server and the exceptions of its failed calls; arguments and errors as in :class:`OpenAIModel`."""
-    try:
-        import openai
-    except ImportError as error:
-        raise ConfigError("A model on a server needs the package openai; run: pip install 'acqo-rl[openai]'") from error
-    base_url = base_url or os.environ.get("OPENAI_BASE_URL")
-    key = key_in("OPENAI_API_KEY") or ("none" if base_url else None)
-    if key is None:
-        raise ConfigError("OPENAI_API_KEY is not set; set it, or give the URL of your own server: openai:NAME@URL.")
-    with checked_environment():
-        http_client = openai.DefaultAsyncHttpxClient(**client_settings(base_url, timeout))
-    client = openai.AsyncOpenAI(
-        api_key=key, base_url=base_url, timeout=timeout, max_retries=max_retries, http_client=http_client
-    )
-    return client, (openai.OpenAIError, *ODD_ANSWERS)
 
 
 def _accepted(settings: dict[str, Any], refused: set[str]) -> dict[str, Any]:

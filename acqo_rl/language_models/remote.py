@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import threading
 import time
@@ -10,11 +11,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import cache
-from typing import Any, TypeVar
+from importlib import import_module
+from typing import Any, Literal, TypeVar
 
 from acqo_rl import time_limit
 from acqo_rl.addresses import masked
-from acqo_rl.language_models.loopback import checked_url, is_loopback, proxy_note
+from acqo_rl.api_keys import key_in
+from acqo_rl.errors import ConfigError
+from acqo_rl.language_models.loopback import checked_environment, checked_url, is_loopback, proxy_note
 from acqo_rl.text import one_line
 from acqo_rl.types import Completion, Conversation
 
@@ -78,16 +82,20 @@ def _forget_loop() -> None:
 os.register_at_fork(before=_starting.acquire, after_in_parent=_starting.release, after_in_child=_forget_loop)
 
 
-def wait_for(answer: Awaitable[T]) -> T:
-    """Waits for a call of an asynchronous client; its connection is closed if the time limit of the request ends.
+def wait_for(answer: Awaitable[T], seconds: float = math.inf) -> T:
+    """Waits for a call of an asynchronous client; its connection is closed if its time is over.
+
+    Args:
+        answer: the call.
+        seconds: time limit of the call; the time limit of the request (:mod:`acqo_rl.time_limit`) also ends it.
 
     Raises:
-        TimeoutError: the time limit has ended, see :mod:`acqo_rl.time_limit`.
+        TimeoutError: a time limit has ended.
     """
     limit = time_limit.current()
 
     async def in_time() -> T:
-        async with asyncio.timeout(limit.seconds):
+        async with asyncio.timeout(min(limit.seconds, seconds)):
             return await answer
 
     call = asyncio.run_coroutine_threadsafe(in_time(), _loop())
@@ -95,7 +103,7 @@ def wait_for(answer: Awaitable[T]) -> T:
         with limit.ending(call.cancel):
             return call.result()
     except (TimeoutError, CancelledError):
-        raise TimeoutError("the time limit of the request ended this call") from None
+        raise TimeoutError("the time limit ended this call") from None
 
 
 def close(client: Any) -> None:
@@ -103,14 +111,21 @@ def close(client: Any) -> None:
     asyncio.run_coroutine_threadsafe(client.close(), _loop())
 
 
-def each_of(pieces: AsyncIterator[T], close: Callable[[], Awaitable[object]]) -> Iterator[T]:
-    """The pieces of a stream, each with :func:`wait_for`; ``close`` is called at the end."""
+def each_of(pieces: AsyncIterator[T], close: Callable[[], Awaitable[object]], seconds: float) -> Iterator[T]:
+    """The pieces of a stream, each with :func:`wait_for`; ``close`` is called at the end.
+
+    Args:
+        pieces: the stream.
+        close: closes it.
+        seconds: time limit of all pieces together.
+    """
+    end = time.monotonic() + seconds
 
     async def next_piece() -> list[T]:
         return [piece] if (piece := await anext(pieces, None)) is not None else []
 
     try:
-        while piece := wait_for(next_piece()):
+        while piece := wait_for(next_piece(), end - time.monotonic()):
             yield from piece
     finally:
         wait_for(close())
@@ -168,49 +183,43 @@ def counted(tokens: Any) -> int:
     return tokens if type(tokens) is int and tokens > 0 else 0
 
 
-def client_settings(url: str | None, seconds: float) -> dict[str, Any]:
-    """Settings of an asynchronous httpx2 client: a time limit for the whole response, no proxy for this machine.
+def connect(
+    package: Literal["openai", "anthropic"], base_url: str | None, timeout: float, max_retries: int
+) -> tuple[Any, tuple[type[Exception], ...]]:
+    """An asynchronous client of a server, which does not connect yet, and the exceptions of its failed calls.
+
+    It uses no proxy for a server on this machine.
 
     Args:
-        url: URL of the server; ``None`` for the provider's default.
-        seconds: time limit of a response.
+        package: the provider's package. Its name in capitals begins the variables ``_API_KEY`` and ``_BASE_URL``.
+        base_url: URL of the server; by default that of the variable, else the provider's own.
+        timeout: time limit in seconds for connecting, and for a pause between bytes.
+        max_retries: retries of a failed call.
 
     Raises:
-        ConfigError: the URL is invalid.
+        ConfigError: the package is not installed, there is no key for a server that needs one, or the URL is invalid.
     """
     import httpx2
 
-    if url:
-        checked_url(url, httpx2.URL)
-    hooks = {"event_hooks": _answers_within(seconds)}
-    return {**hooks, "transport": httpx2.AsyncHTTPTransport()} if is_loopback(url or "") else hooks
-
-
-def _answers_within(seconds: float) -> dict[str, list[Callable[[Any], Awaitable[None]]]]:
-    """Event hooks for an HTTP client that abort a response that takes longer than ``seconds`` in total.
-
-    The client's own time-out limits only pauses, so a server that keeps sending single bytes would never time out.
-    """
-    import httpx2
-
-    class Limited(httpx2.AsyncByteStream):
-        def __init__(self, stream: Any, end: float) -> None:
-            self._stream = stream
-            self._end = end
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            async for piece in self._stream:
-                if time.monotonic() > self._end:
-                    raise httpx2.ReadTimeout(f"The answer took more than {seconds:g} seconds.")
-                yield piece
-
-        async def aclose(self) -> None:
-            await self._stream.aclose()
-
-    async def begin(request: Any) -> None:
-        request.extensions["end"] = time.monotonic() + seconds
-
-    async def limit(response: Any) -> None:
-        response.stream = Limited(response.stream, response.request.extensions["end"])
-
-    return {"request": [begin], "response": [limit]}
+    try:
+        sdk = import_module(package)
+    except ImportError as error:
+        raise ConfigError(
+            f"A model of {package} needs the package {package}; run: pip install 'acqo-rl[{package}]'"
+        ) from error
+    base_url = base_url or os.environ.get(f"{package.upper()}_BASE_URL")
+    key = key_in(f"{package.upper()}_API_KEY") or ("none" if base_url and package == "openai" else None)
+    if key is None:
+        raise ConfigError(
+            f"{package.upper()}_API_KEY is not set; set it, or give the URL of your own server: openai:NAME@URL."
+        )
+    if base_url:
+        checked_url(base_url, httpx2.URL)
+    direct = {"transport": httpx2.AsyncHTTPTransport()} if is_loopback(base_url or "") else {}
+    with checked_environment():
+        http_client = sdk.DefaultAsyncHttpxClient(**direct)
+    provider = {"openai": "OpenAI", "anthropic": "Anthropic"}[package]
+    client = getattr(sdk, f"Async{provider}")(
+        api_key=key, base_url=base_url, timeout=timeout, max_retries=max_retries, http_client=http_client
+    )
+    return client, (getattr(sdk, f"{provider}Error"), *ODD_ANSWERS)

@@ -12,52 +12,35 @@ from transformers import TrainerCallback
 logger = logging.getLogger(__name__)
 
 
+BOUNDS = (
+    ("completions/valid_ratio", "below", 0.7),
+    ("completions/clipped_ratio", "above", 0.3),
+    ("entropy", "below", 1e-3),
+    ("entropy", "above", 3.0),
+    ("completions/repeated_word_ratio", "above", 0.3),
+    ("completions/pass_ratio", "above", 0.97),
+)
+"""Metric, side and bound: a metric on this side of the bound raises an alarm. The entropy is in nats per token."""
+LEAST_REWARD_SHARE = 0.5
+"""Minimum mean reward, as a share of the highest mean reward so far."""
+MOST_PASS_RISE = 0.1
+"""Maximum increase of the share of passed dev queries since the start."""
+
+
 class Alarms(TrainerCallback):
     """Checks every logged step for signs that the policy collapses.
 
     An alarm is logged as a warning and written to ``alarms.jsonl``. After ``patience`` consecutive steps with an alarm
-    training stops, and the best model by the dev measure is kept.
+    training stops, and the best model by the dev measure is kept. Alarms of dev queries do not count.
 
     Args:
         patience: number of consecutive steps with an alarm that stops training; 0 never stops.
         folder: folder of the run.
-        least_format: minimum share of completions in the grammar.
-        most_clipped: maximum share of completions truncated by the token limit.
-        least_entropy: minimum entropy, in nats per token.
-        most_entropy: maximum entropy, in nats per token.
-        most_repetition: maximum share of completions that repeat words.
-        most_pass: maximum share of completions with the route ``pass``.
-        most_pass_rise: maximum increase of the share of passed dev queries since the start; an alarm of this kind does
-            not count towards ``patience``.
-        least_reward_share: minimum mean reward, as a share of the highest mean reward so far.
     """
 
-    def __init__(
-        self,
-        patience: int,
-        folder: str | Path,
-        *,
-        least_format: float = 0.7,
-        most_clipped: float = 0.3,
-        least_entropy: float = 1e-3,
-        most_entropy: float = 3.0,
-        most_repetition: float = 0.3,
-        most_pass: float = 0.97,
-        most_pass_rise: float = 0.1,
-        least_reward_share: float = 0.5,
-    ) -> None:
+    def __init__(self, patience: int, folder: str | Path) -> None:
         self.patience = patience
         self.file = Path(folder, "alarms.jsonl")
-        self.bounds: tuple[tuple[str, str, float], ...] = (
-            ("completions/valid_ratio", "below", least_format),
-            ("completions/clipped_ratio", "above", most_clipped),
-            ("entropy", "below", least_entropy),
-            ("entropy", "above", most_entropy),
-            ("completions/repeated_word_ratio", "above", most_repetition),
-            ("completions/pass_ratio", "above", most_pass),
-        )
-        self.most_pass_rise = most_pass_rise
-        self.least_reward_share = least_reward_share
         self.best_reward = 0.0
         self.in_a_row = 0
 
@@ -65,20 +48,20 @@ class Alarms(TrainerCallback):
         """Checks the metrics of a training step or of an evaluation on dev."""
         if logs and "eval_pass" in logs:
             start = next((entry["eval_pass"] for entry in state.log_history if "eval_pass" in entry), logs["eval_pass"])
-            if logs["eval_pass"] > start + self.most_pass_rise:
+            if logs["eval_pass"] > start + MOST_PASS_RISE:
                 self._report(state, [f"eval_pass is {logs['eval_pass']:.3g}, at the start it was {start:.3g}"])
         if not logs or "reward" not in logs:
             return
         found = [
             f"{name} is {logs[name]:.3g}, {side} {bound:g}"
-            for name, side, bound in self.bounds
+            for name, side, bound in BOUNDS
             if logs.get(name) is not None and (logs[name] < bound if side == "below" else logs[name] > bound)
         ]
         if (reward := logs["reward"]) is None:
             found.append("no completion has a reward")
         else:
             self.best_reward = max(self.best_reward, reward)
-            if reward < self.least_reward_share * self.best_reward:
+            if reward < LEAST_REWARD_SHARE * self.best_reward:
                 found.append(f"reward is {reward:.3g}, the best was {self.best_reward:.3g}")
         self.in_a_row = self.in_a_row + 1 if found else 0
         stops = 0 < self.patience <= self.in_a_row

@@ -7,11 +7,9 @@ implementation has one.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,6 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.files import write_atomic
 from acqo_rl.measures import gold_of
 from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.roles import Reformulator
@@ -112,26 +109,6 @@ def hardest_of(difficulties: Sequence[Difficulty], share: float) -> tuple[Diffic
         : math.ceil(share * len(difficulties))
     ]
     return tuple(difficulties[i] for i in sorted(lowest))
-
-
-def save_difficulties(difficulties: Sequence[Difficulty], file: str | Path) -> None:
-    """Writes one JSON object per line."""
-    write_atomic(Path(file), (json.dumps(asdict(d)) for d in difficulties))
-
-
-def load_difficulties(file: str | Path) -> list[Difficulty]:
-    """Reads a file written by :func:`save_difficulties`.
-
-    Raises:
-        ConfigError: the file is missing or a line is damaged.
-    """
-    try:
-        lines = Path(file).read_text(encoding="utf-8").splitlines()
-        return [Difficulty(**json.loads(line)) for line in lines]
-    except (OSError, ValueError, TypeError) as error:
-        raise ConfigError(
-            f"{file} cannot be read as difficulties ({error}); delete it to score the queries again."
-        ) from error
 
 
 class RewardHistory:

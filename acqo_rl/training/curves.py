@@ -1,4 +1,4 @@
-"""Figures of training runs, drawn from their logs, each with a CSV table of its values.
+"""Figures of training runs, drawn from their logs.
 
 Runs are overlaid in different colours. Quantities of single steps are noisy: they are drawn as points, with a centred
 moving mean as a line. Dev measures are not smoothed.
@@ -6,25 +6,21 @@ moving mean as a line. Dev measures are not smoothed.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.plots import COLOURS, render
-from acqo_rl.files import write_atomic
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
+
+Logs = Mapping[str, Any]
+"""Run -> its log, a data frame with a column for each quantity, by step."""
 
 LOG = "log.json"
 _DEV, _ERROR = "eval_", "_error"
@@ -69,129 +65,63 @@ FIGURES: dict[str, tuple[Panel, ...]] = {
     ),
 }
 """Figure -> its panels. The learning curve is added in ``draw_training``, because its measure depends on the run."""
+_EFFORT = (Panel("eval_searches", "dev: searches per query"), Panel("eval_pass", "dev: queries passed", share=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Log:
-    """The log of a run: step -> quantity -> value."""
+def read_log(folder: Path) -> Any:
+    """Reads the log of a finished run, a data frame; the loss of a warm start is renamed to ``cross_entropy``."""
+    import pandas
 
-    name: str
-    steps: dict[int, dict[str, float]]
-
-    def points(self, key: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The steps that logged a quantity, int64[points], and the values, float64[points]."""
-        found = [(step, values[key]) for step, values in self.steps.items() if key in values]
-        return np.array([s for s, _ in found], np.int64), np.array([v for _, v in found], np.float64)
+    rows = json.loads((folder / LOG).read_text(encoding="utf-8"))
+    log = pandas.DataFrame(rows).apply(pandas.to_numeric, errors="coerce").set_index("step")
+    return log if "reward" in log else log.rename(columns={"loss": "cross_entropy"})
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """A figure as PNG, and the table of its values."""
-
-    picture: bytes
-    header: tuple[str, ...]
-    rows: tuple[tuple[str | int | float, ...], ...]
-
-    def csv_lines(self) -> list[str]:
-        """The lines of the table as CSV; floats have four significant digits."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.header)
-        writer.writerows([f"{v:.4g}" if isinstance(v, float) else v for v in row] for row in self.rows)
-        return text.getvalue().splitlines()
-
-
-def read_log(folder: str | Path, name: str) -> Log:
-    """Reads the log of a finished run; the loss of a warm start is renamed to ``cross_entropy``.
-
-    Raises:
-        ConfigError: the folder contains no log.
-    """
-    file = Path(folder, LOG)
-    try:
-        rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
-        steps: dict[int, dict[str, float]] = {}
-        for row in rows:
-            values = {k: float(v) for k, v in row.items() if isinstance(v, int | float) and math.isfinite(v)}
-            steps.setdefault(int(row["step"]), {}).update(values)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ConfigError(
-            f"{file} cannot be read as the log of a run ({type(error).__name__}: {error}); give the output folder of a "
-            f"finished acqo warm-start or acqo grpo."
-        ) from error
-    if not any("reward" in values for values in steps.values()):
-        steps = {
-            step: {"cross_entropy" if key == "loss" else key: value for key, value in values.items()}
-            for step, values in steps.items()
-        }
-    return Log(name, dict(sorted(steps.items())))
-
-
-def moving_mean(values: NDArray[np.float64], window: int) -> NDArray[np.float64]:
-    """Centred mean over ``window`` values, float64[values]; the window is truncated at both ends."""
-    before, after = (window - 1) // 2, window // 2
-    return np.array([values[max(0, i - before) : i + after + 1].mean() for i in range(len(values))])
-
-
-def draw_training(logs: Sequence[Log]) -> dict[str, Drawing]:
-    """Draws every figure that has at least one logged quantity; returns figure -> drawing."""
+def draw_training(logs: Logs) -> dict[str, bytes]:
+    """Draws every figure that has at least one logged quantity; returns figure -> PNG."""
     figures = {"learning_curve": _dev_panels(logs), **FIGURES}
-    return {name: drawing for name, panels in figures.items() if (drawing := _draw(logs, panels))}
+    drawn = {}
+    for name, panels in figures.items():
+        if shown := [panel for panel in panels if any(panel.key in log for log in logs.values())]:
+            drawn[name] = _draw(logs, shown)
+    return drawn
 
 
-def _dev_panels(logs: Sequence[Log]) -> tuple[Panel, ...]:
-    keys = dict.fromkeys(k for log in logs for values in log.steps.values() for k in values if k.startswith(_DEV))
-    effort = (Panel("eval_searches", "dev: searches per query"), Panel("eval_pass", "dev: queries passed", share=True))
-    other = {panel.key for panel in effort}
-    measures = [key for key in keys if key not in other and not key.endswith(_ERROR)]
-    return (*(Panel(key, f"dev: {key.removeprefix(_DEV).replace('_', ' ')}") for key in measures), *effort)
+def _dev_panels(logs: Logs) -> tuple[Panel, ...]:
+    keys = dict.fromkeys(key for log in logs.values() for key in log if key.startswith(_DEV))
+    measures = [key for key in keys if key not in {panel.key for panel in _EFFORT} and not key.endswith(_ERROR)]
+    return (*(Panel(key, f"dev: {key.removeprefix(_DEV).replace('_', ' ')}") for key in measures), *_EFFORT)
 
 
-def _draw(logs: Sequence[Log], panels: Sequence[Panel]) -> Drawing | None:
-    """Draws the panels that at least one log has a quantity for; ``None`` if there are none."""
-    panels = [panel for panel in panels if any(len(log.points(panel.key)[0]) for log in logs)]
-    if not panels:
-        return None
-    styles = {log.name: _style(position) for position, log in enumerate(logs)}
+def _draw(logs: Logs, panels: Sequence[Panel]) -> bytes:
     columns = min(len(panels), 2 if len(panels) == 4 else 3)
     lines = math.ceil(len(panels) / columns)
 
     def draw(figure: Figure) -> None:
         grid = figure.subplots(lines, columns, squeeze=False).flat
+        handles = {}
         for axes, panel in zip(grid, panels, strict=False):
-            for log in logs:
-                _curve(axes, log, panel, styles[log.name])
+            for position, (name, log) in enumerate(logs.items()):
+                if panel.key in log:
+                    handles[name] = _curve(axes, log, panel, COLOURS[position % len(COLOURS)])
             _label(axes, panel)
-        shown = [log.name for log in logs if any(len(log.points(panel.key)[0]) for panel in panels)]
-        figure.legend(
-            [_handle(styles[name]) for name in shown],
-            shown,
-            loc="outside upper left",
-            ncols=min(len(shown), 4),
-            frameon=False,
-        )
+        place = {"loc": "outside upper left", "ncols": min(len(handles), 4), "frameon": False}
+        figure.legend(handles.values(), handles.keys(), **place)
         smoothed = not panels[0].key.startswith(_DEV)
         figure.supxlabel(f"step (line: moving mean over {WINDOW} points)" if smoothed else "step", fontsize=10)
 
-    keys = [panel.key for panel in panels]
-    picture = render(draw, size=(4.2 * columns if columns > 1 else 6, 2.9 * lines + 0.5))
-    return Drawing(picture, ("run", "step", *keys), tuple(_rows(logs, keys)))
+    return render(draw, size=(4.2 * columns if columns > 1 else 6, 2.9 * lines + 0.5))
 
 
-def _style(position: int) -> dict[str, str]:
-    """The colour and line style of a run; lines are dashed when all colours are used."""
-    lap, colour = divmod(position, len(COLOURS))
-    return {"color": COLOURS[colour], "linestyle": ("-", "--", ":")[lap % 3]}
-
-
-def _curve(axes: Axes, log: Log, panel: Panel, style: Mapping[str, Any]) -> None:
-    steps, values = log.points(panel.key)
+def _curve(axes: Axes, log: Any, panel: Panel, colour: str) -> Any:
+    """Draws the curve of a run; returns its handle for the legend."""
+    values = log[panel.key].dropna()
     if panel.key.startswith(_DEV):
-        _, errors = log.points(panel.key + _ERROR)
-        axes.errorbar(steps, values, errors if len(errors) else None, **style, marker="o", markersize=4, capsize=2)
-        return
-    axes.plot(steps, values, ".", color=style["color"], alpha=0.35, markersize=4)
-    axes.plot(steps, moving_mean(values, WINDOW), **style)
+        errors = log[panel.key + _ERROR].dropna() if panel.key + _ERROR in log else None
+        return axes.errorbar(values.index, values, errors, color=colour, marker="o", markersize=4, capsize=2)
+    axes.plot(values.index, values, ".", color=colour, alpha=0.35, markersize=4)
+    smooth = values.rolling(WINDOW, center=True, min_periods=1).mean()
+    return axes.plot(values.index, smooth, color=colour)[0]
 
 
 def _label(axes: Axes, panel: Panel) -> None:
@@ -205,25 +135,8 @@ def _label(axes: Axes, panel: Panel) -> None:
         axes.set_ylim(-0.03, 1.03)
 
 
-def _handle(style: Mapping[str, Any]) -> Any:
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], **style, linewidth=2)
-
-
-def _rows(logs: Sequence[Log], keys: Sequence[str]) -> Iterator[tuple[str | int | float, ...]]:
-    for log in logs:
-        for step, values in log.steps.items():
-            if any(key in values for key in keys):
-                yield log.name, step, *(values.get(key, "") for key in keys)
-
-
 def write_curves(folder: Path, runs: Sequence[Path]) -> None:
-    """Writes the figures of finished runs as PNG, each with a CSV table of its values.
-
-    Raises:
-        ConfigError: a run has no log.
-    """
-    for name, drawing in draw_training([read_log(run, run.name) for run in runs]).items():
-        write_atomic(folder / f"{name}.csv", drawing.csv_lines())
-        (folder / f"{name}.png").write_bytes(drawing.picture)
+    """Writes the figures of finished runs as PNG."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, picture in draw_training({run.name: read_log(run) for run in runs}).items():
+        (folder / f"{name}.png").write_bytes(picture)

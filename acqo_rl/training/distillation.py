@@ -9,9 +9,8 @@ arXiv:2407.14679).
 from __future__ import annotations
 
 import copy
-import json
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,18 +18,18 @@ from typing import Any, NamedTuple
 import torch
 from datasets import Dataset
 from torch.nn import ModuleList
+from torch.nn.utils.rnn import pad_sequence
 from tqdm import tqdm
 from transformers import Trainer, TrainingArguments, set_seed
 
-from acqo_rl.files import write_atomic, writing
 from acqo_rl.language_models.layers import keep_layers, layers_of
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.policy import PolicySettings
-from acqo_rl.training.model import fine_tuning_arguments, save_policy
-from acqo_rl.training.run_folder import last_checkpoint, prepare_tracking, write_json
+from acqo_rl.training.model import fine_tune, fine_tuning_arguments, new_adapter
+from acqo_rl.training.run_folder import continue_rows
+from acqo_rl.training.settings import FineTuning
 
-_CALIBRATION, _CALIBRATION_BATCH = 64, 32
-_CHUNK = 512
+_CALIBRATION, _CHUNK = 64, 512
 
 
 @dataclass(frozen=True)
@@ -70,57 +69,51 @@ def write_completions(model: TransformersModel, conversations: Sequence[Any], fi
         conversations: prompts of the policy.
         file: one JSON object per completion; written after every 512 completions.
     """
-    written = read_completions(file) if file.exists() else []
-    for start in tqdm(range(len(written), len(conversations), _CHUNK), desc="the policy's completions", unit="batch"):
-        ids = model.token_ids(conversations[start : start + _CHUNK])
-        written += [Written(prompt, completion) for prompt, completion in ids]
-        write_atomic(file, (json.dumps(asdict(one)) for one in written))
-    return written
 
+    def rest(done: int) -> Iterator[list[Written]]:
+        for start in tqdm(range(done, len(conversations), _CHUNK), desc="the policy's completions", unit="batch"):
+            yield [Written(*ids) for ids in model.token_ids(conversations[start : start + _CHUNK])]
 
-def read_completions(file: Path) -> list[Written]:
-    """Reads a file written by :func:`write_completions`."""
-    return [Written(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
+    return continue_rows(Written, file, len(conversations), rest)
 
 
 def batch_of(rows: Sequence[Written], pad: int, device: Any = "cpu") -> Batch:
     """Pads prompts with completions on the left."""
+
+    def padded(texts: Sequence[Sequence[int]], value: int) -> torch.Tensor:
+        tensors = [torch.tensor(text) for text in texts]
+        return pad_sequence(tensors, batch_first=True, padding_value=value, padding_side="left").to(device)
+
     texts = [row.prompt + row.completion for row in rows]
-    longest = max(map(len, texts))
-    kept = max(len(row.completion) for row in rows) + 1
-    ids = torch.full((len(rows), longest), pad)
-    mask = torch.zeros(len(rows), longest, dtype=torch.long)
-    judged = torch.zeros(len(rows), kept, dtype=torch.bool)
-    for i, (row, text) in enumerate(zip(rows, texts, strict=True)):
-        ids[i, longest - len(text) :] = torch.tensor(text)
-        mask[i, longest - len(text) :] = 1
-        judged[i, kept - 1 - len(row.completion) : -1] = True
-    positions = (mask.cumsum(1) - 1).clamp(min=0)
-    return Batch(ids.to(device), mask.to(device), positions.to(device), judged.to(device))
+    mask = padded([[1] * len(text) for text in texts], 0)
+    judged = padded([[1] * len(row.completion) + [0] for row in rows], 0)
+    return Batch(padded(texts, pad), mask, (mask.cumsum(1) - 1).clamp(min=0), judged.bool())
 
 
-def divergence(wanted: Any, found: Any, batch: Batch, state_weight: float) -> torch.Tensor:
-    """How far a student is from the policy; a scalar.
-
-    It is the Kullback-Leibler divergence of the student's from the policy's next-token distributions, a mean over the
-    tokens of the completions, plus ``state_weight`` times the squared distance of the last hidden states, relative to
-    the squared length of the policy's states, a mean over all tokens.
+def divergence(wanted: Any, found: Any, batch: Batch) -> torch.Tensor:
+    """The Kullback-Leibler divergence of a student's from the policy's next-token distributions.
 
     Args:
         wanted: what the policy reads in the batch (:func:`read`).
         found: what the student reads in it.
         batch: the prompts with completions.
-        state_weight: weight of the hidden states.
+
+    Returns:
+        Mean over the tokens of the completions, in nats.
     """
     targets = wanted.logits[batch.judged].float().log_softmax(-1)
     log_probs = found.logits[batch.judged].float().log_softmax(-1)
-    loss = torch.nn.functional.kl_div(log_probs, targets, reduction="sum", log_target=True) / len(targets)
-    if state_weight:
-        seen = batch.attention_mask.bool()
-        states, goals = found.hidden_states[-1][seen].float(), wanted.hidden_states[-1][seen].float()
-        distance = (states - goals).square().sum(-1) / goals.square().sum(-1)
-        loss = loss + state_weight * distance.mean()
-    return loss
+    return torch.nn.functional.kl_div(log_probs, targets, reduction="sum", log_target=True) / len(targets)
+
+
+def state_distance(wanted: Any, found: Any, batch: Batch) -> torch.Tensor:
+    """Squared distance of the last hidden states, relative to the squared length of the policy's; a mean over tokens.
+
+    The arguments are those of :func:`divergence`.
+    """
+    seen = batch.attention_mask.bool()
+    states, goals = found.hidden_states[-1][seen].float(), wanted.hidden_states[-1][seen].float()
+    return ((states - goals).square().sum(-1) / goals.square().sum(-1)).mean()
 
 
 def read(model: Any, batch: Batch) -> Any:
@@ -150,48 +143,41 @@ def needed_layers(policy: Any, written: Sequence[Written], number: int, pad: int
         Numbers of the layers, ascending.
     """
     sample = random.Random(seed).sample(list(written), min(_CALIBRATION, len(written)))
-    sample.sort(key=lambda row: len(row.prompt) + len(row.completion))
-    starts = range(0, len(sample), _CALIBRATION_BATCH)
-    batches = [batch_of(sample[i : i + _CALIBRATION_BATCH], pad, policy.device) for i in starts]
-    wanted = [read(policy, batch) for batch in batches]
-    decoder, config, layers = policy.get_decoder(), policy.config.get_text_config(), layers_of(policy)
-    rounds = range(len(layers), number, -1)
-    progress = tqdm(total=sum(rounds), desc="choose layers", unit="trial")
+    batch = batch_of(sample, pad, policy.device)
+    wanted = read(policy, batch)
+    layers = layers_of(policy)
+
+    def use(numbers: Sequence[int]) -> None:
+        policy.get_decoder().layers = ModuleList([layers[layer] for layer in numbers])
+        policy.config.get_text_config().num_hidden_layers = len(numbers)
 
     def loss_without(removed: int) -> float:
-        decoder.layers = ModuleList([layers[layer] for layer in kept if layer != removed])
-        config.num_hidden_layers = len(decoder.layers)
-        loss = sum(
-            divergence(goal, read(policy, batch), batch, 0.0).item()
-            for goal, batch in zip(wanted, batches, strict=True)
-        )
-        progress.update()
-        return loss
+        use([layer for layer in kept if layer != removed])
+        return divergence(wanted, read(policy, batch), batch).item()
 
     kept = list(range(len(layers)))
     try:
-        for _ in rounds:
+        for _ in tqdm(range(len(layers) - number), desc="choose layers", unit="layer"):
             kept.remove(min(kept, key=loss_without))
     finally:
-        progress.close()
-        decoder.layers, config.num_hidden_layers = layers, len(layers)
+        use(range(len(layers)))
     return kept
 
 
 class DistillationTrainer(Trainer):
-    """Trains a student on the distributions of a policy."""
+    """Trains a student on the distributions and the last hidden states of a policy."""
 
-    def __init__(self, *, policy: Any, state_weight: float, **options: Any) -> None:
+    def __init__(self, *, policy: Any, **options: Any) -> None:
         super().__init__(**options)
         self._policy = policy
-        self._state_weight = state_weight
 
     def compute_loss(self, model: Any, inputs: dict[str, torch.Tensor], *_: Any, **__: Any) -> torch.Tensor:
-        """See :func:`divergence`; the inputs are those of :class:`Batch`."""
+        """The sum of :func:`divergence` and :func:`state_distance`; the inputs are those of :class:`Batch`."""
         batch = Batch(**inputs)
         with torch.no_grad():
             wanted = read(self._policy, batch)
-        return divergence(wanted, read(model, batch), batch, self._state_weight)
+        found = read(model, batch)
+        return divergence(wanted, found, batch) + state_distance(wanted, found, batch)
 
 
 def distill(
@@ -201,15 +187,8 @@ def distill(
     output_dir: str | Path,
     *,
     kept: Sequence[int],
-    state_weight: float,
-    lora_rank: int,
-    learning_rate: float,
-    epochs: float,
-    batch_size: int,
-    micro_batch_size: int,
-    save_steps: int,
+    tuning: FineTuning,
     seed: int,
-    report_to: str = "none",
 ) -> Path:
     """Trains a copy of a policy that has only some of its layers; resumes from the last checkpoint in ``output_dir``.
 
@@ -219,67 +198,39 @@ def distill(
         written: completions of the policy.
         output_dir: folder of the run.
         kept: numbers of the layers that stay.
-        state_weight: see :func:`divergence`.
-        lora_rank: rank of the adapter that is trained and then merged; 0 trains all weights.
-        learning_rate: peak learning rate; it follows a cosine.
-        epochs: passes over the completions.
-        batch_size: completions per device and optimizer step.
-        micro_batch_size: completions per forward pass.
-        save_steps: steps between checkpoints.
+        tuning: how the copy is trained; an adapter is merged afterwards.
         seed: seed of the order and of the adapter's weights.
-        report_to: experiment tracker.
 
     Returns:
-        The folder of the model, a complete checkpoint in bfloat16.
+        The folder of the model, a complete checkpoint; in bfloat16 if an adapter was merged.
     """
-    prepare_tracking(report_to, output_dir)
     set_seed(seed)
     arguments = TrainingArguments(
-        **fine_tuning_arguments(
-            output_dir,
-            learning_rate=learning_rate,
-            epochs=epochs,
-            batch_size=batch_size,
-            micro_batch_size=micro_batch_size,
-            save_steps=save_steps,
-            seed=seed,
-            report_to=report_to,
-        ),
+        **fine_tuning_arguments(tuning, output_dir, seed),
         remove_unused_columns=False,
         train_sampling_strategy="group_by_length",
         length_column_name="length",
     )
-    pad = policy.chat.tokenizer.pad_token_id
+    tokenizer = policy.chat.tokenizer
+    rows = [asdict(one) | {"length": len(one.prompt) + len(one.completion)} for one in written]
     trainer = DistillationTrainer(
         policy=policy.model.requires_grad_(False),
-        state_weight=state_weight,
-        model=_student(policy.model, kept, lora_rank),
+        model=_student(policy.model, kept, tuning.lora_rank),
         args=arguments,
-        train_dataset=Dataset.from_list(
-            [asdict(one) | {"length": len(one.prompt) + len(one.completion)} for one in written]
-        ),
-        data_collator=lambda rows: batch_of([Written(row["prompt"], row["completion"]) for row in rows], pad)._asdict(),
+        train_dataset=Dataset.from_list(rows),
+        data_collator=lambda some: batch_of(
+            [Written(row["prompt"], row["completion"]) for row in some], tokenizer.pad_token_id
+        )._asdict(),
     )
-    with writing(output_dir):
-        trainer.train(resume_from_checkpoint=last_checkpoint(output_dir))
-    weights = trainer.accelerator.get_state_dict(trainer.model)  # gathers the shards of all processes
-    if trainer.accelerator.is_main_process:
-        write_json(Path(output_dir, "log.json"), trainer.state.log_history)
-        student = trainer.accelerator.unwrap_model(trainer.model)
-        if lora_rank:
-            student, weights = student.merge_and_unload(), None
-        save_policy(student.to(torch.bfloat16), policy.chat.tokenizer, settings, output_dir, weights)
-    trainer.accelerator.wait_for_everyone()
-    return Path(output_dir, "model")
+
+    def merged(student: Any) -> Any:
+        return student.merge_and_unload().to(torch.bfloat16)
+
+    return fine_tune(trainer, tokenizer, settings, merged if tuning.lora_rank else None)
 
 
 def _student(policy: Any, kept: Sequence[int], lora_rank: int) -> Any:
     """A copy with some of the layers; its trainable weights are in float32."""
-    from peft import LoraConfig, get_peft_model
-
     student = copy.deepcopy(policy)
     keep_layers(student, kept)
-    if not lora_rank:
-        return student.float().requires_grad_(True)
-    config = LoraConfig(r=lora_rank, lora_alpha=2 * lora_rank, target_modules="all-linear", task_type="CAUSAL_LM")
-    return get_peft_model(student, config)
+    return new_adapter(student, lora_rank) if lora_rank else student.float().requires_grad_(True)

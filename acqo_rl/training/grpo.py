@@ -25,10 +25,10 @@ from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.training.curriculum import RewardHistory
-from acqo_rl.training.model import load_trainable, save_policy
+from acqo_rl.training.model import load_trainable, precision, save_policy
 from acqo_rl.training.prefix_tree import completion_log_probs
 from acqo_rl.training.rewards import Reward
-from acqo_rl.training.run_folder import prepare_tracking, write_json
+from acqo_rl.training.run_folder import write_json
 from acqo_rl.training.settings import GrpoSettings, trainer_settings
 
 SAMPLER_FILE = "sampler.json"
@@ -257,12 +257,6 @@ def policy_of(model: Any, tokenizer: Any, settings: PolicySettings, **generation
     return Policy.of(language_model, settings)
 
 
-def precision() -> dict[str, bool]:
-    """The settings of TRL's trainer that depend on the device."""
-    on_gpu = torch.cuda.is_available()
-    return {"bf16": on_gpu, "use_cpu": not on_gpu, "dataloader_pin_memory": on_gpu}
-
-
 def check_trainer(given: Mapping[str, Any]) -> None:
     """Checks the names of the settings of TRL's trainer.
 
@@ -308,7 +302,6 @@ def build_trainer(
 ) -> AcqoTrainer:
     """Creates the trainer of one stage."""
     given = trainer_settings(settings)
-    prepare_tracking(given["report_to"], output_dir)
     vllm: dict[str, Any] = {}
     if given.get("use_vllm"):
         vllm = {

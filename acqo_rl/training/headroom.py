@@ -32,6 +32,7 @@ MIN_UPPER_BOUND_GAIN = 0.1
 FEWEST_OF_KIND = 20
 """A kind with fewer queries than this in the choosing half gets the form that is best for all queries."""
 PASS = "pass"
+ALL = "all"
 
 Decision = Literal["train", "try", "use", "keep_raw"]
 Choose = Callable[[ScoredQuery], ScoredCandidate]
@@ -136,24 +137,26 @@ def choose_forms(
         )
     shuffled = random.Random(seed).sample(list(scored), len(scored))
     halves = shuffled[::2], shuffled[1::2]
-    for_all = tuple(best_form(half) for half in halves)
-    by_kind = tuple(_forms_by_kind(half, kinds, form) for half, form in zip(halves, for_all, strict=True))
+    forms = [_forms_by_kind(half, kinds) for half in halves]
     chosen: dict[str, dict[str, ScoredCandidate]] = {ONE_FORM: {}, FORM_BY_KIND: {}}
-    for half, form, forms in zip(halves, for_all[::-1], by_kind[::-1], strict=True):
+    for half, others in zip(halves, forms[::-1], strict=True):
         for one in half:
-            chosen[ONE_FORM][one.query_id] = of_form(one, form)
-            chosen[FORM_BY_KIND][one.query_id] = of_form(one, forms.get(kinds[one.query_id], form))
-    names = sorted({kind for forms in by_kind for kind in forms})
-    shown = {"all": (for_all[0], for_all[1])}
-    shown |= {kind: (by_kind[0].get(kind, for_all[0]), by_kind[1].get(kind, for_all[1])) for kind in names}
-    return chosen, shown
+            chosen[ONE_FORM][one.query_id] = of_form(one, others[ALL])
+            chosen[FORM_BY_KIND][one.query_id] = of_form(one, others.get(kinds[one.query_id], others[ALL]))
+    first, second = forms
+    names = [ALL, *sorted((first.keys() | second.keys()) - {ALL})]
+    return chosen, {name: (first.get(name, first[ALL]), second.get(name, second[ALL])) for name in names}
 
 
-def _forms_by_kind(scored: Sequence[ScoredQuery], kinds: Mapping[str, str], for_all: str) -> dict[str, str]:
+def _forms_by_kind(scored: Sequence[ScoredQuery], kinds: Mapping[str, str]) -> dict[str, str]:
+    """The best form for all queries, and for each kind."""
     groups = defaultdict(list)
     for one in scored:
         groups[kinds[one.query_id]].append(one)
-    return {kind: best_form(some) if len(some) >= FEWEST_OF_KIND else for_all for kind, some in groups.items()}
+    for_all = best_form(scored)
+    return {ALL: for_all} | {
+        kind: best_form(some) if len(some) >= FEWEST_OF_KIND else for_all for kind, some in groups.items()
+    }
 
 
 def best_form(scored: Sequence[ScoredQuery]) -> str:
@@ -174,32 +177,27 @@ def advise(headroom: Headroom, measure: str) -> Advice:
     """Decides by the differences of the measure and their 95 % intervals; see ``docs/headroom.md``."""
     raw = headroom.baselines[0]
     *forms, best = headroom.bounds
-    form = max(forms, key=lambda evaluation: evaluation.scores(measure).mean())
-    cheap = max(headroom.baselines, key=lambda evaluation: evaluation.scores(measure).mean())
-    cheap = cheap if _matters(_difference(cheap, raw, measure)) else raw
-    name = "the raw query" if cheap is raw else cheap.name
+    form, cheap = (max(some, key=lambda one: one.scores(measure).mean()) for some in (forms, headroom.baselines))
+    gain = _difference(cheap, raw, measure)
+    name = cheap.name
+    if not _matters(gain):
+        cheap, name = raw, "the raw query"
     learned, upper = _difference(form, cheap, measure), _difference(best, cheap, measure)
-    lower = f"{form.name}, chosen on other queries, gains {_with_interval(learned)} over {name}"
-    room = f"the best candidate of each query gains {_with_interval(upper)}"
-    until = (
-        f" Until then, use {name}, which gains {_with_interval(_difference(cheap, raw, measure))} over the raw query."
-    )
-    until = "" if cheap is raw else until
+    decision: Decision
     if _matters(learned):
-        return Advice("train", f"Train: {lower}; {room}, which is the upper bound.{until}")
-    if upper.mean >= MIN_UPPER_BOUND_GAIN:
-        return Advice(
-            "try",
-            f"Try training: {lower}, which is not reliable, but {room}. A policy may gain if it chooses well for each"
-            f" query.{until}",
-        )
-    if cheap is not raw:
-        gain = _with_interval(_difference(cheap, raw, measure))
-        return Advice("use", f"Use {name} without training: it gains {gain} over the raw query; {lower}, and {room}.")
-    return Advice(
-        "keep_raw",
-        f"Do not train; search the raw query: {room} over it, less than {MIN_UPPER_BOUND_GAIN}, and {lower}.",
+        decision, verdict = "train", "Train"
+    elif upper.mean >= MIN_UPPER_BOUND_GAIN:
+        decision, verdict = "try", "Try training; a policy gains if it chooses well for each query"
+    elif cheap is not raw:
+        decision, verdict = "use", f"Use {name} without training"
+    else:
+        decision, verdict = "keep_raw", "Do not train; search the raw query"
+    why = (
+        f"{form.name}, chosen on other queries, gains {_with_interval(learned)} over {name}; the best candidate of each"
+        f" query gains {_with_interval(upper)}, the upper bound."
     )
+    without_training = "" if cheap is raw else f" Without training, {name} gains {_with_interval(gain)}."
+    return Advice(decision, f"{verdict}: {why}{without_training}")
 
 
 def _difference(system: Evaluation, baseline: Evaluation, measure: str) -> Difference:

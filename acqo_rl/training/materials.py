@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import fmean as mean
 from typing import Literal
 
@@ -46,25 +46,15 @@ class Materials:
     retriever: Retriever
     fusion: Fusion
 
-    def reward(
-        self,
-        stage: Literal["explore", "converge"],
-        settings: RewardSettings,
-        policy: PolicySettings,
-    ) -> Reward:
+    def reward(self, stage: Literal["explore", "converge"], settings: RewardSettings, policy: PolicySettings) -> Reward:
         """Creates the reward of a stage for a policy with these settings."""
         return Reward(
             stage,
             self.retriever,
             self.fusion,
             grammar=Grammar(policy.max_sub_queries),
-            cost=settings.cost,
-            word_cost=settings.word_cost,
-            invalid_reward=settings.invalid_reward,
-            gold_decay=settings.gold_decay,
-            bonus_ranks=settings.bonus_ranks,
-            top_rank_bonus=settings.top_rank_bonus,
             raw_query_margin=policy.raw_query_margin,
+            **asdict(settings),
         )
 
     def dev_measures(

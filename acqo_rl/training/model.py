@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from acqo_rl.errors import ConfigError
 from acqo_rl.files import writing
 from acqo_rl.language_models.chat import end_tokens
 from acqo_rl.language_models.local import (
@@ -19,7 +19,8 @@ from acqo_rl.language_models.local import (
     with_adapter,
 )
 from acqo_rl.reformulation.policy import PolicySettings, settings_of_policy
-from acqo_rl.training.run_folder import publish_model
+from acqo_rl.training.run_folder import last_checkpoint, publish_model, write_json
+from acqo_rl.training.settings import FineTuning
 
 
 def load_trainable(path: str, lora_rank: int, seed: int) -> tuple[Any, Any]:
@@ -34,7 +35,6 @@ def load_trainable(path: str, lora_rank: int, seed: int) -> tuple[Any, Any]:
         ConfigError: the model does not exist, or its folder has no weights or no tokenizer.
     """
     import torch
-    from peft import LoraConfig, get_peft_model
     from transformers import set_seed
 
     base, adapter = base_model_of(path)
@@ -47,60 +47,47 @@ def load_trainable(path: str, lora_rank: int, seed: int) -> tuple[Any, Any]:
         if not lora_rank:
             model = model.merge_and_unload()
     elif lora_rank:
-        config = LoraConfig(
-            r=lora_rank, lora_alpha=2 * lora_rank, lora_dropout=0.0, target_modules="all-linear", task_type="CAUSAL_LM"
-        )
-        model = get_peft_model(model, config)
+        model = new_adapter(model, lora_rank)
     if lora_rank:
         model.peft_config["default"].base_model_name_or_path = base
     return model, tokenizer
 
 
-def fine_tuning_arguments(
-    output_dir: str | Path,
-    *,
-    learning_rate: float,
-    epochs: float,
-    batch_size: int,
-    micro_batch_size: int,
-    save_steps: int,
-    seed: int,
-    report_to: str,
-) -> dict[str, Any]:
-    """Arguments of the trainers that fine-tune on completions: warm start and distillation.
+def new_adapter(model: Any, rank: int) -> Any:
+    """Adds a new LoRA adapter on all linear layers; its output is multiplied by 2."""
+    from peft import LoraConfig, get_peft_model
 
-    Args:
-        output_dir: folder of the run.
-        learning_rate: peak learning rate; it follows a cosine.
-        epochs: passes over the examples.
-        batch_size: examples per device and optimizer step; a multiple of ``micro_batch_size``.
-        micro_batch_size: examples per forward pass.
-        save_steps: steps between checkpoints, of which two are kept.
-        seed: seed of the order and of new weights.
-        report_to: experiment tracker.
-    """
-    import torch
+    config = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
+    return get_peft_model(model, config)
 
-    on_gpu = torch.cuda.is_available()
+
+def fine_tuning_arguments(tuning: FineTuning, output_dir: str | Path, seed: int) -> dict[str, Any]:
+    """Arguments of the trainers that fine-tune on completions: warm start and distillation."""
     return {
         "output_dir": str(output_dir),
-        "learning_rate": learning_rate,
-        "num_train_epochs": epochs,
-        "per_device_train_batch_size": micro_batch_size,
-        "gradient_accumulation_steps": batch_size // micro_batch_size,
+        "learning_rate": tuning.learning_rate,
+        "num_train_epochs": tuning.epochs,
+        "per_device_train_batch_size": tuning.micro_batch_size,
+        "gradient_accumulation_steps": tuning.batch_size // tuning.micro_batch_size,
         "lr_scheduler_type": "cosine",
         "warmup_steps": 0.05,
         "weight_decay": 0.0,
         "max_grad_norm": 1.0,
         "logging_steps": 5,
-        "save_steps": save_steps,
+        "save_steps": tuning.save_steps,
         "save_total_limit": 2,
-        "bf16": on_gpu,
-        "dataloader_pin_memory": on_gpu,
-        "use_cpu": not on_gpu,
-        "report_to": report_to,
+        "report_to": tuning.report_to,
         "seed": seed,
+        **precision(),
     }
+
+
+def precision() -> dict[str, bool]:
+    """The settings of a trainer that depend on the device."""
+    import torch
+
+    on_gpu = torch.cuda.is_available()
+    return {"bf16": on_gpu, "use_cpu": not on_gpu, "dataloader_pin_memory": on_gpu}
 
 
 def _frozen_dtype() -> Any:
@@ -116,40 +103,41 @@ def _frozen_dtype() -> Any:
     return native_dtype(default_device())
 
 
-def describe_changed_settings(path: str, settings: PolicySettings) -> str:
-    """A sentence about the settings of the starting policy that the run changes; empty if there are none."""
-    changed = _differences(path, settings)
-    if not changed:
-        return ""
-    return f"The run changes settings of the policy that it starts from: {', '.join(changed)}."
-
-
-def check_served_settings(path: str, settings: PolicySettings) -> None:
-    """Checks that a run uses a policy with the settings that the policy is served with.
-
-    Raises:
-        ConfigError: ``path`` contains no policy, or the run has other settings than the policy.
-    """
-    changed = _differences(path, settings)
-    if changed is None:
-        raise ConfigError(
-            f"preserve_kinds requires a trained policy, but {path} is not one; give a policy as the model, or "
-            "omit preserve_kinds."
-        )
-    if changed:
-        raise ConfigError(
-            f"preserve_kinds requires the settings that the policy {path} is served with, but the run changes them: "
-            f"{', '.join(changed)}. Use the settings of the policy."
-        )
-
-
-def _differences(path: str, settings: PolicySettings) -> list[str] | None:
-    """One entry ``name old -> new`` per changed setting; ``None`` if ``path`` contains no policy."""
+def changed_settings(path: str, settings: PolicySettings) -> str:
+    """The settings of the starting policy that a run changes: ``name old -> new, ...``; empty if there are none."""
     before = settings_of_policy(path)
     if before is None:
-        return None
+        return ""
     new = asdict(settings)
-    return [f"{name} {old} -> {new[name]}" for name, old in asdict(before).items() if old != new[name]]
+    return ", ".join(f"{name} {old} -> {new[name]}" for name, old in asdict(before).items() if old != new[name])
+
+
+def fine_tune(
+    trainer: Any, tokenizer: Any, settings: PolicySettings, finished: Callable[[Any], Any] | None = None
+) -> Path:
+    """Trains, from the last checkpoint in the trainer's folder if there is one; writes ``log.json`` and ``model/``.
+
+    Args:
+        trainer: a trainer of transformers.
+        tokenizer: tokenizer of its model.
+        settings: settings of the policy.
+        finished: turns the trained model into the one to save, which has all weights in this process.
+
+    Returns:
+        The folder of the model.
+    """
+    folder = Path(trainer.args.output_dir)
+    with writing(folder):
+        trainer.train(resume_from_checkpoint=last_checkpoint(folder))
+    weights = trainer.accelerator.get_state_dict(trainer.model)  # gathers the shards of all processes
+    if trainer.accelerator.is_main_process:
+        write_json(folder / "log.json", trainer.state.log_history)
+        model = trainer.accelerator.unwrap_model(trainer.model)
+        if finished is not None:
+            model, weights = finished(model), None
+        save_policy(model, tokenizer, settings, folder, weights)
+    trainer.accelerator.wait_for_everyone()
+    return folder / "model"
 
 
 def save_policy(

@@ -14,16 +14,19 @@ import os
 import platform
 import shutil
 import subprocess
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from filelock import FileLock, Timeout
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.files import write_atomic
+
+T = TypeVar("T")
 
 _PACKAGES = ("acqo-rl", "torch", "transformers", "trl", "peft", "accelerate", "datasets", "sentence-transformers",
              "faiss-cpu", "faiss-gpu", "bm25s", "vllm", "numpy")  # fmt: skip
@@ -52,8 +55,6 @@ def open_run(
     folder = Path(folder)
     file = folder / "config.json"
     config = json.loads(json.dumps(config))
-    if folder.is_file():
-        raise ConfigError(f"{folder} is a file, not a folder; give another output folder.")
     if not file.exists():
         foreign = sorted(_content(folder)) if folder.exists() else []
         if foreign:
@@ -124,6 +125,40 @@ def write_json(file: str | Path, value: Any) -> None:
     write_atomic(Path(file), [json.dumps(value, indent=2, ensure_ascii=False)])
 
 
+def write_rows(rows: Iterable[Any], file: Path) -> None:
+    """Writes dataclasses as JSON, one per line, atomically."""
+    write_atomic(file, (json.dumps(asdict(row), ensure_ascii=False) for row in rows))
+
+
+def read_rows(make: Callable[..., T], file: Path) -> list[T]:
+    """Reads a file written by :func:`write_rows`; ``make`` is called with the fields of each row."""
+    return [make(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def continue_rows(
+    make: Callable[..., T], file: Path, total: int, rest: Callable[[int], Iterable[Sequence[T]]]
+) -> list[T]:
+    """Reads the rows of an interrupted run and computes the others; each batch is written before the next one.
+
+    Args:
+        make: see :func:`read_rows`.
+        file: of the rows.
+        total: number of rows of a complete file.
+        rest: number of rows that are there -> the others, in batches.
+
+    Raises:
+        ConfigError: the file is damaged.
+    """
+    try:
+        rows = read_rows(make, file) if file.exists() else []
+    except (ValueError, TypeError) as error:
+        raise ConfigError(f"{file} is damaged ({error}); delete it to compute its rows again.") from error
+    for batch in rest(len(rows)) if len(rows) < total else ():
+        rows += batch
+        write_rows(rows, file)
+    return rows
+
+
 def check_tracking(report_to: str) -> None:
     """Checks that the experiment tracker is installed.
 
@@ -134,24 +169,6 @@ def check_tracking(report_to: str) -> None:
         raise ConfigError(
             f"report_to is {report_to}, which is not installed: pip install {report_to}, or give --report_to none."
         )
-
-
-def prepare_tracking(report_to: str, folder: str | Path) -> None:
-    """Makes wandb write to the run's folder, offline if there is no key (``wandb sync`` can upload it later)."""
-    if report_to != "wandb":
-        return
-    os.environ.setdefault("WANDB_DIR", str(folder))
-    if not os.environ.get("WANDB_API_KEY") and not _netrc_has_wandb():
-        os.environ.setdefault("WANDB_MODE", "offline")
-
-
-def _netrc_has_wandb() -> bool:
-    import netrc
-
-    try:
-        return "api.wandb.ai" in netrc.netrc().hosts
-    except (OSError, netrc.NetrcParseError):
-        return False
 
 
 def environment() -> dict[str, Any]:

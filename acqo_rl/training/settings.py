@@ -15,16 +15,7 @@ from acqo_rl.types import FusionName
 _RANGES = {
     **RANGES,
     **dict.fromkeys(
-        (
-            "limit",
-            "lora_rank",
-            "rollouts",
-            "alarm_patience",
-            "teacher_queries",
-            "rollouts_per_query",
-            "layers",
-            "state_weight",
-        ),
+        ("limit", "lora_rank", "rollouts", "alarm_patience", "teacher_queries", "rollouts_per_query", "layers"),
         (0, FINITE),
     ),
     **dict.fromkeys(
@@ -74,32 +65,28 @@ _TRAINER_RANGES = {
     "num_generations": (2, FINITE),
 }
 
-RESERVED = frozenset(
-    [
-        "output_dir",
-        "max_completion_length",
-        "mask_truncated_completions",
-        "bf16",
-        "use_cpu",
-        "dataloader_pin_memory",
-        "eval_strategy",
-        "eval_on_start",
-        "save_strategy",
-        "save_steps",
-        "load_best_model_at_end",
-        "metric_for_best_model",
-        "greater_is_better",
-        "remove_unused_columns",
-        "seed",
-        "vllm_structured_outputs_regex",
-        "generation_kwargs",
-    ]
-)
+_RESERVED = """
+output_dir max_completion_length mask_truncated_completions bf16 use_cpu dataloader_pin_memory eval_strategy
+eval_on_start save_strategy save_steps load_best_model_at_end metric_for_best_model greater_is_better
+remove_unused_columns seed vllm_structured_outputs_regex generation_kwargs
+"""
+RESERVED = frozenset(_RESERVED.split())
 """Settings of GRPOConfig that users cannot set, because the command sets them."""
 
 
 @dataclass
-class PathSettings(IndexSettings):
+class _Checked:
+    def __post_init__(self) -> None:
+        """Checks the ranges of the settings.
+
+        Raises:
+            ConfigError: a setting is out of range.
+        """
+        check_ranges(self, _RANGES)
+
+
+@dataclass
+class PathSettings(_Checked, IndexSettings):
     """Inputs and outputs of a stage."""
 
     data: str = field(metadata={"help": "BEIR folder with corpus.jsonl, queries.jsonl and qrels/."})
@@ -116,105 +103,60 @@ class PathSettings(IndexSettings):
     fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})
     seed: int = field(default=0, metadata={"help": "Seed for sampling, shuffling and new weights."})
 
+
+@dataclass
+class FineTuning(_Checked):
+    """How a model is fine-tuned on completions."""
+
+    lora_rank: int = field(default=16, metadata={"help": "Rank of the LoRA adapter; 0 trains all weights."})
+    learning_rate: float = field(default=5e-4, metadata={"help": "Peak learning rate; it follows a cosine."})
+    epochs: float = field(default=1.0, metadata={"help": "Passes over the examples."})
+    batch_size: int = field(default=16, metadata={"help": "Examples per device and optimizer step."})
+    micro_batch_size: int = field(
+        default=4, metadata={"help": "Examples per forward pass; batch_size must be a multiple of it."}
+    )
+    save_steps: int = field(default=20, metadata={"help": "Steps between checkpoints, of which two are kept."})
+    report_to: Literal["wandb", "tensorboard", "none"] = field(default="none", metadata={"help": "Experiment tracker."})
+
     def __post_init__(self) -> None:
-        """Checks the ranges of the settings.
+        """Checks the settings.
 
         Raises:
-            ConfigError: a setting is out of range.
+            ConfigError: a setting is out of range, or batch_size is not a multiple of micro_batch_size.
         """
-        check_ranges(self, _RANGES)
-
-
-_OF_POLICY = "Default: the setting of the policy in --model, or"
+        super().__post_init__()
+        if self.batch_size % self.micro_batch_size:
+            raise ConfigError(
+                f"batch_size is {self.batch_size}; it must be a multiple of micro_batch_size {self.micro_batch_size}."
+            )
 
 
 @dataclass
-class PromptSettings:
-    """What the policy reads, how much it may write, and how its sub-queries are searched.
+class PromptSettings(_Checked):
+    """Settings of :class:`PolicySettings`; those that are ``None`` are taken from the policy that training starts from.
 
-    A setting that is ``None`` is taken from the policy that training starts from; see :func:`policy_settings`.
+    See :func:`policy_settings`.
     """
 
-    max_sub_queries: int | None = field(
-        default=None, metadata={"help": f"Maximum number of searches per query. {_OF_POLICY} 3."}
-    )
-    history_tokens: int | None = field(
-        default=None,
-        metadata={"help": f"Maximum prompt tokens of the conversation; long turns are shortened. {_OF_POLICY} 256."},
-    )
-    query_tokens: int | None = field(
-        default=None,
-        metadata={"help": f"Maximum prompt tokens of the query; a longer query loses its middle. {_OF_POLICY} 128."},
-    )
-    feedback_results: int | None = field(
-        default=None, metadata={"help": f"Number of results of a first search in the prompt. {_OF_POLICY} 0."}
-    )
-    feedback_words: int | None = field(
-        default=None, metadata={"help": f"Maximum number of words of each result. {_OF_POLICY} 28."}
-    )
-    max_new_tokens: int | None = field(
-        default=None, metadata={"help": f"Maximum tokens of a completion. {_OF_POLICY} 64."}
-    )
-    raw_query_margin: float | None = field(
-        default=None,
-        metadata={
-            "help": "On the route disambiguate, also search the raw query; its ranking is used only if its top cosine "
-            f"exceeds that of the other sub-queries by more than this. Requires a dense index. {_OF_POLICY} off."
-        },
-    )
-
-    def __post_init__(self) -> None:
-        """Checks the ranges of the settings.
-
-        Raises:
-            ConfigError: a setting is out of range.
-        """
-        check_ranges(self, _RANGES)
+    max_sub_queries: int | None = None
+    history_tokens: int | None = None
+    query_tokens: int | None = None
+    feedback_results: int | None = None
+    feedback_words: int | None = None
+    max_new_tokens: int | None = None
+    raw_query_margin: float | None = None
 
 
 @dataclass
-class RewardSettings:
-    """Settings of the reward."""
+class RewardSettings(_Checked):
+    """Settings of :class:`~acqo_rl.training.rewards.Reward`."""
 
-    cost: float = field(default=0.03, metadata={"help": "Subtracted for each search after the first."})
-    word_cost: float = field(
-        default=0.0,
-        metadata={
-            "help": "Subtracted for each word of a sub-query that the query does not contain, at most ten times."
-        },
-    )
-    invalid_reward: float = field(
-        default=-0.1,
-        metadata={
-            "help": "Reward of a completion outside the grammar, relative to the lowest valid reward of its group; "
-            "below 0."
-        },
-    )
-    gold_decay: float = field(
-        default=0.6,
-        metadata={
-            "help": "Eta in the paper. If a query has several gold documents, the value of the i-th one by rank, "
-            "counted from 1, is multiplied by this factor i times."
-        },
-    )
-    bonus_ranks: int = field(
-        default=3,
-        metadata={
-            "help": "k* in the paper. In Stage II, a gold document at one of this many top ranks gets a bonus; 0 "
-            "disables it."
-        },
-    )
-    top_rank_bonus: float = field(
-        default=0.5, metadata={"help": "Lambda in the paper: size of the bonus at rank 1; it falls with the rank."}
-    )
-
-    def __post_init__(self) -> None:
-        """Checks the ranges of the settings.
-
-        Raises:
-            ConfigError: a setting is out of range.
-        """
-        check_ranges(self, _RANGES)
+    cost: float = 0.03
+    word_cost: float = 0.0
+    invalid_reward: float = -0.1
+    gold_decay: float = 0.6
+    bonus_ranks: int = 3
+    top_rank_bonus: float = 0.5
 
 
 @dataclass
@@ -259,16 +201,6 @@ class GrpoSettings:
             + f"; learning_rate {LORA_RATE:g} with an adapter, {FULL_RATE:g} without."
         },
     )
-
-
-def check_batch_sizes(batch_size: int, micro_batch_size: int) -> None:
-    """Checks that the forward passes of an optimizer step have the same size.
-
-    Raises:
-        ConfigError: ``batch_size`` is not a multiple of ``micro_batch_size``.
-    """
-    if batch_size % micro_batch_size:
-        raise ConfigError(f"batch_size is {batch_size}; it must be a multiple of micro_batch_size {micro_batch_size}.")
 
 
 def warn_of_low_rate(learning_rate: float, lora_rank: int, usual: float) -> str:

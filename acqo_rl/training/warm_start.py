@@ -6,11 +6,10 @@ from the policy's own rollouts. The reward scores them, and the best candidate i
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ import numpy as np
 from tqdm import tqdm
 
 from acqo_rl.errors import GrammarError
-from acqo_rl.files import write_atomic, writing
 from acqo_rl.language_models.chat import missing_end
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.measures import gold_of
@@ -27,9 +25,9 @@ from acqo_rl.reformulation.policy import PolicySettings, prompt_of
 from acqo_rl.text import text_of
 from acqo_rl.training.candidates import Candidate, splits_completely
 from acqo_rl.training.data import sft_dataset
-from acqo_rl.training.model import fine_tuning_arguments, load_trainable, save_policy
+from acqo_rl.training.model import fine_tune, fine_tuning_arguments, load_trainable
 from acqo_rl.training.rewards import Reward, rank_map
-from acqo_rl.training.run_folder import last_checkpoint, prepare_tracking, write_json
+from acqo_rl.training.settings import FineTuning
 from acqo_rl.types import Qrels, Query, Reformulation, Route, SubQuery
 
 _BATCH = 64
@@ -79,6 +77,11 @@ class ScoredQuery:
 
     query_id: str
     options: tuple[ScoredCandidate, ...]
+
+    @classmethod
+    def of(cls, query_id: str, options: Sequence[dict[str, Any]]) -> ScoredQuery:
+        """From the fields of a JSON row."""
+        return cls(query_id, tuple(ScoredCandidate(**option) for option in options))
 
 
 def score_candidates(
@@ -144,14 +147,15 @@ def verified_examples(
         min_gain: reward by which a candidate must beat the raw query.
         tie_tolerance: maximum difference to the reward of the best candidate.
     """
-    raws = [one.options[0] for one in scored]
-    targets = _targets(
-        [_good(one.options[1:], raw.reward, min_gain, tie_tolerance) for one, raw in zip(scored, raws, strict=True)]
-    )
-    return [
-        _example(one.query_id, target or raw, raw.reward)
-        for one, target, raw in zip(scored, targets, raws, strict=True)
-    ]
+    good = [_good(one.options, min_gain, tie_tolerance) for one in scored]
+    order = forms_by_cover([{option.form for option in some} for some in good])
+    rank = {form: place for place, form in enumerate(order)}
+    examples = []
+    for one, some in zip(scored, good, strict=True):
+        raw = one.options[0]
+        target = min(some, key=lambda option: rank.get(option.form, len(rank)), default=raw)
+        examples.append(Example(one.query_id, target.route, target.completion, target.reward, raw.reward))
+    return examples
 
 
 def forms_by_cover(forms: Sequence[Set[str]]) -> list[str]:
@@ -171,25 +175,13 @@ def forms_by_cover(forms: Sequence[Set[str]]) -> list[str]:
     return order
 
 
-def _good(
-    options: Sequence[ScoredCandidate], baseline: float, min_gain: float, tie_tolerance: float
-) -> list[ScoredCandidate]:
-    """The options that may be the target, in input order; none if the best one does not beat a reward enough."""
-    top = max((option.reward for option in options), default=-np.inf)
-    if top < baseline + min_gain:
+def _good(options: Sequence[ScoredCandidate], min_gain: float, tie_tolerance: float) -> list[ScoredCandidate]:
+    """The options that may be the target, in input order; none if the best one does not beat passing enough."""
+    raw, *others = options
+    top = max((option.reward for option in others), default=-np.inf)
+    if top < raw.reward + min_gain:
         return []
-    return [option for option in options if option.reward >= max(top - tie_tolerance, baseline)]
-
-
-def _targets(good: Sequence[Sequence[ScoredCandidate]]) -> list[ScoredCandidate | None]:
-    """The target of each query: of its good options, the one whose form comes first in :func:`forms_by_cover`."""
-    order = forms_by_cover([{option.form for option in some} for some in good])
-    rank = {form: place for place, form in enumerate(order)}
-    return [min(some, key=lambda option: rank.get(option.form, len(rank)), default=None) for some in good]
-
-
-def _example(query_id: str, target: ScoredCandidate, raw_reward: float) -> Example:
-    return Example(query_id, target.route, target.completion, target.reward, raw_reward)
+    return [option for option in others if option.reward >= max(top - tie_tolerance, raw.reward)]
 
 
 def own_examples(answers: Sequence[Reformulation], qrels: Qrels, reward: Reward) -> list[Example]:
@@ -214,29 +206,6 @@ def own_examples(answers: Sequence[Reformulation], qrels: Qrels, reward: Reward)
     return [
         Example(answer.query.id, answer.route, completion, value, raw_value)
         for answer, completion, value, raw_value in zip(written, completions, values, raw, strict=True)
-    ]
-
-
-def improved_examples(
-    own: Sequence[Example], scored: Sequence[ScoredQuery], min_gain: float, tie_tolerance: float
-) -> list[Example]:
-    """Replaces a policy's own reformulation where a candidate has a much higher reward.
-
-    A small advantage of the best of many candidates is mostly chance, which a policy cannot learn. If ``min_gain`` is
-    large, few targets change, and the policy does not forget what it does well.
-
-    Args:
-        own: examples from :func:`own_examples`.
-        scored: the candidates of these queries; a query without candidates keeps its own reformulation.
-        min_gain: reward by which the best candidate must beat the own reformulation.
-        tie_tolerance: candidates within this reward of the best one count as equal; the target is chosen among them
-            as in :func:`verified_examples`.
-    """
-    options = {one.query_id: one.options for one in scored}
-    targets = _targets([_good(options.get(one.query_id, ()), one.reward, min_gain, tie_tolerance) for one in own])
-    return [
-        _example(one.query_id, target, one.raw_reward) if target else one
-        for one, target in zip(own, targets, strict=True)
     ]
 
 
@@ -308,14 +277,8 @@ def train(
     output_dir: str | Path,
     *,
     model: str,
-    lora_rank: int,
-    learning_rate: float,
-    epochs: float,
-    batch_size: int,
-    micro_batch_size: int,
-    save_steps: int,
+    tuning: FineTuning,
     seed: int,
-    report_to: str = "none",
     callbacks: Sequence[Any] = (),
 ) -> Path:
     """Fine-tunes a model on the examples with TRL's SFT trainer; resumes from the last checkpoint in ``output_dir``.
@@ -327,58 +290,21 @@ def train(
 
     from acqo_rl.training.sft import CompletionTrainer
 
-    prepare_tracking(report_to, output_dir)
-    trainable, tokenizer = load_trainable(model, lora_rank, seed)
+    trainable, tokenizer = load_trainable(model, tuning.lora_rank, seed)
     prompt = prompt_of(settings, TransformersModel(trainable, tokenizer).count_tokens)
     arguments = SFTConfig(
-        **fine_tuning_arguments(
-            output_dir,
-            learning_rate=learning_rate,
-            epochs=epochs,
-            batch_size=batch_size,
-            micro_batch_size=micro_batch_size,
-            save_steps=save_steps,
-            seed=seed,
-            report_to=report_to,
-        ),
+        **fine_tuning_arguments(tuning, output_dir, seed),
         completion_only_loss=True,
         train_sampling_strategy="sequential",
         max_length=None,
         gradient_checkpointing=False,
     )
+    pairs = arranged(queries, examples, tuning.batch_size)
     trainer = CompletionTrainer(
         model=trainable,
         args=arguments,
         processing_class=tokenizer,
-        train_dataset=sft_dataset(arranged(queries, examples, batch_size), prompt, missing_end(tokenizer)),
+        train_dataset=sft_dataset(pairs, prompt, missing_end(tokenizer)),
         callbacks=list(callbacks),
     )
-    with writing(output_dir):
-        trainer.train(resume_from_checkpoint=last_checkpoint(output_dir))
-    weights = trainer.accelerator.get_state_dict(trainer.model)  # gathers the shards of all processes
-    if trainer.accelerator.is_main_process:
-        write_json(Path(output_dir, "log.json"), trainer.state.log_history)
-        save_policy(trainer.accelerator.unwrap_model(trainer.model), tokenizer, settings, output_dir, weights)
-    trainer.accelerator.wait_for_everyone()
-    return Path(output_dir, "model")
-
-
-def read_scored(file: Path) -> list[ScoredQuery]:
-    """Reads a file written by :func:`write_scored`."""
-    rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
-    return [ScoredQuery(row["query_id"], tuple(ScoredCandidate(**option) for option in row["options"])) for row in rows]
-
-
-def write_scored(scored: Sequence[ScoredQuery], file: Path) -> None:
-    """Writes one JSON object per query and line, atomically."""
-    write_atomic(file, (json.dumps(asdict(one), ensure_ascii=False) for one in scored))
-
-
-def read_examples(file: Path) -> list[Example]:
-    """Reads a file written by :func:`write_examples`."""
-    return [Example(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
-
-
-def write_examples(examples: Sequence[Example], file: Path) -> None:
-    """Writes one JSON object per line, atomically."""
-    write_atomic(file, (json.dumps(asdict(example), ensure_ascii=False) for example in examples))
+    return fine_tune(trainer, tokenizer, settings)

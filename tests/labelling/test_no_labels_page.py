@@ -12,7 +12,8 @@ from handbook import Judge, Writer, write_log, write_pages
 
 from acqo_rl.cli import command, main, module_of, parser_of
 from acqo_rl.data.beir import read_beir
-from acqo_rl.training.warm_start import read_scored
+from acqo_rl.training.run_folder import read_rows
+from acqo_rl.training.warm_start import ScoredQuery
 
 PAGE = Path(__file__).parents[2] / "docs" / "no_labels.md"
 FIRST, SECOND = re.findall(r"<!-- tested -->\n```bash\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
@@ -50,7 +51,7 @@ def test_a_folder_of_documents_becomes_a_data_set_that_the_recipe_accepts(here):
     assert stages[0].settings["index"] == "indexes/handbook"
 
     main(shlex.split("headroom --data data/handbook_questions --index indexes/handbook --output outputs/headroom"))
-    scored = read_scored(Path("outputs/headroom/scored.jsonl"))
+    scored = read_rows(ScoredQuery.of, Path("outputs/headroom/scored.jsonl"))
     assert len(scored) == len(data.queries["train"])
     assert json.loads(Path("outputs/headroom/headroom.json").read_text())["decision"] in (
         "train",

@@ -285,18 +285,17 @@ def test_what_is_no_address_is_refused(provider, address):
 def test_a_slow_answer_is_a_problem_after_the_time_out(connect):
     begin = time.monotonic()
     slow, quick = connect(timeout=0.5).generate([say("slow 5"), say("a")])
-    assert slow.problem.startswith("APITimeoutError")
+    assert "TimeoutError" in slow.problem
     assert quick.text == "reply to a"
     assert time.monotonic() - begin < 4
 
 
 def test_an_answer_that_never_ends_is_a_problem_after_the_time_out(connect, server):
-    """The server is never silent for long; each attempt has the whole time."""
+    """The server is never silent for long; all attempts together have twice the time of one."""
     begin = time.monotonic()
     dripping, quick = connect(timeout=0.5, max_retries=1).generate([say("drip"), say("a")])
-    assert dripping.problem.startswith("APITimeoutError")
+    assert "TimeoutError" in dripping.problem
     assert quick.text == "reply to a"
-    assert len(server.requests) == 3
     assert 1 < time.monotonic() - begin < 8
 
 

@@ -102,7 +102,7 @@ def test_a_stream_that_never_ends_is_a_problem_after_the_time_out(server):
     model = OpenAIModel("m", base_url=f"http://127.0.0.1:{server.server_port}/v1", max_retries=0, timeout=0.5)
     begin, pieces = time.monotonic(), []
     completion = model.stream(SAY, pieces.append)
-    assert completion.problem.startswith("APITimeoutError")
+    assert "TimeoutError" in completion.problem
     assert pieces == ["Li"]
     assert time.monotonic() - begin < 4
     close(model._client)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 import torch
@@ -21,10 +22,12 @@ from acqo_rl.training.distillation import (
     divergence,
     needed_layers,
     read,
-    read_completions,
+    state_distance,
     write_completions,
 )
 from acqo_rl.training.materials import open_materials
+from acqo_rl.training.run_folder import read_rows
+from acqo_rl.training.settings import FineTuning
 
 SETTINGS = PolicySettings(max_new_tokens=8)
 ROWS = [Written([5, 6, 7], [8, 2]), Written([5, 9], [6, 7, 2]), Written([4, 4, 4, 4], [3])]
@@ -76,10 +79,10 @@ def test_the_divergence_is_that_of_the_single_texts():
             wanted += float((p.exp() * (p - q)).sum())
     batch = batch_of(ROWS, pad=0)
     one, other = read(policy, batch), read(student, batch)
-    found = divergence(one, other, batch, 0.0).item()
-    assert found == pytest.approx(wanted / 6, rel=1e-4)
-    assert divergence(one, other, batch, 1.0).item() > found + 0.1
-    assert divergence(one, read(llama(), batch), batch, 1.0).item() == pytest.approx(0.0, abs=1e-6)
+    assert divergence(one, other, batch).item() == pytest.approx(wanted / 6, rel=1e-4)
+    assert state_distance(one, other, batch).item() > 0.1
+    same = read(llama(), batch)
+    assert [f(one, same, batch).item() for f in (divergence, state_distance)] == pytest.approx([0, 0], abs=1e-6)
 
 
 def test_the_layers_that_change_least_are_removed():
@@ -105,7 +108,7 @@ def test_completions_are_not_written_twice(policy, tmp_path, monkeypatch):
     marked = json.dumps({"prompt": [7], "completion": [2]}) + "\n"
     (tmp_path / "part.jsonl").write_text(marked + lines[1])
     resumed = write_completions(policy, conversations, tmp_path / "part.jsonl")
-    assert resumed == [Written([7], [2]), *whole[1:]] == read_completions(tmp_path / "part.jsonl")
+    assert resumed == [Written([7], [2]), *whole[1:]] == read_rows(Written, tmp_path / "part.jsonl")
 
 
 @pytest.mark.slow
@@ -113,16 +116,14 @@ def test_completions_are_not_written_twice(policy, tmp_path, monkeypatch):
 def test_the_copy_learns_to_write_what_the_policy_writes(policy, tmp_path, lora_rank):
     texts = [Written([5, 6, 7, n], [n + 1, n + 2, 2]) for n in range(10, 26)]
     whole = batch_of(texts, pad=0)
-    options = {
-        "kept": [0, 1, 3], "state_weight": 1.0, "lora_rank": lora_rank, "learning_rate": 3e-3, "batch_size": 8,
-        "micro_batch_size": 4, "save_steps": 10, "seed": 0,
-    }  # fmt: skip
+    tuning = FineTuning(lora_rank=lora_rank, learning_rate=3e-3, batch_size=8, save_steps=10)
     losses = []
     for epochs in (0.5, 40):
-        model = distill(policy, SETTINGS, texts, tmp_path / str(epochs), epochs=epochs, **options)
+        options = {"kept": [0, 1, 3], "tuning": replace(tuning, epochs=epochs), "seed": 0}
+        model = distill(policy, SETTINGS, texts, tmp_path / str(epochs), **options)
         copied = TransformersModel.from_pretrained(str(model)).model
         assert copied.config.num_hidden_layers == 3
-        losses.append(divergence(read(policy.model, whole), read(copied, whole), whole, 0.0).item())
+        losses.append(divergence(read(policy.model, whole), read(copied, whole), whole).item())
     assert losses[1] < losses[0] / 2
     assert Policy.from_pretrained(model).settings == SETTINGS
 
@@ -130,10 +131,8 @@ def test_the_copy_learns_to_write_what_the_policy_writes(policy, tmp_path, lora_
 @pytest.mark.slow
 def test_an_interrupted_run_continues(policy, tmp_path):
     texts = [Written([5, 6, 7, n], [n + 1, n + 2, 2]) for n in range(10, 26)]
-    options = {
-        "kept": [0, 3], "state_weight": 1.0, "lora_rank": 4, "learning_rate": 3e-3, "batch_size": 8,
-        "micro_batch_size": 8, "save_steps": 3, "seed": 0, "epochs": 4,
-    }  # fmt: skip
+    tuning = FineTuning(lora_rank=4, learning_rate=3e-3, batch_size=8, micro_batch_size=8, save_steps=3, epochs=4)
+    options = {"kept": [0, 3], "tuning": tuning, "seed": 0}
     whole = distill(policy, SETTINGS, texts, tmp_path / "whole", **options)
     (tmp_path / "cut").mkdir()
     shutil.copytree(tmp_path / "whole" / "checkpoint-6", tmp_path / "cut" / "checkpoint-6")
@@ -161,7 +160,7 @@ def test_the_command_reads_several_results_and_resumes(data, index, folder, tmp_
     assert len({q.feedback for q in queries if q.id == first}) == 3
 
     script.main(config)
-    assert len(read_completions(tmp_path / "out" / "completions.jsonl")) == len(queries)
+    assert len(read_rows(Written, tmp_path / "out" / "completions.jsonl")) == len(queries)
     assert len(json.loads((tmp_path / "out" / "layers.json").read_text())) == 2
     assert Policy.from_pretrained(tmp_path / "out" / "model").model.model.config.num_hidden_layers == 2
     assert "with the copy" in capsys.readouterr().out

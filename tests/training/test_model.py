@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from acqo_rl.cli import command, module_of
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.policy import PolicySettings
-from acqo_rl.training.model import describe_changed_settings, load_trainable
+from acqo_rl.training.model import changed_settings, load_trainable
 
 TOKENIZER = ["config.json", "tokenizer.json", "tokenizer_config.json"]
 
@@ -47,10 +48,18 @@ def test_a_model_without_a_chat_template_is_refused_before_any_work(name, tiny, 
     assert not (tmp_path / "out").exists()
 
 
-def test_settings_that_a_run_changes_are_reported(tmp_path):
-    PolicySettings(history_tokens=64, raw_query_margin=0.05).save(tmp_path)
-    sentence = describe_changed_settings(str(tmp_path), PolicySettings(history_tokens=128, raw_query_margin=0.05))
-    assert "history_tokens 64 -> 128" in sentence
-    assert "raw_query_margin" not in sentence
-    assert describe_changed_settings(str(tmp_path), PolicySettings(history_tokens=64, raw_query_margin=0.05)) == ""
-    assert describe_changed_settings("embedded:smollm2", PolicySettings()) == ""
+@pytest.mark.parametrize("rank", [2, 8])
+def test_the_output_of_a_new_adapter_counts_twice(tiny, rank):
+    """The learning rates of the configs are for this scale."""
+    model, _ = load_trainable(tiny, rank, seed=0)
+    assert {
+        module.scaling["default"] for module in model.modules() if isinstance(getattr(module, "scaling", None), dict)
+    } == {2.0}
+    assert model.peft_config["default"].r == rank
+
+
+def test_settings_that_a_run_changes_are_named(tmp_path):
+    before = PolicySettings(history_tokens=64, raw_query_margin=0.05)
+    before.save(tmp_path)
+    assert changed_settings(str(tmp_path), replace(before, history_tokens=128)) == "history_tokens 64 -> 128"
+    assert changed_settings(str(tmp_path), before) == changed_settings("embedded:smollm2", before) == ""

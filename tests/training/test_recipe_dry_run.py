@@ -14,8 +14,8 @@ import yaml
 
 from acqo_rl.cli import command, module_of
 from acqo_rl.reformulation.policy import Policy
-from acqo_rl.training.curriculum import load_difficulties
-from acqo_rl.training.run_folder import open_run
+from acqo_rl.training.curriculum import Difficulty
+from acqo_rl.training.run_folder import open_run, read_rows
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
@@ -79,6 +79,6 @@ def test_every_stage_of_the_recipe_runs(recipe, monkeypatch, tmp_path):
         [entry] = [entry for entry in json.loads((out / name / "log.json").read_text()) if "reward" in entry]
         assert (entry["step"], entry["reward"] > 0, entry["completions/valid_ratio"]) == (1, True, 1)
         assert sorted(path.name for path in (out / name).glob(".lock-*")) == [".lock-0", ".lock-1"]  # of each process
-        assert len(load_difficulties(out / name / "difficulty.jsonl")) == 8
+        assert len(read_rows(Difficulty, out / name / "difficulty.jsonl")) == 8
     assert Policy.from_pretrained(str(out / "policy")).settings.query_tokens == 256
     assert "nDCG@10" in (out / "policy" / "README.md").read_text(encoding="utf-8")

@@ -9,7 +9,17 @@ import sys
 import pytest
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.training.run_folder import check_tracking, last_checkpoint, open_run, publish_model, write_json
+from acqo_rl.training.curriculum import Difficulty
+from acqo_rl.training.run_folder import (
+    check_tracking,
+    continue_rows,
+    last_checkpoint,
+    open_run,
+    publish_model,
+    read_rows,
+    write_json,
+    write_rows,
+)
 
 CONFIG = {"learning_rate": 1e-6, "names": ("a", "b"), "report_to": "none"}
 
@@ -61,7 +71,7 @@ class TestOpenRun:
         (tmp_path / "thesis.tex").touch()
         with pytest.raises(ConfigError, match=r"\(thesis\.tex\)"):
             open_run(tmp_path, CONFIG)
-        with pytest.raises(ConfigError, match=r"thesis\.tex"):
+        with pytest.raises(OSError, match=r"thesis\.tex"):
             open_run(tmp_path / "thesis.tex", CONFIG)
         assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
@@ -119,3 +129,30 @@ def test_a_tracker_that_is_not_installed_is_rejected(monkeypatch, installed):
     else:
         with pytest.raises(ConfigError, match="report_to is wandb"):
             check_tracking("wandb")
+
+
+class TestRows:
+    ROWS = (Difficulty("a", 0.5, 0.1, 1.0), Difficulty("b", 1.0, 0.0, 1.0), Difficulty("\u00e7", 0.0, 0.0, 0.0))
+
+    def rest(self, computed):
+        def rest(done):
+            for row in self.ROWS[done:]:
+                computed.append(row)
+                yield [row]
+
+        return rest
+
+    @pytest.mark.parametrize("there", [0, 1, 3])
+    def test_only_missing_rows_are_computed(self, tmp_path, there):
+        file, computed = tmp_path / "rows.jsonl", []
+        write_rows(self.ROWS[:there], file)
+        assert continue_rows(Difficulty, file, 3, self.rest(computed)) == list(self.ROWS)
+        assert computed == list(self.ROWS[there:])
+        assert read_rows(Difficulty, file) == list(self.ROWS)
+
+    @pytest.mark.parametrize("content", ['{"query_id": "a"}', "3", '{"query', '{"other": 1}'])
+    def test_a_damaged_file_is_named(self, tmp_path, content):
+        file = tmp_path / "rows.jsonl"
+        file.write_text(content)
+        with pytest.raises(ConfigError, match=r"rows\.jsonl"):
+            continue_rows(Difficulty, file, 3, self.rest([]))

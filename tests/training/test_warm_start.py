@@ -16,18 +16,18 @@ from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.training.candidates import Candidate, candidates, splits_completely
 from acqo_rl.training.data import grpo_dataset, sft_dataset, with_gold
 from acqo_rl.training.rewards import Reward
+from acqo_rl.training.run_folder import read_rows, write_rows
+from acqo_rl.training.settings import FineTuning
 from acqo_rl.training.warm_start import (
     Example,
+    ScoredQuery,
     arranged,
     balanced,
     decided_by_kind,
     forms_by_cover,
-    improved_examples,
-    read_scored,
     score_candidates,
     train,
     verified_examples,
-    write_scored,
 )
 from acqo_rl.types import Query, Snippet, SubQuery
 
@@ -125,31 +125,8 @@ class TestVerifiedExamples:
 
     def test_options_survive_a_round_trip_to_disk(self, tmp_path):
         options = scored([Query("q", "raw"), Query("r", "Fran\u00e7ais")], {"q": [parts("plain")]})
-        write_scored(options, tmp_path / "scored.jsonl")
-        assert read_scored(tmp_path / "scored.jsonl") == options
-
-
-class TestImprovedExamples:
-    def own(self, reward):
-        return Example("q", "disambiguate", "resolve\nown", reward, 0.4)
-
-    def improved(self, reward, min_gain, *texts):
-        found = [parts(text) for text in texts]
-        return improved_examples([self.own(reward)], scored([RAW], {"q": found}), min_gain, 0.0)
-
-    def test_a_much_better_candidate_replaces_the_own_reformulation(self):
-        expected = Example("q", "decompose", "split\nplain", pytest.approx(2), 0.4)
-        assert self.improved(1.5, 0.4, "bad", "plain") == [expected]
-
-    def test_a_little_better_candidate_does_not(self):
-        assert self.improved(1.5, 0.6, "bad", "plain") == [self.own(1.5)]
-
-    def test_passing_is_a_candidate_too(self):
-        [example] = self.improved(0.1, 0.5, "bad")
-        assert (example.completion, example.reward) == ("pass", pytest.approx(16 / 9))
-
-    def test_a_query_without_candidates_keeps_its_own_reformulation(self):
-        assert improved_examples([self.own(0.0)], [], 0.1, 0.05) == [self.own(0.0)]
+        write_rows(options, tmp_path / "scored.jsonl")
+        assert read_rows(ScoredQuery.of, tmp_path / "scored.jsonl") == options
 
 
 class TestDecidedByKind:
@@ -233,10 +210,11 @@ EXAMPLES = [Example(q.id, "pass", "pass", 1.0, 1.0) for q in QUERIES]
 SETTINGS = PolicySettings(max_new_tokens=8)
 
 
-def learn(model, folder, epochs=4.0, lora_rank=0, **changed):
-    arguments = {"learning_rate": 0.05, "batch_size": 4, "micro_batch_size": 4, "save_steps": 100, "seed": 0} | changed
+def learn(model, folder, callbacks=(), **changed):
+    tuning = {"lora_rank": 0, "learning_rate": 0.05, "epochs": 4.0, "batch_size": 4, "save_steps": 100} | changed
+    options = {"model": model, "tuning": FineTuning(**tuning), "seed": 0, "callbacks": callbacks}
     folder.mkdir(exist_ok=True)
-    return train(QUERIES, EXAMPLES, SETTINGS, folder, model=model, lora_rank=lora_rank, epochs=epochs, **arguments)
+    return train(QUERIES, EXAMPLES, SETTINGS, folder, **options)
 
 
 def losses(folder):
