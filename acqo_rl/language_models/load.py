@@ -32,7 +32,7 @@ def load_language_model(
         max_new_tokens: maximum number of tokens per completion.
         temperature: sampling temperature; 0 is greedy. Not used by Anthropic.
         seed: sampling seed. Not used by Anthropic.
-        timeout: time limit in seconds of a server's response; each retry has the same limit.
+        timeout: time limit in seconds of a call; a call with N retries has N + 1 times as long.
         max_retries: retries of a failed call of a server.
         concurrency: maximum number of concurrent calls of a server.
         batch_size: batch size of a model in this process.
