@@ -14,14 +14,12 @@ from acqo_rl.types import Query
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _WORDS_A_TYPO = 4
-_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
 def mistype(queries: Sequence[Query], seed: int) -> list[Query]:
     """Adds a typo to every fourth word of at least four letters, and to at least one such word.
 
-    A typo swaps two letters, drops or doubles one, or replaces it by its neighbour on the keyboard. The first letter of
-    a word is never changed.
+    A typo swaps two letters, or drops or doubles one. The first letter of a word is never changed.
     """
     return [replace(query, text=_mistype(query.text, random.Random(f"{seed} {query.id}"))) for query in queries]
 
@@ -36,20 +34,9 @@ def _mistype(text: str, chance: random.Random) -> str:
 
 def _misspell(word: str, chance: random.Random) -> str:
     at = chance.randrange(1, len(word))
-    neighbours = _neighbours(word[at])
     ways = [word[:at] + word[at + 1 :], word[:at] + word[at] + word[at:]]
     ways += [word[:at] + word[at + 1] + word[at] + word[at + 2 :]] if at + 1 < len(word) else []
-    ways += [word[:at] + chance.choice(neighbours) + word[at + 1 :]] if neighbours else []
     return chance.choice([way for way in ways if way != word])
-
-
-def _neighbours(letter: str) -> str:
-    """The lower-case letters left and right on a QWERTY keyboard; empty for other scripts."""
-    for row in _ROWS:
-        at = row.find(letter.lower())
-        if at >= 0:
-            return row[max(0, at - 1) : at] + row[at + 1 : at + 2]
-    return ""
 
 
 QUERY_SETS: dict[str, Callable[[Sequence[Query], int], list[Query]]] = {"typos": mistype}

@@ -53,49 +53,54 @@ def write_union(
     if len(paths) < 2 or len(paths) < len(sources):
         given = ", ".join(map(str, sources)) or "nothing"
         raise ConfigError(f"The sources of the union are {given}; give two or more folders with different names.")
-    if len(limits) not in (0, 1, len(paths)) or any(limit < 1 for limit in limits):
-        seen = " ".join(map(str, limits))
-        raise ConfigError(
-            f"limit is {seen}; give one number for all {len(paths)} sources or one for each, all at least 1."
-        )
-    if len(joined) not in (0, len(paths)) or any(number < 0 for number in joined):
-        seen = " ".join(map(str, joined))
-        raise ConfigError(f"joined is {seen}; give one number for each of the {len(paths)} sources, all at least 0.")
+    numbers = len(paths)
+    if len(limits) not in (0, 1, numbers) or any(limit < 1 for limit in limits):
+        wanted = f"one number for all {numbers} sources or one for each, all at least 1"
+        raise ConfigError(f"limit is {' '.join(map(str, limits))}; give {wanted}.")
+    if len(joined) not in (0, numbers) or any(number < 0 for number in joined):
+        wanted = f"one number for each of the {numbers} sources, all at least 0"
+        raise ConfigError(f"joined is {' '.join(map(str, joined))}; give {wanted}.")
     pairs_of = dict(zip(paths, joined, strict=False))
-    most_of = dict(zip(paths, [*limits] * len(paths) if len(limits) == 1 else limits, strict=False))
+    most_of = dict(zip(paths, [*limits] * numbers if len(limits) == 1 else limits, strict=False))
     documents: list[Document] = []
     queries: list[Query] = []
     metadata: dict[str, dict[str, str]] = {}
     qrels: dict[str, Qrels] = {"train": {}, "dev": {}}
     folders = {name: read_beir(path, "train", "dev") for name, path in paths.items()}
+    smallest = min(len(data.qrels["dev"]) for data in folders.values())
     for name, data in folders.items():
         if both := data.qrels["train"].keys() & data.qrels["dev"].keys():
             raise DataError(
                 f"{len(both)} queries of {paths[name]} are in both train and dev (such as {min(both)!r}); remove them "
                 f"from one of the two splits, because dev must not contain training data."
             )
-    smallest = min(len(data.qrels["dev"]) for data in folders.values())
-    for name, data in folders.items():
         documents += [replace(document, id=f"{name}/{document.id}") for document in data.corpus.values()]
         pairs = pairs_of.get(name, 0)
         for split, most, joins in (("train", most_of.get(name), pairs), ("dev", smallest, min(pairs, smallest))):
-            judgements = data.qrels[split]
-            of_split = chosen = data.queries[split]
+            judgements, chosen = data.qrels[split], data.queries[split]
+            asked = [(_JOINED, *pair) for pair in _pairs(name, chosen, joins, judgements, f"{seed} {name} {split}")]
             if most is not None and most < len(chosen):
                 chosen = random.Random(f"{seed} {name} {split}").sample(chosen, most)
-            asked = [(name, query, judgements[query.id]) for query in chosen]
-            if joins:
-                drawn = _pairs(name, of_split, joins, random.Random(f"{seed} {name} {split} {_JOINED}"))
-                asked += [
-                    (f"{name}/{_JOINED}", both, judgements[one.id] | judgements[other.id]) for both, one, other in drawn
-                ]
-            for kind, query, relevant in asked:
+            for part, query, relevant in [*(("", query, judgements[query.id]) for query in chosen), *asked]:
+                kind = f"{name}/{part}" if part else name
                 query_id = f"{kind}/{query.id}"
                 queries.append(replace(query, id=query_id))
                 metadata[query_id] = {"kind": kind}
                 qrels[split][query_id] = {f"{name}/{doc_id}": r for doc_id, r in relevant.items()}
     write_beir(folder, documents, queries, qrels, metadata)
-    write_atomic(Path(folder) / "README.md", [_readme(paths, qrels, len(documents), command)])
+    counts = ", ".join(f"{len(judgements):,} {split}" for split, judgements in qrels.items())
+    places = "\n".join(f"- `{name}`: {path}" for name, path in paths.items())
+    readme = f"""# Union
+
+{len(documents):,} passages and {counts} queries in BEIR format, written by
+
+`{command}`
+
+{places}
+
+Ids start with the name of their source. The name is also the `kind` of each query; compound queries, which join two
+queries in one sentence, have the kind `NAME/joined`. The licences are those of the sources."""
+    write_atomic(Path(folder) / "README.md", [readme])
 
 
 def source_of(id_: str) -> str:
@@ -103,13 +108,21 @@ def source_of(id_: str) -> str:
     return id_.partition("/")[0] if "/" in id_ else ""
 
 
-def _pairs(name: str, queries: Sequence[Query], most: int, draw: random.Random) -> list[tuple[Query, Query, Query]]:
-    """Returns at most ``most`` compound queries, each with its two queries; every query is used at most once."""
+def _pairs(
+    name: str, queries: Sequence[Query], most: int, judgements: Qrels, seed: str
+) -> list[tuple[Query, dict[str, int]]]:
+    """Returns at most ``most`` compound queries with the judgements of both parts; every query is used at most once."""
+    if not most:
+        return []
     if in_talk := sum(bool(query.history) for query in queries):
         raise ConfigError(f"{in_talk} queries of {name} have a history and cannot be joined; set joined to 0 for it.")
+    draw = random.Random(f"{seed} {_JOINED}")
     drawn = draw.sample(queries, min(2 * most, len(queries) // 2 * 2))
     return [
-        (Query(f"{one.id}+{other.id}", _one_sentence(one.text, other.text, draw)), one, other)
+        (
+            Query(f"{one.id}+{other.id}", _one_sentence(one.text, other.text, draw)),
+            judgements[one.id] | judgements[other.id],
+        )
         for one, other in zip(drawn[::2], drawn[1::2], strict=True)
     ]
 
@@ -118,18 +131,3 @@ def _one_sentence(one: str, other: str, draw: random.Random) -> str:
     first, space, rest = other.strip().partition(" ")
     small = first.lower() if first.lower() in _OPENERS else first
     return f"{one.rstrip(' ?.!')}{draw.choice(_LINKS)}{small}{space}{rest}"
-
-
-def _readme(paths: dict[str, Path], qrels: dict[str, Qrels], passages: int, command: str) -> str:
-    counts = ", ".join(f"{len(judgements):,} {split}" for split, judgements in qrels.items())
-    sources = "\n".join(f"- `{name}`: {path}" for name, path in paths.items())
-    return f"""# Union
-
-{passages:,} passages and {counts} queries in BEIR format, written by
-
-`{command}`
-
-{sources}
-
-Ids start with the name of their source. The name is also the `kind` of each query; compound queries, which join two
-queries in one sentence, have the kind `NAME/joined`. The licences are those of the sources."""

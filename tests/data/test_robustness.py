@@ -38,7 +38,7 @@ def test_the_same_seed_gives_the_same_typos_whatever_else_is_asked():
 
 def test_every_kind_of_typo_happens_and_nothing_else():
     made = {mistype([Query("q", "capital")], seed)[0].text for seed in range(300)}
-    assert {"cpaital", "cpital", "caapital", "cspital"} <= made
+    assert {"cpaital", "cpital", "caapital"} <= made
     assert all(word.startswith("c") and distance("capital", word) == 1 for word in made)
 
 

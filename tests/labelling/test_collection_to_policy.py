@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import re
@@ -19,6 +18,7 @@ from acqo_rl.cli import main
 from acqo_rl.data.beir import read_beir
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
+from acqo_rl.retrieval.engines import qdrant
 
 PAGE = Path(__file__).parents[2] / "docs" / "no_labels.md"
 [COMMANDS] = re.findall(r"```bash\n(acqo data --dataset collection.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
@@ -76,7 +76,7 @@ def test_a_policy_is_trained_and_searches_in_front_of_a_collection(collection, t
     data, label, train, search = [shlex.split(line)[1:] for line in commands.splitlines()]
     main(data)
     main(label)
-    gc.collect()  # closes the client of this process, as only one may open the folder
+    qdrant._folder(str(tmp_path / "engine")).close()  # one process at a time may open the folder
     run_command(*train, env=ENVIRONMENT, timeout=1200)
     found = run_command(*search, "--json", "True", env=ENVIRONMENT)
 
