@@ -223,23 +223,6 @@ class _Hotpot(TypedDict):
     context: _Context
 
 
-def _read_hotpot(split: str, given: Row) -> Example:
-    """HotpotQA (Yang et al. 2018)."""
-    row = TypeAdapter(_Hotpot).validate_python(given)
-    titles, context = row["context"]["title"], row["context"]["sentences"]
-    paragraphs = [passage(title, " ".join(sentences)) for title, sentences in zip(titles, context, strict=True)]
-    supporting = set(row["supporting_facts"]["title"])
-    gold = {p.id: 1 for title, p in zip(titles, paragraphs, strict=True) if title in supporting}
-    return Example(
-        Query(row["id"], row["question"]),
-        split,
-        row["id"],
-        gold if supporting <= set(titles) else {},
-        tuple(paragraphs),
-        {"kind": row["type"], "answers": [row["answer"]]},
-    )
-
-
 class _Gold(TypedDict):
     title: str
     text: str
@@ -254,9 +237,29 @@ class _TopiOCQA(TypedDict):
     Gold_passage: _Gold
 
 
+_HOTPOT, _TOPIOCQA = TypeAdapter(_Hotpot), TypeAdapter(_TopiOCQA)
+
+
+def _read_hotpot(split: str, given: Row) -> Example:
+    """HotpotQA (Yang et al. 2018)."""
+    row = _HOTPOT.validate_python(given)
+    titles, context = row["context"]["title"], row["context"]["sentences"]
+    paragraphs = [passage(title, " ".join(sentences)) for title, sentences in zip(titles, context, strict=True)]
+    supporting = set(row["supporting_facts"]["title"])
+    gold = {p.id: 1 for title, p in zip(titles, paragraphs, strict=True) if title in supporting}
+    return Example(
+        Query(row["id"], row["question"]),
+        split,
+        row["id"],
+        gold if supporting <= set(titles) else {},
+        tuple(paragraphs),
+        {"kind": row["type"], "answers": [row["answer"]]},
+    )
+
+
 def _read_topiocqa(split: str, given: Row) -> Example:
     """TopiOCQA (Adlakha et al. 2022)."""
-    row = TypeAdapter(_TopiOCQA).validate_python(given)
+    row = _TOPIOCQA.validate_python(given)
     gold = row["Gold_passage"]
     paragraph = passage(gold["title"].replace(" [SEP] ", ": "), gold["text"])
     conversation = f"{split}-{row['Conversation_no']}"
@@ -274,13 +277,13 @@ def _read_with_passages(
     table: Table, read: Callable[[str, Row], Example], open_table: OpenTable
 ) -> tuple[Sequence[Example], Iterable[Document]]:
     """A data set whose rows contain the passages. Its validation split becomes test, on which papers report."""
-    rows = open_table(table)
-    examples = [
-        example
-        for theirs, ours in (("validation", "test"), ("train", "train"))
-        for example in _read_split(rows, theirs, table, partial(read, ours))
-    ]
-    return examples, {document.id: document for example in examples for document in example.passages}.values()
+    rows, examples = open_table(table), []
+    documents: dict[str, Document] = {}
+    for theirs, ours in (("validation", "test"), ("train", "train")):
+        for example in _read_split(rows, theirs, table, partial(read, ours)):
+            shared = tuple(documents.setdefault(document.id, document) for document in example.passages)
+            examples.append(replace(example, passages=shared))
+    return examples, documents.values()
 
 
 def _beir(name: str) -> Source:
