@@ -287,7 +287,7 @@ def build(
     encoder: Encoder | None,
 ) -> Manifest:
     """Builds the index, or returns the manifest of the finished index."""
-    from acqo_rl.retrieval.build_hybrid import build_hybrid_index
+    from acqo_rl.retrieval.build import build_hybrid_index
 
     builders: dict[str, Callable[[Path], Manifest]] = {"bm25": partial(build_bm25, config, documents)}
     if encoder is not None:

@@ -1,6 +1,7 @@
 """Builds index folders.
 
     manifest.json  doc_ids.json  and  index.faiss (dense)  or  bm25/ (sparse);  shards/ only while a build runs
+    manifest.json  and a folder for each part, such as  dense/  and  bm25/  (hybrid)
 
 A folder with a manifest is complete and is never overwritten. Repeating the same build changes nothing; a different
 build raises an error.
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +32,7 @@ from acqo_rl.retrieval.manifest import (
     INDEX_NAME,
     Bm25Settings,
     DenseSettings,
+    HybridSettings,
     Manifest,
     read_manifest,
     write_manifest,
@@ -109,7 +111,7 @@ def build_dense_index(
         passages="" if digest == shards.corpus_hash else shards.corpus_hash,
     )
     wanted = Manifest(settings, len(documents), digest)
-    if is_finished(folder, wanted):
+    if _is_finished(folder, wanted):
         return read_manifest(folder)
     check_documents(documents, encoder, embeddings)
     doc_ids = [passage.id for passage in passages]
@@ -150,7 +152,7 @@ def build_bm25_index(
     """
     folder = Path(folder)
     wanted = Manifest(Bm25Settings(language, k1, b), len(documents), corpus_hash(documents))
-    if is_finished(folder, wanted):
+    if _is_finished(folder, wanted):
         return read_manifest(folder)
     check_documents(documents)
     doc_ids = [document.id for document in documents]
@@ -162,7 +164,39 @@ def build_bm25_index(
     return _finish(folder, wanted, doc_ids)
 
 
-def is_finished(folder: Path, wanted: Manifest) -> bool:
+def build_hybrid_index(folder: str | Path, builders: Mapping[str, Callable[[Path], Manifest]]) -> Manifest:
+    """Builds the missing parts, then writes the manifest of the hybrid index.
+
+    Example:
+        ``build_hybrid_index(folder, {"dense": lambda part: build_dense_index(part, documents, encoder),
+        "bm25": lambda part: build_bm25_index(part, documents)})``
+
+    Args:
+        folder: created if it is missing.
+        builders: name of a part -> function that builds it in the given folder. It must not rebuild a complete part.
+
+    Raises:
+        IndexMismatchError: the folder contains another index, or the parts have different corpora.
+        Exception: an exception of a builder.
+    """
+    folder = Path(folder)
+    if (folder / FILE_NAME).exists() and (kind := read_manifest(folder).kind) != "hybrid":
+        raise IndexMismatchError(f"{folder} contains a {kind} index; build the hybrid index in another folder.")
+    parts = {name: build(folder / name) for name, build in builders.items()}
+    if len({part.corpus_hash for part in parts.values()}) > 1:
+        raise IndexMismatchError(
+            f"The parts of {folder} have different corpora; delete the folder and build all parts from the same corpus."
+            " For precomputed embeddings, give the documents as well (--data)."
+        )
+    one = next(iter(parts.values()))
+    settings = HybridSettings({name: part.fingerprint for name, part in parts.items()})
+    wanted = Manifest(settings, one.document_count, one.corpus_hash)
+    if _is_finished(folder, wanted):
+        return read_manifest(folder)
+    return write_manifest(folder, wanted, [f"{name}/{FILE_NAME}" for name in parts])
+
+
+def _is_finished(folder: Path, wanted: Manifest) -> bool:
     """Whether the folder already contains the complete index.
 
     Raises:

@@ -67,15 +67,11 @@ class FederatedRetriever(Retriever, Composite):
     """Searches several collections concurrently and merges the rankings of each text by score.
 
     The merged score is the cosine, or the square root of a BM25 score divided by its upper bound for the text, the sum
-    of the query terms' idf. This square root is comparable to a cosine: among the first 20 results of 600 training
-    queries of three data sets, the quartiles of the relevant documents are .50, .58 and .65, and their cosines by
-    all-MiniLM-L6-v2 .50, .59 and .67. A merged score depends on one collection only, so a collection whose documents
-    all score below the k-th document does not change the top k.
+    of the query terms' idf. The two are comparable: among the first 20 results of 600 training queries, the quartiles
+    of the relevant documents are .50, .58 and .65 with BM25, and .50, .59 and .67 with all-MiniLM-L6-v2.
 
-    BM25 finds only documents that share a word with the text, and a dense index finds ``k`` documents for every text,
-    which collect more votes from several sub-queries. So if only some of the collections are dense, their documents
-    with a cosine of at most 0 are dropped. Irrelevant documents with a higher cosine remain; a dense index for every
-    collection is better.
+    A dense index finds ``k`` documents for every text, which collect votes from several sub-queries. So if only some
+    of the collections are dense, their documents with a cosine of at most 0 are dropped.
     """
 
     def __init__(self, parts: Sequence[InCollection], name: str = "federated") -> None:
@@ -140,9 +136,7 @@ class FederatedFusion(Fusion):
     """A fusion that is not changed by irrelevant collections.
 
     The document at position i is chosen only from collections that have a document among the first i of some ranking.
-    A plain rank fusion may place a document from the middle of every ranking above one near the top of a few rankings.
-    A collection whose documents are all ranked below k could then change the top k; here it cannot. The first documents
-    do not depend on ``k``.
+    In a plain rank fusion, a collection whose documents are all ranked below k can change the top k.
     """
 
     def __init__(self, fusion: Fusion) -> None:

@@ -13,6 +13,7 @@ from acqo_rl.language_models.loopback import checked_environment, checked_url, i
 
 if TYPE_CHECKING:
     import httpx
+    import tenacity
 
 T = TypeVar("T")
 
@@ -62,7 +63,7 @@ class Server:
         """
         try:
             import httpx
-            import tenacity
+            import tenacity  # noqa: F401
         except ImportError as error:
             raise MissingPackageError(
                 f"{what} needs the package {error.name}; run: pip install 'acqo-rl[remote]'"
@@ -70,14 +71,7 @@ class Server:
         self.url = Address(url).removesuffix("/")
         self._what = what
         self._timeout = min(_LONGEST_RESPONSE, seconds or _LONGEST_RESPONSE)
-        with_jitter = tenacity.wait_random_exponential(multiplier=0.1, max=_LONGEST_PAUSE)
-        in_time = [] if seconds is None else [tenacity.stop_before_delay(seconds)]
-        self._retrying = tenacity.Retrying(
-            stop=tenacity.stop_any(tenacity.stop_after_attempt(_PATIENT_ATTEMPTS), *in_time),
-            wait=lambda state: max(with_jitter(state), min(_retry_after(state), _LONGEST_RETRY_AFTER)),
-            retry=tenacity.retry_if_exception(lambda e: _is_busy(e) or isinstance(e, httpx.TransportError)),
-            reraise=True,
-        )
+        self._retrying = make_retrying(lambda e: _is_busy(e) or isinstance(e, httpx.TransportError), seconds)
         checked_url(self.url, httpx.URL)
         base = httpx.URL(self.url.whole())
         login = (base.username, base.password) if base.userinfo else None
@@ -135,6 +129,20 @@ class Server:
     def _once(self, method: str, path: str, body: Any) -> httpx.Response:
         timeout = max(_SHORTEST_TIME, min(self._timeout, time_limit.current().seconds))
         return self._client.request(method, path, json=body, timeout=timeout).raise_for_status()
+
+
+def make_retrying(is_temporary: Callable[[BaseException], bool], seconds: float | None) -> tenacity.Retrying:
+    """Repeats calls after temporary failures; arguments as of :class:`Server`."""
+    import tenacity
+
+    with_jitter = tenacity.wait_random_exponential(multiplier=0.1, max=_LONGEST_PAUSE)
+    in_time = [] if seconds is None else [tenacity.stop_before_delay(seconds)]
+    return tenacity.Retrying(
+        stop=tenacity.stop_any(tenacity.stop_after_attempt(_PATIENT_ATTEMPTS), *in_time),
+        wait=lambda state: max(with_jitter(state), min(_retry_after(state), _LONGEST_RETRY_AFTER)),
+        retry=tenacity.retry_if_exception(is_temporary),
+        reraise=True,
+    )
 
 
 def _is_busy(error: BaseException) -> bool:

@@ -12,22 +12,19 @@ from acqo_rl.retrieval.parallel import search_all
 from acqo_rl.roles import Composite, Fusion, Restrictable, Retriever, restrict
 from acqo_rl.types import Ranking, Scope
 
-_DEPTH = 100  # documents per ranking before fusion
+_DEPTH = 100  # documents per ranking before fusion, or more if more are asked for
 
 
 class HybridRetriever(Retriever, Composite, Restrictable):
     """Searches several retrievers concurrently and merges their rankings of each text."""
 
-    def __init__(
-        self, retrievers: Sequence[Retriever], fusion: Fusion, *, depth: int = _DEPTH, name: str = "hybrid"
-    ) -> None:
+    def __init__(self, retrievers: Sequence[Retriever], fusion: Fusion, name: str = "hybrid") -> None:
         """Creates the retriever.
 
         Args:
             retrievers: retrievers over the same documents. Their names must differ, because a fusion treats scores of
                 equal names as comparable.
             fusion: merges the rankings of each text, in the order of the retrievers.
-            depth: documents per retriever before fusion, at least ``k``.
             name: recorded in every ranking.
 
         Raises:
@@ -39,22 +36,21 @@ class HybridRetriever(Retriever, Composite, Restrictable):
         self.name = name
         self.parts = retrievers
         self._fusion = fusion
-        self._depth = depth
 
     @property
     def fingerprint(self) -> str:  # type: ignore[override]
         """Changes with the documents of the retrievers; empty if none of them has a fingerprint."""
         given = [retriever.fingerprint for retriever in self.parts]
-        return joined_fingerprint(given, self._fusion.name, self._depth) if any(given) else ""
+        return joined_fingerprint(given, self._fusion.name) if any(given) else ""
 
     def restrict(self, scope: Scope) -> HybridRetriever:
         """The retriever of a part of the documents; all retrievers must support this."""
         parts = [restrict(part, scope) for part in self.parts]
-        return HybridRetriever(parts, self._fusion, depth=self._depth, name=self.name)
+        return HybridRetriever(parts, self._fusion, self.name)
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """Returns at most ``k`` documents per text, in input order; propagates exceptions of the retrievers."""
-        found = search_all(self.parts, texts, max(k, self._depth))
+        found = search_all(self.parts, texts, max(k, _DEPTH))
         return [replace(self.merge(lists, k), query=text) for lists, text in zip(found, texts, strict=True)]
 
     def merge(self, rankings: Sequence[Ranking], k: int) -> Ranking:
@@ -63,6 +59,6 @@ class HybridRetriever(Retriever, Composite, Restrictable):
         return replace(merged, retriever=self.name, similarities=())  # scores of several retrievers are not comparable
 
 
-def joined_fingerprint(fingerprints: Sequence[str], fusion: str = "rsf", depth: int = _DEPTH) -> str:
+def joined_fingerprint(fingerprints: Sequence[str], fusion: str = "rsf") -> str:
     """The fingerprint of a hybrid whose retrievers have these fingerprints, in the order of fusion."""
-    return hashlib.sha256(json.dumps([fusion, depth, *fingerprints]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([fusion, _DEPTH, *fingerprints]).encode()).hexdigest()

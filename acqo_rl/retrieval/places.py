@@ -36,32 +36,26 @@ def split_places(text: str | Path, known: Callable[[str], bool] = is_place) -> l
     Raises:
         ConfigError: the text contains a ``+``, and one of the parts is not known.
     """
-    address = Address(text)
-    whole = address.whole()
+    whole = whole_of(text)
     if "+" not in whole or Path(whole).exists():
-        return [address]
-    if parts := split_known(whole, "+", known):
-        return parts
-    unknown = next(word for word in whole.split("+") if not known(word))
-    raise ConfigError(
-        f"{address!r} joins indexes by '+', but {Address(unknown)!r} is not an index. Give existing folders or URLs of"
-        " retriever servers."
-    )
-
-
-def split_known(text: str, separator: str, known: Callable[[str], bool]) -> list[Address]:
-    """Splits a text at a separator into as many known parts as possible; empty if no split has only known parts."""
+        return [Address(text)]
 
     def split(words: Sequence[str]) -> list[Address]:
         for end in range(1, len(words) + 1):
-            first = separator.join(words[:end])
-            if known(first):
+            if known(first := "+".join(words[:end])):
                 rest = split(words[end:])
                 if rest or end == len(words):
                     return [Address(first), *rest]
         return []
 
-    return split(text.split(separator))
+    words = whole.split("+")
+    if parts := split(words):
+        return parts
+    unknown = next(word for word in words if not known(word))
+    raise ConfigError(
+        f"{Address(text)!r} joins indexes by '+', but {Address(unknown)!r} is not an index. Give existing folders or"
+        " URLs of retriever servers."
+    )
 
 
 def parts_of(index: str | Path) -> list[Address]:

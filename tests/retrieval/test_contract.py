@@ -8,8 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from serving_stand_ins import running
 
-from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
-from acqo_rl.retrieval.build_hybrid import build_hybrid_index
+from acqo_rl.retrieval.build import build_bm25_index, build_dense_index, build_hybrid_index
 from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.federated import FederatedRetriever, InCollection
 from acqo_rl.retrieval.load import load_retriever

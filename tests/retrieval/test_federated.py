@@ -225,11 +225,6 @@ def collection(name, *retrievers):
     return Collection(name, {}, retrievers)
 
 
-def test_a_single_collection_with_one_index_is_searched_as_it_is():
-    only = InCollection(Scored({}), "only", "dense 1")
-    assert searched_as_one([collection("only", only)]) is only
-
-
 def test_first_and_second_indexes_of_several_collections_are_merged_each_before_the_two_are():
     texts = {"q": {"a": 0.9, "b": 0.8}}
     one = collection("one", InCollection(Scored(texts), "one", "dense 1"), bm25("one", {"a": "q q", "b": "r"}))

@@ -29,16 +29,16 @@ class Scripted(Retriever):
 def test_lists_are_merged_position_for_position():
     dense = Scripted("dense", {"q": ["a", "b", "c"], "r": ["z"]})
     sparse = Scripted("bm25", {"q": ["b", "d"]})
-    hybrid = HybridRetriever([dense, sparse], ReciprocalRankFusion(60), depth=50)
+    hybrid = HybridRetriever([dense, sparse], ReciprocalRankFusion(60))
     first, second, nothing, again = hybrid.search(["q", "r", "none", "q"], 2)
     assert first == again
     assert first.doc_ids == ("b", "a")
     assert first.scores == pytest.approx((1 / 62 + 1 / 61, 1 / 61))
     assert (first.retriever, first.query) == ("hybrid", "q")
     assert (second.doc_ids, nothing.doc_ids) == (("z",), ())
-    assert dense.asked == sparse.asked == [50]
-    hybrid.search(["q"], 80)
-    assert dense.asked == [50, 80]
+    assert dense.asked == sparse.asked == [100]
+    hybrid.search(["q"], 180)
+    assert dense.asked == [100, 180]
 
 
 def test_its_fingerprint_changes_with_that_of_a_part():

@@ -9,15 +9,13 @@ from typing import Any, TypeVar
 from acqo_rl.errors import SearchError
 from acqo_rl.language_models.loopback import proxy_note
 from acqo_rl.retrieval.engines.engine import Engine
+from acqo_rl.retrieval.http_calls import make_retrying
 from acqo_rl.text import one_line
 
 T = TypeVar("T")
 
 _UNREADABLE = (AssertionError, AttributeError, LookupError, StopIteration, TypeError, ValueError)
 """Exceptions after an answer of another form: the clients do not check all of it."""
-
-_LONGEST_PAUSE = 5.0
-_PATIENT_ATTEMPTS = 30
 
 
 class Calls:
@@ -32,17 +30,9 @@ class Calls:
             seconds: time limit of a call over all attempts. By default a call is repeated for about a minute, so that a
                 training run survives a restart of the engine.
         """
-        import tenacity
-
-        stop: Any = tenacity.stop_after_attempt(_PATIENT_ATTEMPTS)
         self.engine = engine
         self.shown = shown
-        self._retrying = tenacity.Retrying(
-            stop=stop if seconds is None else stop | tenacity.stop_before_delay(seconds),
-            wait=tenacity.wait_random_exponential(multiplier=0.1, max=_LONGEST_PAUSE),
-            retry=tenacity.retry_if_exception(engine.is_temporary),
-            reraise=True,
-        )
+        self._retrying = make_retrying(engine.is_temporary, seconds)
 
     def __call__(self, method: Callable[..., T], *arguments: Any) -> T:
         """The result of a method of the engine.

@@ -13,6 +13,7 @@ import psycopg
 from pgvector import Vector
 from psycopg import sql
 from psycopg.types.json import Jsonb
+from psycopg.types.numeric import FloatLoader
 from psycopg_pool import ConnectionPool
 
 from acqo_rl.retrieval.engines.conditions import SIGNS
@@ -270,7 +271,8 @@ def _thorough(k: int, *, has_filter: bool) -> dict[str, str]:
 def _pool(conninfo: str, seconds: float) -> ConnectionPool[psycopg.Connection]:
     """The connections of a database, shared by its tables."""
 
-    def limit(connection: psycopg.Connection) -> None:
+    def configure(connection: psycopg.Connection) -> None:
+        connection.adapters.register_loader("numeric", FloatLoader)
         connection.execute("SELECT set_config('statement_timeout', %s, false)", [str(round(1000 * seconds))])
         connection.commit()
 
@@ -281,7 +283,7 @@ def _pool(conninfo: str, seconds: float) -> ConnectionPool[psycopg.Connection]:
         max_size=_CONNECTIONS,
         timeout=seconds,
         reconnect_timeout=seconds,  # then the next search begins anew, instead of a pause that doubles each time
-        configure=limit,
+        configure=configure,
         check=ConnectionPool.check_connection,
         open=True,
     )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, time
-from decimal import Decimal
 from typing import Any
+
+from pydantic_core import to_jsonable_python
 
 from acqo_rl.retrieval.engines.engine import Fields, Row
 from acqo_rl.retrieval.passage import passage_text
@@ -52,21 +50,12 @@ def at(row: Row, name: str) -> Any:
 
 def as_json(value: Any) -> Any:
     """A value of an engine as JSON can hold it: dates in ISO format, bytes in Base64, NaN and infinity as ``None``."""
-    if isinstance(value, Decimal):
-        value = float(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, (str, int)):
-        return value
-    if isinstance(value, (date, time)):  # a datetime is a date
-        return value.isoformat()
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return base64.b64encode(value).decode()
-    if isinstance(value, Mapping):
-        return {str(name): as_json(inner) for name, inner in value.items()}
-    if isinstance(value, Iterable):
-        return [as_json(inner) for inner in value]
-    return str(value)
+    return to_jsonable_python(
+        value,
+        bytes_mode="base64",
+        inf_nan_mode="null",
+        fallback=lambda other: list(other) if isinstance(other, Iterable) else str(other),
+    )
 
 
 def as_numbers(doc_ids: Sequence[str]) -> list[int]:
