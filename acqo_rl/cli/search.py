@@ -44,31 +44,22 @@ from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.cli.search_output import answer_as_json, answer_lines, as_json, cut, lines
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import FINITE, ConfigError, check_ranges
-from acqo_rl.reformulation.load import (
-    ENGINE_HELP,
-    REWRITE_RETRIEVE_READ,
-    STRATEGIES,
-    WITH_RULES,
-    WITHOUT_MODEL,
-    Engine,
-    prompts_model,
-)
+from acqo_rl.reformulation.load import ENGINE_HELP, Engine, check_strategy
 from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.manifest import read_manifest
 from acqo_rl.retrieval.places import is_url, parts_of
 from acqo_rl.retrieval.settings import INDEX_HELP, RERANKER_HELP, IndexSettings
-from acqo_rl.roles import Reformulator, Retriever
+from acqo_rl.roles import Retriever
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.hop import HopSettings
-from acqo_rl.searching.names import is_model
-from acqo_rl.searching.reranking import DEPTH, Reranking
-from acqo_rl.searching.result import SearchResult
-from acqo_rl.searching.threshold import check_cosine
+from acqo_rl.searching.names import name_reformulators
+from acqo_rl.searching.reranking import DEPTH
 from acqo_rl.text import one_line
 from acqo_rl.types import Document, FusionName, Query, Turn
 
 if TYPE_CHECKING:
     from acqo_rl.pipeline.pipeline import Pipeline
+    from acqo_rl.searching.searcher import AdaptiveSearcher
 
 WORDS_OF_ANSWER = 20
 ANSWER_TOKENS = 256
@@ -105,82 +96,59 @@ class SearchConfig(HopSettings, WithStrategy, IndexSettings):
     json: bool = setting("Print only one JSON object per query.", False)
 
 
-class Searcher:
-    """Corpus, index, reformulator and fusion of the settings."""
+class Loaded:
+    """The documents and the searcher of the settings, and the pipeline if answers are asked for."""
 
     def __init__(self, config: SearchConfig) -> None:
         from acqo_rl.fusion import fusion_named
         from acqo_rl.reformulation.load import lexicon_for, load_reformulator, with_engine_prefix
-        from acqo_rl.searching.path import SearchPath
-
-        strategies = config.strategy
-        self.k = config.k
-        self.corpus, self.retriever = open_corpus(config)
-        check_cosine("score_threshold", config.score_threshold, [self.retriever])
-        lexicon = lexicon_for([config.reformulator], self.corpus.values())
-        model = with_engine_prefix(config.reformulator, config.model or "", config.engine)
-        reformulator: Reformulator = load_reformulator(config.reformulator, model, strategies, lexicon=lexicon)
-        fusion = fusion_named(config.fusion, config.rrf_k)
-        self.reranking = self._load_reranking(config)
-        self.path = SearchPath(
-            reformulator,
-            self.retriever,
-            fusion,
-            self.corpus,
-            hops=config.open_hops(self.corpus),
-            score_threshold=config.score_threshold,
-            reranking=self.reranking,
-            reformulate_below=strategies.reformulate_below,
-        )
-        self.retriever.search(["the first search of a process is slow"], 1)
-        self.pipeline = None if config.answer_mode == "off" else self._pipeline(config)
-
-    def _load_reranking(self, config: SearchConfig) -> Reranking | None:
-        from acqo_rl.retrieval.rerankers import load_reranker
-
-        if not config.reranker:
-            return None
-        return Reranking(load_reranker(config.reranker), self.corpus, config.rerank_depth)
-
-    def _pipeline(self, config: SearchConfig) -> Pipeline:
-        from acqo_rl.language_models.load import load_language_model
-        from acqo_rl.pipeline.pipeline import Pipeline
-        from acqo_rl.reformulation.load import max_calls
         from acqo_rl.reformulation.pass_through import PassThrough
+        from acqo_rl.retrieval.rerankers import load_reranker
+        from acqo_rl.searching.reranking import Reranking
         from acqo_rl.searching.searcher import AdaptiveSearcher
 
-        model, strategies = None, config.strategy
-        if config.answer_model:
-            model = load_language_model(
-                config.answer_model,
-                max_new_tokens=ANSWER_TOKENS,
-                timeout=strategies.timeout,
-                max_retries=strategies.max_retries,
-            )
-        fusion = self.path.fusion
-        after: dict[str, Any] = {"score_threshold": config.score_threshold, "reranking": self.reranking}
-        searcher = AdaptiveSearcher(
-            self.path.reformulator,
-            self.retriever,
+        [(name, model)] = name_reformulators([config.reformulator], config.model).items()
+        self.corpus, retriever = open_corpus(config)
+        after: dict[str, Any] = {"score_threshold": config.score_threshold}
+        if config.reranker:
+            after["reranking"] = Reranking(load_reranker(config.reranker), self.corpus, config.rerank_depth)
+        lexicon = lexicon_for([name], self.corpus.values())
+        model = with_engine_prefix(name, model, config.engine)
+        fusion = fusion_named(config.fusion, config.rrf_k)
+        self.searcher = AdaptiveSearcher(
+            load_reformulator(name, model, config.strategy, lexicon=lexicon),
+            retriever,
             fusion,
             corpus=self.corpus,
-            hops=self.path.hops,
-            reformulate_below=strategies.reformulate_below,
+            hops=config.open_hops(self.corpus),
+            reformulate_below=config.strategy.reformulate_below,
             **after,
         )
-        return Pipeline(
-            AdaptiveSearcher(PassThrough(), self.retriever, fusion, **after),
-            self.corpus,
-            model,
-            searcher=searcher,
-            reformulation_calls=max_calls(config.reformulator, strategies),
-            max_model_calls=config.max_model_calls,
-        )
+        retriever.search(["the first search of a process is slow"], 1)
+        self.pipeline: Pipeline | None = None
+        if config.answer_mode != "off":
+            raw = AdaptiveSearcher(PassThrough(), retriever, fusion, **after)
+            self.pipeline = load_pipeline(config, name, raw, self)
 
-    def ask(self, query: Query) -> SearchResult:
-        """Searches one query."""
-        [result] = self.path.search([query], self.k)
-        return result
+
+def load_pipeline(config: SearchConfig, name: str, raw: AdaptiveSearcher, loaded: Loaded) -> Pipeline:
+    """The pipeline; ``name`` is that of the reformulator, and ``raw`` searches raw queries."""
+    from acqo_rl.language_models.load import load_language_model
+    from acqo_rl.pipeline.pipeline import Pipeline
+    from acqo_rl.reformulation.load import max_calls
+
+    strategies, model = config.strategy, None
+    if config.answer_model:
+        limits: dict[str, Any] = {"timeout": strategies.timeout, "max_retries": strategies.max_retries}
+        model = load_language_model(config.answer_model, max_new_tokens=ANSWER_TOKENS, **limits)
+    return Pipeline(
+        raw,
+        loaded.corpus,
+        model,
+        searcher=loaded.searcher,
+        reformulation_calls=max_calls(name, strategies),
+        max_model_calls=config.max_model_calls,
+    )
 
 
 def open_corpus(config: SearchConfig) -> tuple[Mapping[str, Document], Retriever]:
@@ -205,19 +173,19 @@ def main(config: SearchConfig) -> None:
     for stream in (sys.stdin, sys.stdout):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
-    searcher = Searcher(config)
+    loaded = Loaded(config)
     if config.query is None:
-        converse(searcher, config)
+        converse(loaded, config)
     else:
-        answer_one(config.query, config.history, searcher, config)
+        answer_one(config.query, config.history, loaded, config)
 
 
 def check(config: SearchConfig) -> None:
     """Checks the settings before anything is loaded.
 
     Raises:
-        ConfigError: the query is empty, ``k`` is out of range, ``data`` is missing, the reformulator is unknown, or it
-            needs a model.
+        ConfigError: the query is empty, a number is out of range, ``data`` is missing, the strategy is unknown, or the
+            reformulator needs a model.
         IndexMismatchError: there is no index, or it is incomplete.
     """
     if config.query is not None and not one_line(config.query):
@@ -228,22 +196,11 @@ def check(config: SearchConfig) -> None:
                 read_manifest(Path(place))
         raise ConfigError(f"The index {config.index} does not contain the documents; give their BEIR folder: --data.")
     check_ranges(config, {"k": (1, FINITE), "rerank_depth": (1, FINITE)})
-    single = (*WITHOUT_MODEL, "prompted", "policy", f"policy{WITH_RULES}", "adaptive", REWRITE_RETRIEVE_READ)
-    if config.reformulator not in single and not prompts_model(config.reformulator):
-        if is_model(config.reformulator):
-            raise ConfigError(
-                f"The reformulator is {config.reformulator!r}, which looks like a model; for a policy, give --model "
-                f"{config.reformulator} and omit --reformulator."
-            )
-        raise ConfigError(
-            f"Unknown reformulator {config.reformulator!r}; choose one of {', '.join(single + STRATEGIES)}, "
-            f"or several of the last {len(STRATEGIES)}, joined by '+'."
-        )
-    if config.reformulator not in WITHOUT_MODEL and not config.model:
-        raise ConfigError(f"The reformulator {config.reformulator!r} needs a model: give --model MODEL.")
+    for name, model in name_reformulators([config.reformulator], config.model).items():
+        check_strategy(name, model)
 
 
-def converse(searcher: Searcher, config: SearchConfig) -> None:
+def converse(loaded: Loaded, config: SearchConfig) -> None:
     """Reads queries until the end of the input; the system's turn is the answer, or the best document's first words."""
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401  (input() uses it to edit lines)
@@ -257,34 +214,28 @@ def converse(searcher: Searcher, config: SearchConfig) -> None:
             elif one_line(text):
                 if not config.json:
                     print()
-                reply = answer_one(text, history, searcher, config)
+                reply = answer_one(text, history, loaded, config)
                 history.append(Turn("user", text))
                 if reply:
                     history.append(Turn("assistant", " ".join(one_line(reply).split(" ")[:WORDS_OF_ANSWER])))
 
 
-def answer_one(text: str, history: object, searcher: Searcher, config: SearchConfig) -> str:
+def answer_one(text: str, history: object, loaded: Loaded, config: SearchConfig) -> str:
     """Prints the result of a query; returns the answer, or the text of the best document if there is none."""
     query = Query("query", text, read_history(history, text))
-    if searcher.pipeline is None or config.answer_mode == "off":
-        answer = searcher.ask(query)
-        show(answer, searcher, config)
-        return next((document.text for document in fetch(searcher.corpus, answer.fused.doc_ids[:1]).values()), "")
-    result = searcher.pipeline.ask(query, mode=config.answer_mode)
-    if config.json:
-        print(json.dumps(answer_as_json(query, result, config.k)), flush=True)
+    if loaded.pipeline and config.answer_mode != "off":
+        answered = loaded.pipeline.ask(query, mode=config.answer_mode)
+        reply = answered.answer or next((chunk.document.text for chunk in answered.chunks[:1]), "")
+        as_object, shown = answer_as_json(query, answered, config.k), answer_lines(answered, config.k)
     else:
-        width = shutil.get_terminal_size((120, 0)).columns
-        for line in answer_lines(result, config.k):
-            print(cut(line, width), flush=True)
-    return result.answer or next((chunk.document.text for chunk in result.chunks[:1]), "")
-
-
-def show(answer: SearchResult, searcher: Searcher, config: SearchConfig) -> None:
-    """Prints the result of a search."""
+        found = loaded.searcher.search(query, config.k)
+        reply = next((document.text for document in fetch(loaded.corpus, found.fused.doc_ids[:1]).values()), "")
+        score = "1/P" if config.fusion == "rsf" and not config.reranker else "score"
+        as_object, shown = as_json(found, loaded.corpus), lines(found, loaded.corpus, score)
     if config.json:
-        print(json.dumps(as_json(answer, searcher.corpus)), flush=True)
-        return
+        print(json.dumps(as_object), flush=True)
+        return reply
     width = shutil.get_terminal_size((120, 0)).columns
-    for line in lines(answer, searcher.corpus, "1/P" if config.fusion == "rsf" and not config.reranker else "score"):
+    for line in shown:
         print(cut(line, width), flush=True)
+    return reply

@@ -40,31 +40,24 @@ def answer_lines(result: PipelineResult, k: int) -> Iterator[str]:
 
 def answer_as_json(query: Query, result: PipelineResult, k: int) -> dict[str, Any]:
     """The result with full texts, for ``--json``."""
+    names = ("strategies", "answer", "model_calls", "skipped")
+    records = ("hops", "iterations", "sub_questions", "path")
     return {
         "query": query.text,
         "history": [*map(str, query.history)],
-        "strategies": result.strategies,
-        "answer": result.answer,
+        **{name: getattr(result, name) for name in names},
         "confidence": asdict(result.confidence),
-        "model_calls": result.model_calls,
-        "hops": [asdict(hop) for hop in result.hops],
-        "iterations": [asdict(iteration) for iteration in result.iterations],
-        "sub_questions": [asdict(part) for part in result.sub_questions],
-        "path": [asdict(step) for step in result.path],
+        **{name: [asdict(one) for one in getattr(result, name)] for name in records},
+        "failures": [*map(str, result.failures)],
         "documents": [
-            {
-                "id": chunk.document.id,
-                "similarity": chunk.similarity,
-                "found_by": chunk.query,
-                "title": chunk.document.title,
-                "text": chunk.document.text,
-                "metadata": chunk.document.metadata,
-            }
+            {**_document(chunk.document), "similarity": chunk.similarity, "found_by": chunk.query}
             for chunk in result.chunks[:k]
         ],
-        "skipped": result.skipped,
-        "failures": [*map(str, result.failures)],
     }
+
+
+def _document(document: Document) -> dict[str, Any]:
+    return {"id": document.id, "title": document.title, "text": document.text, "metadata": document.metadata}
 
 
 def lines(answer: SearchResult, corpus: Mapping[str, Document], score_name: str) -> Iterator[str]:
@@ -76,6 +69,8 @@ def lines(answer: SearchResult, corpus: Mapping[str, Document], score_name: str)
         yield one_line(reformulation.reasoning)
     if reformulation.problem:
         yield f"problem: {one_line(reformulation.problem)}"
+    for failure in answer.failures:
+        yield f"failed: {one_line(str(failure))}"
     for number, (sub_query, ranking) in enumerate(searches(answer), start=1):
         yield ""
         yield f"{number}. [{sub_query.kind}] {one_line(sub_query.text)}"
@@ -119,51 +114,34 @@ def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[
 
 
 def searches(found: SearchResult) -> list[tuple[SubQuery, Ranking]]:
-    """Each sub-query and its list."""
-    return list(zip(found.reformulation.sub_queries, found.rankings, strict=True))
+    """Each sub-query and its list, which is empty if the search failed."""
+    by_text = {ranking.query: ranking for ranking in found.rankings}
+    return [(one, by_text.get(one.text, Ranking((), ()))) for one in found.reformulation.sub_queries]
 
 
 def as_json(answer: SearchResult, corpus: Mapping[str, Document]) -> dict[str, Any]:
     """The result with full texts, for ``--json``."""
     reformulation, fused = answer.reformulation, answer.fused
     documents = fetch(corpus, fused.doc_ids)
+    names = ("route", "made_by", "query_type", "reasoning", "problem", "completion")
     return {
         "query": reformulation.query.text,
         "history": [*map(str, reformulation.query.history)],
-        "route": reformulation.route,
-        "made_by": reformulation.made_by,
-        "query_type": reformulation.query_type,
-        "reasoning": reformulation.reasoning,
-        "problem": reformulation.problem,
-        "completion": reformulation.completion,
+        **{name: getattr(reformulation, name) for name in names},
         "model_calls": reformulation.calls,
         "sub_queries": [
-            {
-                "text": sub_query.text,
-                "kind": sub_query.kind,
-                "weight": sub_query.weight,
-                "min_margin": sub_query.min_margin,
-                "documents": [
-                    {"id": doc_id, "score": score}
-                    for doc_id, score in zip(ranking.doc_ids, ranking.scores, strict=True)
-                ],
-            }
+            {**{name: getattr(sub_query, name) for name in ("text", "kind", "weight", "min_margin")},
+             "documents": [{"id": d, "score": score} for d, score in zip(ranking.doc_ids, ranking.scores, strict=True)]}
             for sub_query, ranking in searches(answer)
         ],
         "documents": [
-            {
-                "id": d,
-                "score": score,
-                "similarity": best,
-                "title": documents[d].title,
-                "text": documents[d].text,
-                "metadata": documents[d].metadata,
-            }
+            {**_document(documents[d]), "score": score, "similarity": best}
             for d, score, best in zip(fused.doc_ids, fused.scores, fused.similarities, strict=True)
             if d in documents
         ],
+        "failures": [*map(str, answer.failures)],
         "ms": {step.name: step.ms for step in answer.trace},
-    }
+    }  # fmt: skip
 
 
 def cut(text: str, width: int) -> str:

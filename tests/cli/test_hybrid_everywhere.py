@@ -109,7 +109,7 @@ def test_search_and_service_return_the_results_of_the_library(world, index, expe
     module = module_of("search")
     given = ["--data", str(world / "data"), "--index", index, "--reformulator", "rules"]
     config = command.parse(module.make_parser(), given)
-    answer = module.Searcher(config).ask(Query("query", QUERY))
+    answer = module.Loaded(config).searcher.search(Query("query", QUERY))
     assert answer.fused.doc_ids[:5] == expected.fused.doc_ids
 
     service = load_service(ServiceSettings(collections=[f"world={world / 'data'},{index}"]), StrategySettings())

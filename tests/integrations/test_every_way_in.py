@@ -158,8 +158,8 @@ class Ways:
             config = self.search.SearchConfig(
                 index=self.index, data=self.data, reformulator=name, model="model", k=100, fusion=self.fusion
             )
-            self.scripts[name] = self.search.Searcher(config)
-        return _seen(self.scripts[name].ask(query))
+            self.scripts[name] = self.search.Loaded(config)
+        return _seen(self.scripts[name].searcher.search(query, 100))
 
     def searcher(self, name):
         """The searcher of the library."""
