@@ -49,7 +49,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -128,61 +128,48 @@ def is_written(folder: Path, config: PrepareDataConfig) -> bool:
 
 def command_of(config: PrepareDataConfig) -> str:
     """The command that writes the data set, without its output folder."""
-    settings = {key: getattr(config, key) for key in ("dataset", "limit", "distractors", "seed")}
-    settings |= {key: " ".join(map(str, getattr(config, key))) or None for key in ("limit", "joined")}
-    settings |= {key: shlex.join(getattr(config, key)) or None for key in (*OF_FILES, "sources")}
-    given = [f"--{key} {value}" for key, value in settings.items() if value is not None]
-    return " ".join(["acqo data", *given])
+    settings = {key: value for key, value in asdict(config).items() if key != "output" and value not in ([], None)}
+    words = {
+        key: shlex.join(map(str, value if isinstance(value, list) else [value])) for key, value in settings.items()
+    }
+    return " ".join(["acqo data", *(f"--{key} {value}" for key, value in words.items())])
 
 
 def write(folder: Path, config: PrepareDataConfig) -> None:
-    """Writes the data set to a new folder."""
+    """Writes the data set to a new folder.
+
+    Raises:
+        ConfigError: a setting is given that the data set does not have.
+    """
     from acqo_rl.data.embedded import EMBEDDED, write_embedded
+    from acqo_rl.data.importer import write_files
+    from acqo_rl.data.public import write_public
+    from acqo_rl.data.union import write_union
 
-    if (config.sources or config.joined) and config.dataset != "union":
-        raise ConfigError(f"sources and joined require --dataset union, but dataset is {config.dataset}.")
-    of_files = [key for key in OF_FILES if key != "documents" or config.dataset != "collection"]
-    if config.dataset != "files" and (given := [key for key in of_files if getattr(config, key)]):
-        raise ConfigError(f"{' and '.join(given)} require --dataset files, but dataset is {config.dataset}.")
-    if config.dataset == "union":
-        from acqo_rl.data.union import write_union
-
-        if config.distractors is not None:
-            raise ConfigError("A union keeps all passages of its sources; omit distractors.")
-        write_union(
-            folder,
-            config.sources,
-            limits=config.limit,
-            joined=config.joined,
-            seed=config.seed,
-            command=command_of(config),
-        )
-    elif config.dataset == "files":
-        from acqo_rl.data.importer import write_files
-
-        if config.limit or config.distractors is not None:
-            raise ConfigError("All documents and queries of files are written; omit limit and distractors.")
-        write_files(folder, **{key: getattr(config, key) for key in OF_FILES}, command=command_of(config))
-    elif config.dataset == "collection":
+    name, made = config.dataset, command_of(config)
+    read = {
+        **dict.fromkeys(EMBEDDED, ()),
+        "union": ("sources", "limit", "joined"),
+        "files": OF_FILES,
+        "collection": ("documents",),
+    }.get(name, ("limit", "distractors"))
+    optional = ("limit", "distractors", "joined", "sources", *OF_FILES)
+    if odd := [key for key in optional if key not in read and getattr(config, key) not in ([], None)]:
+        has = f"it has {', '.join(read)}" if read else "it has one size"
+        raise ConfigError(f"The data set {name} has no setting {' and '.join(odd)}; {has}.")
+    if name in EMBEDDED:
+        write_embedded(folder, name, made)
+    elif name == "union":
+        write_union(folder, config.sources, limits=config.limit, joined=config.joined, seed=config.seed, command=made)
+    elif name == "files":
+        write_files(folder, **{key: getattr(config, key) for key in OF_FILES}, command=made)
+    elif name == "collection":
         write_collection(folder, config)
-    elif config.dataset in EMBEDDED:
-        if config.limit or config.distractors is not None:
-            raise ConfigError("The embedded data set has a fixed size; omit limit and distractors.")
-        write_embedded(folder, config.dataset, command_of(config))
+    elif len(config.limit) > 1:
+        raise ConfigError(f"limit is {config.limit}; it must be one number (several are allowed for a union).")
     else:
-        from acqo_rl.data.public import write_public
-
-        if len(config.limit) > 1:
-            raise ConfigError(f"limit is {config.limit}; it must be one number (several are allowed for a union).")
-        write_public(
-            folder,
-            config.dataset,
-            open_table,
-            limit=config.limit[0] if config.limit else None,
-            distractors=config.distractors,
-            seed=config.seed,
-            command=command_of(config),
-        )
+        limit, distractors = next(iter(config.limit), None), config.distractors
+        write_public(folder, name, open_table, limit=limit, distractors=distractors, seed=config.seed, command=made)
 
 
 def write_collection(folder: Path, config: PrepareDataConfig) -> None:
