@@ -28,12 +28,10 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.measures import check_measures
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.training.settings import (
-    LORA_RATE,
     GrpoSettings,
     PathSettings,
     policy_settings,
     trainer_settings,
-    warn_of_low_rate,
 )
 
 if TYPE_CHECKING:
@@ -96,8 +94,6 @@ def main(config: GrpoRunConfig) -> None:
     load_tokenizer(config.model)  # refuses a model that cannot be prompted before any work is done
     folder = Path(config.output_dir)
     state = PartialState(cpu=default_device() == "cpu")
-    if warning := warn_of_low_rate(trainer_args["learning_rate"], config.lora_rank, LORA_RATE):
-        state.print(warning)
     with state.main_process_first():
         status = open_run(folder, asdict(config))
     if status == "finished":

@@ -163,17 +163,16 @@ def report(config: HeadroomConfig, headroom: Headroom, advice: Advice, folder: P
     """Prints the tables and the advice, and writes them with a figure."""
     from acqo_rl.evaluation.plots import draw_gains
     from acqo_rl.evaluation.summary import compare, summarise
-    from acqo_rl.evaluation.tables import Table, aligned, format_table, groups_table
+    from acqo_rl.evaluation.tables import aligned, format_table, groups_table
     from acqo_rl.files import write_atomic
 
     measure, baseline = config.measure, headroom.baselines[0]
     evaluations = [*headroom.baselines, *headroom.bounds]
     comparisons = [compare(evaluation, baseline, [measure]) for evaluation in evaluations[1:]]
-    forms = Table("", "", ("kind", "form chosen on one half", "on the other half"),
-                  tuple((kind, *some) for kind, some in headroom.forms.items()), labels=3)  # fmt: skip
-    parts = [f"# Headroom of {len(baseline.results)} queries", format_table(evaluations, baseline, [measure]),
-             "## By kind of query", aligned(groups_table(evaluations, measure)),
-             "## Chosen forms", aligned(forms), "![Gain by kind](gains.png)", f"**{advice.sentence}**"]  # fmt: skip
+    table, kinds = format_table(evaluations, baseline, [measure]), aligned(groups_table(evaluations, measure))
+    forms = f"Chosen forms: {' and '.join(headroom.forms)}."
+    parts = [f"# Headroom of {len(baseline.results)} queries", table, "## By kind of query", kinds, forms,
+             "![Gain by kind](gains.png)", f"**{advice.sentence}**"]  # fmt: skip
     write_atomic(folder / "report.md", ["\n\n".join(parts)])
     (folder / "gains.png").write_bytes(draw_gains(evaluations, measure))
     content = {
@@ -185,6 +184,4 @@ def report(config: HeadroomConfig, headroom: Headroom, advice: Advice, folder: P
         "comparisons": [asdict(comparison) for comparison in comparisons],
     }
     write_atomic(folder / "headroom.json", [json.dumps(content, indent=2)])
-    print(
-        "\n".join([*parts[1:2], "", *parts[3:4], "", parts[5], "", f"Report: {folder / 'report.md'}", advice.sentence])
-    )
+    print("\n".join([table, "", kinds, "", forms, "", f"Report: {folder / 'report.md'}", advice.sentence]))

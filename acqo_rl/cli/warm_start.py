@@ -27,7 +27,7 @@ from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithPrompt, WithReward
 from acqo_rl.errors import ConfigError
-from acqo_rl.training.settings import FineTuning, PathSettings, policy_settings, warn_of_low_rate
+from acqo_rl.training.settings import FineTuning, PathSettings, policy_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -110,8 +110,6 @@ def main(config: WarmStartConfig) -> None:
     state = PartialState(cpu=default_device() == "cpu")
     if changed:
         state.print(f"The run changes settings of the policy that it starts from: {changed}.")
-    if warning := warn_of_low_rate(config.learning_rate, config.lora_rank, FineTuning.learning_rate):
-        state.print(warning)
     with state.main_process_first():
         status = open_run(folder, asdict(config))
     if status == "finished":

@@ -1,14 +1,14 @@
 """What training can gain on a set of queries, estimated from the warm start's candidates before anything is trained.
 
 Upper bound: each query gets the candidate with the highest reward, which uses its gold documents.
-Lower bound: each kind of query gets one form of candidate, chosen on one half of the queries and measured on the other.
+Lower bound: each query gets the same form of candidate, chosen on one half of the queries and measured on the other.
 """
 
 from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,18 +24,14 @@ from acqo_rl.training.rewards import Reward
 from acqo_rl.training.warm_start import ScoredCandidate, ScoredQuery
 from acqo_rl.types import FeedbackSpec, Qrels, Query, Reformulation
 
-ONE_FORM, FORM_BY_KIND, BEST = "one form", "one form per kind", "best candidate"
+ONE_FORM, BEST = "one form", "best candidate"
 LEAST_GAIN = 0.01
 """Gains of the measure below this are not worth a change, even if they are significant."""
 MIN_UPPER_BOUND_GAIN = 0.1
 """Gain of the best candidates that makes training worth a try although no form helps other queries reliably."""
-FEWEST_OF_KIND = 20
-"""A kind with fewer queries than this in the choosing half gets the form that is best for all queries."""
 PASS = "pass"
-ALL = "all"
 
 Decision = Literal["train", "try", "use", "keep_raw"]
-Choose = Callable[[ScoredQuery], ScoredCandidate]
 
 
 @dataclass(frozen=True)
@@ -44,13 +40,13 @@ class Headroom:
 
     Attributes:
         baselines: raw query first, then the reformulators that need no training.
-        bounds: ``one form``, ``one form per kind`` and ``best candidate``.
-        forms: kind -> the forms that were chosen on either half; the kind ``all`` has those of ``one form``.
+        bounds: ``one form`` and ``best candidate``.
+        forms: the forms that were chosen on the two halves.
     """
 
     baselines: tuple[Evaluation, ...]
-    bounds: tuple[Evaluation, ...]
-    forms: dict[str, tuple[str, str]]
+    bounds: tuple[Evaluation, Evaluation]
+    forms: tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -86,8 +82,8 @@ def measure_bounds(
     *,
     measure: str,
     seed: int,
-) -> tuple[tuple[Evaluation, ...], dict[str, tuple[str, str]]]:
-    """Measures the three bounds; returns them with the chosen forms, see :class:`Headroom`.
+) -> tuple[tuple[Evaluation, Evaluation], tuple[str, str]]:
+    """Measures both bounds; returns them with the chosen forms, see :class:`Headroom`.
 
     Args:
         queries: with the feedback that the candidates were made with.
@@ -101,15 +97,15 @@ def measure_bounds(
     Raises:
         DataError: there are too few queries to divide.
     """
-    chosen, forms = choose_forms(scored, kinds, seed)
-    chosen[BEST] = {one.query_id: max(one.options, key=lambda option: option.reward) for one in scored}
+    chosen, forms = choose_forms(scored, seed)
+    best = {one.query_id: max(one.options, key=lambda option: option.reward) for one in scored}
     evaluations = []
-    for name, options in chosen.items():
+    for name, options in ((ONE_FORM, chosen), (BEST, best)):
         given = FixedReformulations(name, {query.id: _answer(query, options[query.id], reward) for query in queries})
         path = SearchPath(given, reward.retriever, reward.fusion, feedback=FeedbackSpec(0))
         found = evaluate(path, queries, qrels, name=name, measures=[measure])
         evaluations.append(with_kinds(found, kinds))
-    return tuple(evaluations), forms
+    return (evaluations[0], evaluations[1]), forms
 
 
 def _answer(query: Query, option: ScoredCandidate, reward: Reward) -> Reformulation:
@@ -119,13 +115,11 @@ def _answer(query: Query, option: ScoredCandidate, reward: Reward) -> Reformulat
     return Reformulation(query, parsed.route, parsed.sub_queries, option.form, option.completion)
 
 
-def choose_forms(
-    scored: Sequence[ScoredQuery], kinds: Mapping[str, str], seed: int
-) -> tuple[dict[str, dict[str, ScoredCandidate]], dict[str, tuple[str, str]]]:
-    """Chooses forms on each half of the queries for the other half.
+def choose_forms(scored: Sequence[ScoredQuery], seed: int) -> tuple[dict[str, ScoredCandidate], tuple[str, str]]:
+    """Chooses a form on each half of the queries for the other half.
 
     Returns:
-        Bound -> query id -> the option of the form that the other half chose; and the chosen forms of each kind.
+        Query id -> the option of the form that the other half chose; and the forms.
 
     Raises:
         DataError: there are too few queries to divide.
@@ -137,26 +131,11 @@ def choose_forms(
         )
     shuffled = random.Random(seed).sample(list(scored), len(scored))
     halves = shuffled[::2], shuffled[1::2]
-    forms = [_forms_by_kind(half, kinds) for half in halves]
-    chosen: dict[str, dict[str, ScoredCandidate]] = {ONE_FORM: {}, FORM_BY_KIND: {}}
-    for half, others in zip(halves, forms[::-1], strict=True):
-        for one in half:
-            chosen[ONE_FORM][one.query_id] = of_form(one, others[ALL])
-            chosen[FORM_BY_KIND][one.query_id] = of_form(one, others.get(kinds[one.query_id], others[ALL]))
-    first, second = forms
-    names = [ALL, *sorted((first.keys() | second.keys()) - {ALL})]
-    return chosen, {name: (first.get(name, first[ALL]), second.get(name, second[ALL])) for name in names}
-
-
-def _forms_by_kind(scored: Sequence[ScoredQuery], kinds: Mapping[str, str]) -> dict[str, str]:
-    """The best form for all queries, and for each kind."""
-    groups = defaultdict(list)
-    for one in scored:
-        groups[kinds[one.query_id]].append(one)
-    for_all = best_form(scored)
-    return {ALL: for_all} | {
-        kind: best_form(some) if len(some) >= FEWEST_OF_KIND else for_all for kind, some in groups.items()
-    }
+    forms = best_form(halves[0]), best_form(halves[1])
+    chosen: dict[str, ScoredCandidate] = {}
+    for half, form in zip(halves, forms[::-1], strict=True):
+        chosen |= {one.query_id: of_form(one, form) for one in half}
+    return chosen, forms
 
 
 def best_form(scored: Sequence[ScoredQuery]) -> str:
@@ -176,8 +155,8 @@ def of_form(scored: ScoredQuery, form: str) -> ScoredCandidate:
 def advise(headroom: Headroom, measure: str) -> Advice:
     """Decides by the differences of the measure and their 95 % intervals; see ``docs/headroom.md``."""
     raw = headroom.baselines[0]
-    *forms, best = headroom.bounds
-    form, cheap = (max(some, key=lambda one: one.scores(measure).mean()) for some in (forms, headroom.baselines))
+    form, best = headroom.bounds
+    cheap = max(headroom.baselines, key=lambda one: one.scores(measure).mean())
     gain = _difference(cheap, raw, measure)
     name = cheap.name
     if not _matters(gain):

@@ -33,7 +33,6 @@ _RANGES = {
 
 LORA_RATE, FULL_RATE = 2e-5, 1e-6
 """Peak learning rates for an adapter and for all weights (as in the paper); an adapter needs a much higher rate."""
-LEAST_LORA_RATE = 1e-5
 
 TRAINER: dict[str, Any] = {
     "per_device_train_batch_size": 32,
@@ -200,22 +199,6 @@ class GrpoSettings:
             + ", ".join(f"{name} {value}" for name, value in TRAINER.items())
             + f"; learning_rate {LORA_RATE:g} with an adapter, {FULL_RATE:g} without."
         },
-    )
-
-
-def warn_of_low_rate(learning_rate: float, lora_rank: int, usual: float) -> str:
-    """A warning if the learning rate is too low for an adapter; empty if it is not.
-
-    Args:
-        learning_rate: peak learning rate.
-        lora_rank: rank of the adapter; 0 if all weights are trained.
-        usual: the learning rate that the warning recommends.
-    """
-    if not lora_rank or learning_rate >= LEAST_LORA_RATE:
-        return ""
-    return (
-        f"Warning: learning_rate is {learning_rate:g} and lora_rank is {lora_rank}. An adapter learns almost nothing "
-        f"below {LEAST_LORA_RATE:g}; use at least {usual:g}, or lora_rank 0."
     )
 
 

@@ -14,7 +14,6 @@ from acqo_rl.cli.reproduce import figures_of
 from acqo_rl.errors import DataError
 from acqo_rl.training.headroom import (
     BEST,
-    FORM_BY_KIND,
     ONE_FORM,
     PASS,
     Headroom,
@@ -45,34 +44,18 @@ class TestForms:
         assert best_form([scored("1", raw=1.0, a=1.0), scored("2", raw=1.0, a=1.0)]) == PASS
 
     def test_a_form_that_always_helps_is_chosen_by_both_halves(self):
-        some = [scored(str(i), a=1.0) for i in range(12)]
-        chosen, forms = choose_forms(some, dict.fromkeys(map(str, range(12)), "k"), seed=0)
-        assert forms == {"all": ("a", "a"), "k": ("a", "a")}
-        assert {option.form for option in chosen[ONE_FORM].values()} == {"a"}
+        chosen, forms = choose_forms([scored(str(i), a=1.0) for i in range(12)], seed=0)
+        assert forms == ("a", "a")
+        assert {option.form for option in chosen.values()} == {"a"}
 
     def test_a_form_chosen_by_chance_gains_nothing_on_the_other_half(self):
         """Each query has a form that helps only this query, so the other half passes whatever form is chosen."""
-        some = [scored(str(i), **{f"form{i}": 2.0}) for i in range(12)]
-        chosen, _ = choose_forms(some, dict.fromkeys(map(str, range(12)), "k"), seed=0)
-        assert {option.form for option in chosen[ONE_FORM].values()} == {PASS}
-
-    def test_large_kinds_get_separate_forms(self):
-        large = [scored(f"l{i}", a=1.0, b=0.0) for i in range(60)]
-        other = [scored(f"o{i}", a=0.0, b=1.0) for i in range(59)]
-        small = [scored(f"s{i}", a=0.0, b=1.0) for i in range(4)]
-        some = [*large, *other, *small]
-        kinds = {one.query_id: one.query_id[0] for one in some}
-        chosen, forms = choose_forms(some, kinds, seed=0)
-        assert forms["l"] == ("a", "a")
-        assert forms["o"] == ("b", "b")
-        assert forms["s"] == forms["all"]
-        assert sum(option.reward for option in chosen[FORM_BY_KIND].values()) > sum(
-            option.reward for option in chosen[ONE_FORM].values()
-        )
+        chosen, _ = choose_forms([scored(str(i), **{f"form{i}": 2.0}) for i in range(12)], seed=0)
+        assert {option.form for option in chosen.values()} == {PASS}
 
     def test_too_few_queries_are_rejected(self):
         with pytest.raises(DataError):
-            choose_forms([scored(str(i), a=1.0) for i in range(11)], {}, seed=0)
+            choose_forms([scored(str(i), a=1.0) for i in range(11)], seed=0)
 
 
 class TestAdvice:
@@ -84,7 +67,7 @@ class TestAdvice:
 
         baselines = tuple(made(name, *values[name]) for name in ("raw", "rules") if name in values)
         bounds = tuple(made(name, *values[key]) for name, key in ((ONE_FORM, "form"), (BEST, "best")))
-        return advise(Headroom(baselines, bounds, {}), "nDCG@10").decision
+        return advise(Headroom(baselines, bounds, (PASS, PASS)), "nDCG@10").decision
 
     def test_train_if_a_form_gains_on_other_queries(self):
         assert self.advise(raw=(0.4,), rules=(0.45,), form=(0.5,), best=(0.7,)) == "train"
@@ -117,7 +100,7 @@ def test_the_command_reports_bounds_in_their_order(estimated):
     folder, _ = estimated
     content = json.loads((folder / "headroom.json").read_text())
     values = {s["name"]: s["overall"]["measures"]["nDCG@10"] for s in content["systems"]}
-    assert [*values] == ["raw", "rules", "turns", ONE_FORM, FORM_BY_KIND, BEST]
+    assert [*values] == ["raw", "rules", "turns", ONE_FORM, BEST]
     assert values[BEST] > values["raw"] > 0
     assert figures_of(folder / "headroom.json").keys() == values.keys()  # acqo reproduce reads it
     assert values[BEST] >= values[ONE_FORM]

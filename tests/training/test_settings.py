@@ -9,7 +9,7 @@ import pytest
 
 from acqo_rl.cli import module_of
 from acqo_rl.errors import ConfigError
-from acqo_rl.training.settings import _RANGES, RewardSettings, warn_of_low_rate
+from acqo_rl.training.settings import _RANGES, RewardSettings
 
 CONFIGS = {"grpo": "GrpoRunConfig", "warm-start": "WarmStartConfig"}
 
@@ -30,13 +30,6 @@ def test_only_grpo_says_that_dev_queries_choose_the_checkpoint(name, tmp_path):
     config = config_of(module_of(name), name, tmp_path)
     [text] = [field.metadata["help"] for field in fields(config) if field.name == "dev_split"]
     assert ("checkpoint" in text) == (name == "grpo")
-
-
-@pytest.mark.parametrize(("rate", "rank", "warned"), [(9e-6, 16, True), (1e-5, 16, False), (1e-6, 0, False)])
-def test_a_low_learning_rate_is_reported_only_for_an_adapter(rate, rank, warned):
-    warning = warn_of_low_rate(rate, rank, 5e-4)
-    assert bool(warning) == warned
-    assert all((value in warning) == warned for value in ("9e-06", "1e-05", "0.0005"))
 
 
 @pytest.mark.parametrize("name", CONFIGS)
