@@ -119,9 +119,9 @@ def main(config: BuildIndexConfig) -> None:
     from accelerate import PartialState
 
     from acqo_rl.data.beir import read_corpus
-    from acqo_rl.retrieval.build import plan_shards
     from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
     from acqo_rl.retrieval.manifest import FILE_NAME
+    from acqo_rl.retrieval.shards import Shards
     from acqo_rl.retrieval.splitting import long_documents, split_passages
 
     state = PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(days=1))  # waits for slow processes
@@ -140,13 +140,13 @@ def main(config: BuildIndexConfig) -> None:
     if not finished and state.is_main_process:
         warn_of_empty(documents)
     if not finished and not (dense / FILE_NAME).exists() and encoder and not config.embeddings:
-        shards = plan_shards(dense, passages, encoder, config.encoding.shard_size)
+        shards = Shards(dense, passages, encoder, config.encoding.shard_size)
         if state.is_main_process:
             print(f"{len(shards.missing()):,} of {shards.total:,} shards must be encoded.", flush=True)
             if cost := cost_of(passages, config.encoder):
                 print(cost, flush=True)
         state.wait_for_everyone()
-        shards.encode(passages, encoder, state.process_index, state.num_processes)
+        shards.encode(state.process_index, state.num_processes)
         state.wait_for_everyone()
     if state.is_main_process:
         manifest = build(config, documents, passages, encoder)

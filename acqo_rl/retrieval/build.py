@@ -38,7 +38,7 @@ from acqo_rl.retrieval.manifest import (
     write_manifest,
 )
 from acqo_rl.retrieval.passage import passage_text
-from acqo_rl.retrieval.shards import FOLDER_NAME, Shards
+from acqo_rl.retrieval.shards import Shards
 from acqo_rl.roles import Encoder
 from acqo_rl.types import Document
 
@@ -46,16 +46,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _ROWS = 65_536  # precomputed embeddings per block
-
-
-def plan_shards(folder: str | Path, documents: Sequence[Document], encoder: Encoder, shard_size: int = 8192) -> Shards:
-    """Plans the embedding shards of a dense index, so that several processes can encode them.
-
-    Each process calls ``encode`` on the result; then one process calls ``build_dense_index``. If documents are split,
-    ``documents`` are their passages.
-    """
-    digest = corpus_hash(documents)
-    return Shards(Path(folder), digest, encoder.fingerprint, encoder.dim, len(documents), shard_size)
 
 
 def build_dense_index(
@@ -96,7 +86,7 @@ def build_dense_index(
     """
     folder = Path(folder)
     passages = documents if passages is None else passages
-    shards = plan_shards(folder, passages, encoder, shard_size)
+    shards = Shards(folder, passages, encoder, shard_size)
     digest = shards.corpus_hash if passages is documents else corpus_hash(documents)
     index = faiss_index.make_index(encoder.dim, factory, build_parameters)
     search_parameters = search_parameters or faiss_index.default_search_parameters(index)
@@ -118,7 +108,7 @@ def build_dense_index(
     if [doc_id for doc_id, _ in groupby(doc_ids)] != [document.id for document in documents]:
         raise DataError("The ids of the passages do not match the documents in their order; split the documents again.")
     if embeddings is None:
-        shards.encode(passages, encoder)
+        shards.encode()
         blocks = shards.read()
     else:
         starts = range(0, len(documents), _ROWS)
@@ -129,7 +119,7 @@ def build_dense_index(
     folder.mkdir(parents=True, exist_ok=True)
     faiss_index.write_index(index, folder / INDEX_NAME)
     manifest = _finish(folder, wanted, doc_ids)
-    shutil.rmtree(folder / FOLDER_NAME, ignore_errors=True)
+    shutil.rmtree(shards.folder, ignore_errors=True)
     return manifest
 
 

@@ -17,8 +17,8 @@ from acqo_rl.retrieval import (
     read_manifest,
     tokens,
 )
-from acqo_rl.retrieval.build import plan_shards
 from acqo_rl.retrieval.passage import passage_text
+from acqo_rl.retrieval.shards import Shards
 from acqo_rl.types import Document
 
 
@@ -44,8 +44,8 @@ def test_folder_holds_what_the_manifest_says(dense, documents, encoder):
 
 def test_an_interrupted_build_goes_on_and_ends_the_same(tmp_path, documents, encoder, dense):
     """Some shards are whole, one is cut off, one was not finished being written, one is of another shape."""
-    shards = plan_shards(tmp_path / "resumed", documents, encoder, 16)
-    shards.encode(documents, encoder, rank=0, processes=2)
+    shards = Shards(tmp_path / "resumed", documents, encoder, 16)
+    shards.encode(rank=0, processes=2)
     assert shards.missing() == [1, 3]
     paths = sorted((tmp_path / "resumed").rglob("*.npy"))
     paths[0].write_bytes(paths[0].read_bytes()[:-40])
@@ -59,11 +59,11 @@ def test_an_interrupted_build_goes_on_and_ends_the_same(tmp_path, documents, enc
 
 
 def test_shards_of_another_corpus_or_encoder_are_not_taken(tmp_path, documents, encoder, make_encoder):
-    plan_shards(tmp_path, documents, encoder, 16).encode(documents, encoder)
+    Shards(tmp_path, documents, encoder, 16).encode()
     other_corpus = [replace(documents[0], text="changed"), *documents[1:]]
-    assert len(plan_shards(tmp_path, other_corpus, encoder, 16).missing()) == 5
-    assert len(plan_shards(tmp_path, documents, make_encoder(fingerprint="other"), 16).missing()) == 5
-    assert plan_shards(tmp_path, documents, encoder, 16).missing() == []
+    assert len(Shards(tmp_path, other_corpus, encoder, 16).missing()) == 5
+    assert len(Shards(tmp_path, documents, make_encoder(fingerprint="other"), 16).missing()) == 5
+    assert Shards(tmp_path, documents, encoder, 16).missing() == []
 
 
 @pytest.fixture
@@ -78,8 +78,8 @@ def passages(documents):
 
 def test_an_index_of_passages_is_one_of_documents(tmp_path, documents, passages, encoder):
     """Resumed in the middle, it ends the same; each document is found by each of its passages."""
-    shards = plan_shards(tmp_path / "resumed", passages, encoder, 16)
-    shards.encode(passages, encoder, rank=0, processes=2)
+    shards = Shards(tmp_path / "resumed", passages, encoder, 16)
+    shards.encode(rank=0, processes=2)
     build_dense_index(tmp_path / "whole", documents, encoder, passages=passages, shard_size=16)
     encoder.calls.clear()
     manifest = build_dense_index(tmp_path / "resumed", documents, encoder, passages=passages, shard_size=16)
@@ -89,18 +89,6 @@ def test_an_index_of_passages_is_one_of_documents(tmp_path, documents, passages,
     retriever = load_retriever(tmp_path / "resumed", encoder=encoder, expected_corpus_hash=corpus_hash(documents))
     every = retriever.search([passage_text(passage) for passage in passages], 70)
     assert all(sorted(ranking.doc_ids) == sorted(d.id for d in documents) for ranking in every)
-
-
-def test_an_index_of_passages_differs_from_one_of_documents_and_of_other_passages(
-    tmp_path, documents, passages, encoder, dense
-):
-    split = build_dense_index(tmp_path / "split", documents, encoder, passages=passages)
-    assert split.fingerprint != read_manifest(dense).fingerprint
-    for others in (None, [*passages[:-1], replace(passages[-1], text="another split")]):
-        with pytest.raises(IndexMismatchError):
-            build_dense_index(tmp_path / "split", documents, encoder, passages=others)
-    same = build_dense_index(tmp_path / "same", documents, encoder, passages=[*documents])
-    assert same.fingerprint == read_manifest(dense).fingerprint
 
 
 @pytest.mark.parametrize("broken", [lambda p: p[3:], lambda p: p[::-1], lambda p: [*p, p[0]], lambda p: p[:-3]])
@@ -222,11 +210,6 @@ def test_an_index_of_another_corpus_or_encoder_is_refused(dense, documents, enco
         load_retriever(dense, encoder=make_encoder(dim=32))
     with pytest.raises(ConfigError, match="give the encoder"):
         load_retriever(dense)
-
-
-def test_ivf_looks_into_more_than_one_list_by_default(tmp_path, documents, encoder):
-    manifest = build_dense_index(tmp_path, documents, encoder, factory="IVF9,Flat")
-    assert manifest.settings.search_parameters == "nprobe=3"
 
 
 def test_fingerprint_counts_what_a_search_depends_on(tmp_path, documents, encoder):

@@ -98,14 +98,6 @@ def test_a_static_model_has_no_maximum_length(static):
         SentenceTransformerEncoder(str(static), max_length=8)
 
 
-def test_index_loads_its_own_encoder(tmp_path, minilm):
-    documents = [Document("f", "France", TEXTS[0]), Document("d", "", TEXTS[3]), Document("e", "", "")]
-    build_dense_index(tmp_path, documents, minilm)
-    retriever = load_retriever(tmp_path)
-    assert [r.doc_ids[0] for r in retriever.search(["capital of France", "river Danube"], 2)] == ["f", "d"]
-    assert retriever.search(["Vienna"], 9)[0].scores[0] <= 1 + 1e-6
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -12,14 +12,12 @@ from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.retrieval import HybridRetriever
 from acqo_rl.retrieval.bm25 import Bm25Retriever
-from acqo_rl.retrieval.build import build_dense_index
 from acqo_rl.retrieval.federated import FederatedFusion, FederatedRetriever, InCollection
-from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.roles import Retriever
 from acqo_rl.searching.path import search
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.serving.collections import Collection, searched_apart, searched_as_one
-from acqo_rl.types import Document, Query, Ranking, Reformulation, SubQuery
+from acqo_rl.types import Query, Ranking, Reformulation, SubQuery
 
 FUSIONS = (RankScoreFusion(), ReciprocalRankFusion())
 
@@ -74,34 +72,12 @@ def bm25(name, passages):
     return InCollection(Bm25Retriever.build(list(passages.values()), list(passages)), name, f"{name}/bm25")
 
 
-@pytest.fixture(scope="module")
-def dense(minilm, tmp_path_factory):
-    """Makes a collection of passages, embedded by the real encoder."""
-
-    def make(name, passages):
-        folder = tmp_path_factory.mktemp(name)
-        build_dense_index(folder, [Document(i, "", text) for i, text in passages.items()], minilm)
-        return InCollection(load_retriever(folder, encoder=minilm), name, "dense minilm")
-
-    return make
-
-
 def found_by(make, fusion, texts, pools):
     """The best documents, as many as are relevant."""
     k = max(2, len(texts))
     retriever = FederatedRetriever([make(name, passages) for name, passages in pools.items()])
     [found] = search([asking(*texts)], retriever, FederatedFusion(fusion), k)
     return found.fused.doc_ids
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("fusion", FUSIONS, ids=lambda fusion: fusion.name)
-@pytest.mark.parametrize("texts", QUESTIONS, ids=len)
-@pytest.mark.parametrize("order", [1, -1])
-def test_embeddings_find_what_the_relevant_collection_alone_finds(dense, fusion, texts, order):
-    alone = found_by(dense, fusion, texts, {"wiki": WIKI})
-    pools = dict([("wiki", WIKI), ("literature", LITERATURE), ("law", LAW)][::order])
-    assert found_by(dense, fusion, texts, pools) == alone
 
 
 @pytest.mark.parametrize("fusion", FUSIONS, ids=lambda fusion: fusion.name)

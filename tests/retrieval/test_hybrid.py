@@ -76,15 +76,6 @@ def test_retrievers_search_at_the_same_time():
     assert set(hybrid.search(["q"], 5)[0].doc_ids) == {"a", "b"}
 
 
-def test_a_failure_of_one_retriever_is_raised():
-    class Broken(Scripted):
-        def search(self, texts, k):
-            raise RuntimeError("no index")
-
-    with pytest.raises(RuntimeError, match="no index"):
-        HybridRetriever([Scripted("one", {}), Broken("two", {})], ReciprocalRankFusion(60)).search(["q"], 5)
-
-
 @pytest.mark.parametrize("names", [[], ["dense", "dense"]])
 def test_parts_need_different_names(names):
     with pytest.raises(ConfigError, match=re.escape(str(names))):

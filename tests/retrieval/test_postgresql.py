@@ -12,13 +12,11 @@ from pgvector import Vector
 
 from acqo_rl.errors import SearchError
 from acqo_rl.retrieval.engines.build import build_engine_index
-from acqo_rl.retrieval.engines.calls import reported
 from acqo_rl.retrieval.engines.opening import documents_of
-from acqo_rl.retrieval.engines.postgresql import PostgresqlEngine
 from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.roles import restrict
-from acqo_rl.types import Document, Scope
+from acqo_rl.types import Scope
 
 TEXTS = ["the river", "a stone", "rivers and a stone"]
 
@@ -85,21 +83,6 @@ def test_an_index_of_others_finds_the_nearest_rows_of_all_and_of_a_tenant(postgr
     assert set(rare.doc_ids) == {str(row) for row in range(7, 600, 20)}
 
 
-def test_names_and_values_may_contain_a_percent_sign(engine_index):
-    index = engine_index("postgresql", "per%cent")
-    corpus = [Document("50%s", "", "half", {"rate": "50%"}), Document("b", "", "%(whole)s", {"rate": "100%s"})]
-    build_engine_index(index, corpus, UnitEncoder())
-    build_engine_index(index, [corpus[0]], UnitEncoder(), update=True)
-    build_engine_index(index, corpus, UnitEncoder(), update=True)
-    retriever = load_retriever(f"{index}?tenant=rate", encoder=UnitEncoder())
-
-    [tenant] = restrict(retriever, Scope(tenant="100%s")).search(["100% sure"], 5)
-    [filtered] = restrict(load_retriever(f"{index}?mode=text"), Scope(read_filter({"rate": "50%"}))).search(["half"], 5)
-
-    assert (tenant.doc_ids, filtered.doc_ids) == (("b",), ("50%s",))
-    assert documents_of(index)["50%s"] == corpus[0]
-
-
 def test_rows_without_a_direction_are_not_found_by_vectors(postgres):
     with psycopg.connect(postgres) as connection:
         connection.execute("CREATE TABLE gaps (id int, text text, emb vector(16))")
@@ -139,25 +122,6 @@ def test_vectors_of_any_column_are_searched(odd_vectors, column):
     assert documents_of(index)["2"].text == TEXTS[1]
 
 
-@pytest.mark.parametrize(
-    ("query", "asks_whether_it_runs"),
-    [
-        ("SELECT 1/0", False),
-        ("SELECT to_tsvector(string_agg(n::text, ' ')) FROM generate_series(1, 150000) AS n", False),
-        ("SELECT pg_terminate_backend(pg_backend_pid())", True),
-    ],
-)
-def test_only_a_lost_connection_asks_whether_the_engine_runs(postgres, query, asks_whether_it_runs):
-    with (
-        pytest.raises(SearchError) as caught,
-        reported("here", PostgresqlEngine),
-        psycopg.connect(postgres) as connection,
-    ):
-        connection.execute(query)
-
-    assert ("engine runs" in str(caught.value)) == asks_whether_it_runs
-
-
 @pytest.fixture
 def table(engine_index):
     index = engine_index("postgresql", "restarts")
@@ -167,15 +131,6 @@ def table(engine_index):
 
 def found(retriever):
     return len(retriever.search(["stone"], 10)[0].doc_ids)
-
-
-def test_a_search_survives_a_restart_of_postgresql(postgres_server, table):
-    retriever = load_retriever(table, encoder=UnitEncoder())
-    assert found(retriever) == 10
-    postgres_server.stop()
-    postgres_server.ensure_postgres_running()
-
-    assert found(retriever) == 10
 
 
 def test_postgresql_is_found_again_soon_after_it_was_away_for_long(postgres_server, table):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -12,8 +11,7 @@ from stand_ins import ScriptedRetriever
 
 from acqo_rl.data.beir import corpus_hash
 from acqo_rl.errors import IndexMismatchError, SearchError
-from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
-from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
+from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.remote import RemoteRetriever, describe
 from acqo_rl.serving.limits import Limits
@@ -75,24 +73,6 @@ def test_passages_arrive_as_such(url, connect):
         connect(address).search(["a"], 3)
     assert [[type(text) for text in call] for call in index.calls] == [[str, Passage], [str]]
     assert [r.doc_ids for r in found] == [(), ("d1",)]
-
-
-@pytest.mark.slow
-def test_calls_at_once_find_what_a_real_encoder_finds_here(tmp_path):
-    """Up to the rounding of an encoder on several threads."""
-    build_dense_index(tmp_path / "dense", DOCUMENTS, SentenceTransformerEncoder("embedded:minilm"))
-    local = load_retriever(tmp_path / "dense")
-    calls = [[f"passage {i} about {word}" for word in ("red", "blue")[: 1 + i % 2]] for i in range(8)]
-    wanted = [local.search(texts, 10) for texts in calls]
-    app = make_retriever_app(local, describe(str(tmp_path / "dense")), Metrics(), Limits(concurrency=1))
-    with running(app) as url, ThreadPoolExecutor(8) as pool:
-        behind = load_retriever(url)
-        found = list(pool.map(lambda texts: behind.search(texts, 10), calls))
-        behind.close()
-    for local_rankings, rankings in zip(wanted, found, strict=True):
-        assert [(r.query, r.doc_ids) for r in rankings] == [(r.query, r.doc_ids) for r in local_rankings]
-        for one, other in zip(rankings, local_rankings, strict=True):
-            assert one.scores == pytest.approx(other.scores, abs=1e-6)
 
 
 def test_another_corpus_or_index_is_refused(index, url, connect):

@@ -40,16 +40,6 @@ def test_a_server_of_either_shape_scores_each_pair_in_order(server):
     assert set(server.keys) == {"Bearer key-1"}
 
 
-def test_the_shape_is_found_once(server):
-    reranker = load_reranker(server.name)
-    reranker.score(PAIRS[:2])
-    server.keys.clear()
-
-    reranker.score(PAIRS[:2])
-
-    assert len(server.keys) == 1
-
-
 def test_many_passages_are_several_calls(server, monkeypatch):
     monkeypatch.setattr(rerankers, "_BATCH", 2)
     reranker = load_reranker(server.name)
