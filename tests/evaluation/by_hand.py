@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from acqo_rl.evaluation.run import Evaluation, QueryResult, evaluate
-from acqo_rl.searching.path import SearchPath
+from acqo_rl.evaluation.run import Evaluation, QueryResult
 from acqo_rl.types import Query, Ranking, Reformulation, SubQuery
 
 
@@ -36,9 +35,3 @@ def evaluation(name, values, **settings):
     return Evaluation(
         name, tuple(result(f"q{i}", value, **row) for i, (value, row) in enumerate(zip(values, rows, strict=True)))
     )
-
-
-def evaluated(reformulator, queries, qrels, retriever, fusion, *, name="", **settings):
-    """The evaluation of a reformulator on the one path."""
-    path = SearchPath(reformulator, retriever, fusion)
-    return evaluate(path, queries, qrels, name=name or reformulator.name, **settings)

@@ -6,18 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from by_hand import evaluated
+from small_world import GOOD, QUERIES, Scripted, WordRetriever, evaluated
+from stand_ins import BrokenRetriever
 
 from acqo_rl.errors import DataError
-from acqo_rl.evaluation.run import evaluate
 from acqo_rl.evaluation.study import Study, with_kinds
 from acqo_rl.evaluation.summary import compare, summarise
 from acqo_rl.evaluation.systems import System
 from acqo_rl.evaluation.tables import Table, aligned, format_table, study_tables
-from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.measures import MEASURES
 from acqo_rl.reformulation.pass_through import PassThrough
-from acqo_rl.searching.path import SearchPath
 from acqo_rl.types import FeedbackSpec, Ranking
 
 
@@ -38,60 +36,40 @@ def test_measures_and_gold_ranks_by_hand(raw, good):
     assert good.scores("nDCG@10").tolist() == [1.0, 1.0, 1.0]
 
 
-def test_a_document_that_is_not_found_has_no_rank(retriever, world, scripted):
-    queries, qrels, _, _ = world
-    lost = evaluated(
-        scripted({"simple": ("decompose", "zzz", "yyy")}), queries[:1], qrels, retriever, RankScoreFusion()
-    )
+def test_a_document_that_is_not_found_has_no_rank():
+    lost = evaluated(Scripted({"simple": ("decompose", "zzz", "yyy")}), QUERIES[:1])
     assert lost.results[0].gold_ranks == {"peru": None}
     assert lost.results[0].measures["nDCG@10"] == 0.0
     assert lost.results[0].ranking.doc_ids == ()
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 64])
-def test_batches_do_not_change_results_and_search_once_each(world, retriever, scripted, good, batch_size):
-    queries, qrels, _, metadata = world
-    answers = {
-        "compound": ("decompose", "capital of peru", "money of chad"),
-        "ambiguous": ("disambiguate", "capital of chad", "and its capital"),
-    }
-    retriever.calls.clear()
-    got = evaluated(
-        scripted(answers), queries, qrels, retriever, RankScoreFusion(), batch_size=batch_size, metadata=metadata
-    )
+def test_batches_do_not_change_results_and_search_once_each(good, batch_size):
+    retriever = WordRetriever()
+    got = evaluated(Scripted(GOOD), retriever=retriever, batch_size=batch_size)
     assert [r.measures for r in got.results] == [r.measures for r in good.results]
     assert [r.ranking for r in got.results] == [r.ranking for r in good.results]
     assert len(retriever.calls) == -(-3 // batch_size)
-    for texts in retriever.calls:
-        assert len(texts) == len(set(texts))
+    assert all(len(texts) == len(set(texts)) for texts in retriever.calls)
+    assert [result.searches for result in got.results] == [1, 2, 2]
+    assert all(result.reformulation_ms >= 0 and result.retrieval_ms > 0 for result in got.results)
 
 
-def test_times_and_searches_are_counted(good):
-    assert [result.searches for result in good.results] == [1, 2, 2]
-    assert all(result.reformulation_ms >= 0 and result.retrieval_ms > 0 for result in good.results)
-
-
-def test_a_first_search_for_feedback_reaches_the_reformulator_and_is_counted(world, retriever, scripted):
-    queries, qrels, corpus, _ = world
-    answers = {"compound": ("decompose", "capital of peru", "money of chad")}
-    path = SearchPath(scripted(answers), retriever, RankScoreFusion(), corpus, FeedbackSpec(2, 3))
-    got = evaluate(path, queries, qrels, name="policy")
+def test_a_first_search_for_feedback_reaches_the_reformulator_and_is_counted():
+    got = evaluated(Scripted({"compound": GOOD["compound"]}), feedback=FeedbackSpec(2, 3))
     assert [snippet.title for snippet in got.results[0].reformulation.query.feedback] == ["Peru", "Chad"]
     assert [bool(result.reformulation.query.history) for result in got.results] == [False, False, True]
     assert [result.searches for result in got.results] == [1, 3, 2]  # a conversation is searched with its turns first
 
 
-def test_queries_of_another_split_are_refused(world, retriever):
-    queries, _, _, _ = world
+def test_queries_of_another_split_are_refused():
     with pytest.raises(DataError):
-        evaluated(PassThrough(), queries, {"elsewhere": {"peru": 1}}, retriever, RankScoreFusion())
+        evaluated(PassThrough(), qrels={"elsewhere": {"peru": 1}})
 
 
-def test_an_error_of_the_retriever_is_not_swallowed(world, retriever, monkeypatch):
-    queries, qrels, _, _ = world
-    monkeypatch.setattr(retriever, "search", lambda texts, k: (_ for _ in ()).throw(ConnectionError("down")))
-    with pytest.raises(ConnectionError, match="down"):
-        evaluated(PassThrough(), queries, qrels, retriever, RankScoreFusion())
+def test_an_error_of_the_retriever_is_not_swallowed():
+    with pytest.raises(ConnectionError):
+        evaluated(PassThrough(), retriever=BrokenRetriever())
 
 
 def test_summary_by_hand(good, bad):
@@ -162,16 +140,15 @@ def test_every_table_is_rectangular(raw, good, bad):
         assert {len(row) for row in table.rows} == {len(table.header)}
 
 
-def test_always_splitting_hurts_simple_queries(world, retriever, scripted, raw):
+def test_always_splitting_hurts_simple_queries(raw):
     """What passing a simple query through is worth."""
-    queries, qrels, _, metadata = world
-    always = {query.id: ("decompose", *query.text.split()[-1:], "python") for query in queries}
-    split = evaluated(scripted(always), queries, qrels, retriever, RankScoreFusion(), metadata=metadata, name="always")
+    always = {query.id: ("decompose", *query.text.split()[-1:], "python") for query in QUERIES}
+    split = evaluated(Scripted(always), name="always")
     assert compare(split, raw, ["RR@10"]).by_kind["simple"].mean <= 0
     assert np.all(split.scores("RR@10") <= raw.scores("RR@10"))
 
 
-def test_the_order_of_the_fused_ranking_is_what_is_measured(world, scripted, retriever):
+def test_the_order_of_the_fused_ranking_is_what_is_measured():
     """Documents that tie in the fusion keep the place that the fusion gave them."""
 
     class Tied:
@@ -180,6 +157,5 @@ def test_the_order_of_the_fused_ranking_is_what_is_measured(world, scripted, ret
         def fuse(self, batch, k):
             return [Ranking(("x", "peru", "chad"), (1.0, 1.0, 1.0)) for _ in batch]
 
-    queries, qrels, _, _ = world
-    got = evaluated(PassThrough(), queries[:1], qrels, retriever, Tied())
+    got = evaluated(PassThrough(), QUERIES[:1], fusion=Tied())
     assert got.results[0].measures["RR@10"] == 0.5

@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 import ir_measures
 import pytest
 from by_hand import evaluation
+from small_world import QRELS
 
 from acqo_rl.conversations import read_history
 from acqo_rl.evaluation.files import trec_lines
@@ -27,13 +28,12 @@ def study_of(*evaluations):
     return Study(systems, {}, evaluations[0].name, MEASURES)
 
 
-def test_trec_run_gives_the_same_measures_elsewhere(tmp_path, raw, world):
-    _, qrels, _, _ = world
+def test_trec_run_gives_the_same_measures_elsewhere(tmp_path, raw):
     path = tmp_path / "raw.trec"
     path.write_text("\n".join(trec_lines(raw, "raw")))
     assert path.read_text().splitlines()[0] == "simple Q0 peru 1 3 raw"
     run = list(ir_measures.read_trec_run(str(path)))
-    relevant = {query_id: qrels[query_id] for query_id in ("simple", "compound", "ambiguous")}
+    relevant = {query_id: QRELS[query_id] for query_id in ("simple", "compound", "ambiguous")}
     got = ir_measures.calc_aggregate([ir_measures.parse_measure("nDCG@10")], relevant, run)
     assert next(iter(got.values())) == pytest.approx(raw.scores("nDCG@10").mean())
 

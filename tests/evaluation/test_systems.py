@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
-from by_hand import evaluated
+from small_world import CORPUS, GOOD, METADATA, QRELS, QUERIES, Scripted, WordRetriever, evaluated
 from stand_ins import ScriptedHop
 
 from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever
@@ -23,10 +24,6 @@ from acqo_rl.searching.sub_queries import RawQueryOnly
 from acqo_rl.types import FeedbackSpec
 
 MEASURES = ["nDCG@10", "R@10"]
-GOOD = {
-    "compound": ("decompose", "capital of peru", "money of chad"),
-    "ambiguous": ("disambiguate", "capital of chad", "and its capital"),
-}
 
 
 class Backwards(Retriever):
@@ -37,70 +34,65 @@ class Backwards(Retriever):
 
     def __init__(self, retriever):
         self.retriever = retriever
-        self.calls = retriever.calls
 
     def search(self, texts, k):
         found = self.retriever.search(texts, 100)
         return [replace(r, doc_ids=r.doc_ids[::-1], retriever=self.name) for r in found]
 
 
+class Asked(Reformulator):
+    """Keeps what a reformulator is asked."""
+
+    name = "asked"
+
+    def __init__(self, reformulator, results, asked):
+        self.reformulator, self.feedback, self.asked = reformulator, FeedbackSpec(results, 3), asked
+
+    def reformulate(self, batch):
+        self.asked.extend(batch)
+        return self.reformulator.reformulate(batch)
+
+
 @pytest.fixture
-def make_components(tmp_path, world, retriever, scripted):
-    """The components over one cache file, and what its roles are asked."""
-    _, qrels, corpus, metadata = world
-    asked, caches = [], []
+def study(tmp_path):
+    """Makes components over one cache file; keeps what reformulators are asked and retrievers search."""
+    known = {"raw": PassThrough(), "good": Scripted(GOOD), "bad": Scripted({"simple": ("decompose", "snake")})}
+    known[REWRITE_RETRIEVE_READ] = Scripted({"ambiguous": ("decompose", "snake", "franc")})
+    asked, retriever, caches = [], WordRetriever(), []
 
-    class Asked(Reformulator):
-        name = "asked"
-
-        def __init__(self, reformulator, results):
-            self.reformulator = reformulator
-            self.feedback = FeedbackSpec(results, 3)
-
-        def reformulate(self, batch):
-            asked.extend(batch)
-            return self.reformulator.reformulate(batch)
-
-    def make(names=("raw", "good"), *, feedback=0, batch_size=64):
+    def make(*names, feedback=0, batch_size=64):
         caches.append(cache := Cache(tmp_path / "cache.sqlite"))
-        known = {"raw": PassThrough(), "good": scripted(GOOD), "bad": scripted({"simple": ("decompose", "snake")})}
-        known[REWRITE_RETRIEVE_READ] = scripted({"ambiguous": ("decompose", "snake", "franc")})
         words = CachedRetriever("words", retriever, "1", cache, embeds=True)
         other = CachedRetriever("other", Backwards(retriever), "2", cache, embeds=False)
         return StudyComponents(
-            {n: CachedReformulator(n, lambda n=n: Asked(known[n], feedback), n, cache) for n in names},
+            {n: CachedReformulator(n, lambda n=n: Asked(known[n], feedback, asked), n, cache) for n in names},
             {"words": IndexParts((words,)), "other": IndexParts((other,)), "both": IndexParts((words, other))},
             {"rsf": RankScoreFusion(), "rrf": ReciprocalRankFusion()},
-            *(corpus, qrels, metadata, MEASURES, batch_size),
+            *(CORPUS, QRELS, METADATA, MEASURES, batch_size),
         )
 
-    yield make, asked
+    yield SimpleNamespace(make=make, asked=asked, searched=retriever.calls)
     for cache in caches:
         cache.close()
 
 
 @pytest.mark.parametrize("batch_size", [1, 64])
-def test_every_system_measures_what_it_measures_without_a_cache(
-    make_components, world, retriever, scripted, batch_size
-):
-    queries, qrels, _, metadata = world
-    make, _ = make_components
-    got = evaluate_systems(make(batch_size=batch_size), queries)
+def test_every_system_measures_what_it_measures_without_a_cache(study, batch_size):
+    got = evaluate_systems(study.make("raw", "good", batch_size=batch_size), QUERIES)
     assert len(got) == 12
-    words, other = retriever, Backwards(retriever)
+    words, other = WordRetriever(), Backwards(WordRetriever())
     for fusion in (RankScoreFusion(), ReciprocalRankFusion()):
         both = HybridRetriever([words, other], fusion)
         for name, searched in (("words", words), ("other", other), ("both", both)):
-            plain = evaluated(scripted(GOOD), queries, qrels, searched, fusion, measures=MEASURES, metadata=metadata)
+            plain = evaluated(Scripted(GOOD), retriever=searched, fusion=fusion, measures=MEASURES)
             mine = got[System("good", name, fusion.name)]
             assert [r.measures for r in mine.results] == [r.measures for r in plain.results]
             assert [r.ranking.doc_ids for r in mine.results] == [r.ranking.doc_ids for r in plain.results]
             assert mine.unmeasured == 1
 
 
-def test_searches_and_embeddings_of_a_hybrid_are_those_of_its_parts(make_components, world):
-    make, _ = make_components
-    got = evaluate_systems(make(), world[0])
+def test_searches_and_embeddings_of_a_hybrid_are_those_of_its_parts(study):
+    got = evaluate_systems(study.make("raw", "good"), QUERIES)
     for retriever, searches, embedded in (("words", 2, 2), ("other", 2, 0), ("both", 4, 2)):
         compound = got[System("good", retriever, "rsf")].results[1]
         assert (compound.searches, compound.embedded) == (searches, embedded)
@@ -109,55 +101,46 @@ def test_searches_and_embeddings_of_a_hybrid_are_those_of_its_parts(make_compone
     assert got[System("good", "both", "rsf")].results[1].reformulation_ms > 0
 
 
-def test_only_what_is_new_is_asked(make_components, world, retriever):
-    queries, *_ = world
-    make, asked = make_components
-    for names in (("raw", "good"), ("raw", "good")):
-        components = make(names)
-        first = evaluate_systems(components, queries)
-    assert [query.id for query in asked] == ["simple", "compound", "ambiguous"] * 2
-    before = [text for call in retriever.calls for text in call]
+def test_only_what_is_new_is_asked(study):
+    for _ in range(2):
+        first = evaluate_systems(study.make("raw", "good"), QUERIES)
+    assert [query.id for query in study.asked] == ["simple", "compound", "ambiguous"] * 2
+    before = [text for call in study.searched for text in call]
     assert len(before) == 2 * len(set(before))  # either retriever searched each text once
-    asked.clear()
-    retriever.calls.clear()
-    components = make(("raw", "good", "bad"))
-    second = evaluate_systems(components, queries)
-    assert [query.id for query in asked] == ["simple", "compound", "ambiguous"]
-    assert retriever.calls == [["snake"], ["snake"]]
+    study.asked.clear()
+    study.searched.clear()
+    components = study.make("raw", "good", "bad")
+    second = evaluate_systems(components, QUERIES)
+    assert [query.id for query in study.asked] == ["simple", "compound", "ambiguous"]
+    assert study.searched == [["snake"], ["snake"]]
     assert {system: second[system] for system in first} == first
 
 
-def test_feedback_is_that_of_each_retriever(make_components, world):
-    queries, *_ = world
-    make, asked = make_components
-    got = evaluate_systems(make(("good",), feedback=1), queries)
-    assert len({query.feedback[0].title for query in asked if query.id == "compound"}) > 1
-    assert len(asked) == len(set(asked))
+def test_feedback_is_that_of_each_retriever(study):
+    got = evaluate_systems(study.make("good", feedback=1), QUERIES)
+    assert len({query.feedback[0].title for query in study.asked if query.id == "compound"}) > 1
+    assert len(study.asked) == len(set(study.asked))
     assert got[System("good", "words", "rsf")].results[1].searches == 3
 
 
-def test_an_original_only_part_searches_the_raw_query_as_a_path_of_its_own(make_components, world, retriever, scripted):
+def test_an_original_only_part_searches_the_raw_query_as_a_path_of_its_own(study):
     """Two parts of the compound query by one retriever, the query itself by the other."""
-    queries, qrels, *_ = world
-    make, _ = make_components
-    components = make(("raw", "good"))
+    components = study.make("raw", "good")
     words, other = components.retrievers["both"].everything
     components = replace(components, retrievers={"paths": IndexParts((words,), (other,))})
-    got = evaluate_systems(components, queries)
+    got = evaluate_systems(components, QUERIES)
     compound = got[System("good", "paths", "rrf")].results[1]
     assert (compound.searches, compound.embedded) == (3, 2)
     assert got[System("raw", "paths", "rrf")].results[1].searches == 2
-    searched = [retriever, RawQueryOnly(Backwards(retriever))]
-    plain = evaluated(scripted(GOOD), queries, qrels, searched, ReciprocalRankFusion(), measures=MEASURES)
+    searched = [WordRetriever(), RawQueryOnly(Backwards(WordRetriever()))]
+    plain = evaluated(Scripted(GOOD), retriever=searched, fusion=ReciprocalRankFusion(), measures=MEASURES)
     assert compound.ranking.doc_ids == plain.results[1].ranking.doc_ids
 
 
-def test_what_looks_first_rewrites_weak_queries_only_and_pays_for_both_searches(make_components, world):
+def test_what_looks_first_rewrites_weak_queries_only_and_pays_for_both_searches(study):
     """The raw query is kept everywhere. For one query without an answer, a rewrite is tried."""
-    queries, _, _, _ = world
-    queries = [*queries[:2], replace(queries[2], text="nothing")]
-    make, asked = make_components
-    components = make(("raw", REWRITE_RETRIEVE_READ))
+    queries = [*QUERIES[:2], replace(QUERIES[2], text="nothing")]
+    components = study.make("raw", REWRITE_RETRIEVE_READ)
     components.reformulators[REWRITE_RETRIEVE_READ].retry_below = 0.5
     got = evaluate_systems(components, queries)
     rsf = [(s.reformulator, s.retriever) for s in got if s.fusion == "rsf"]
@@ -168,7 +151,10 @@ def test_what_looks_first_rewrites_weak_queries_only_and_pays_for_both_searches(
         ("raw", "both"),
         (REWRITE_RETRIEVE_READ, "both"),
     ]
-    assert [query.id for query in asked] == [*(query.id for query in queries), "ambiguous"]  # the first ones by raw
+    assert [query.id for query in study.asked] == [
+        *(query.id for query in queries),
+        "ambiguous",
+    ]  # the first ones by raw
     results = got[System(REWRITE_RETRIEVE_READ, "words", "rsf")].results
     assert [r.searches for r in results] == [r.embedded for r in results] == [1, 1, 3]
     assert [r.reformulation.calls for r in results] == [0, 0, 1]
@@ -178,29 +164,25 @@ def test_what_looks_first_rewrites_weak_queries_only_and_pays_for_both_searches(
     assert [r.searches for r in both] == [2, 2, 3 + 3]
     assert [r.embedded for r in both] == [1, 1, 3]
 
-    study = Study(got, {}, "raw", MEASURES)
-    assert [evaluation.name for evaluation in study.with_same_retrieval()] == ["raw", REWRITE_RETRIEVE_READ]
+    made = Study(got, {}, "raw", MEASURES)
+    assert [evaluation.name for evaluation in made.with_same_retrieval()] == ["raw", REWRITE_RETRIEVE_READ]
 
 
-def test_searches_of_hops_are_counted(make_components, world):
-    queries, *_ = world
-    make, _ = make_components
-    components = replace(make(("raw",)), hops=Hops(ScriptedHop("capital"), 3))
+def test_searches_of_hops_are_counted(study):
+    components = replace(study.make("raw"), hops=Hops(ScriptedHop("capital"), 3))
     components = replace(
         components, retrievers={"words": components.retrievers["words"]}, fusions={"rsf": RankScoreFusion()}
     )
-    [evaluation] = evaluate_systems(components, queries).values()
+    [evaluation] = evaluate_systems(components, QUERIES).values()
     assert [r.searches for r in evaluation.results] == [3, 3, 3]
 
 
-def test_the_files_of_a_study(make_components, world, tmp_path):
-    queries, *_ = world
-    make, _ = make_components
-    components = make()
-    changed = [replace(query, text=f"{query.text} snake") for query in queries]
+def test_the_files_of_a_study(study, tmp_path):
+    components = study.make("raw", "good")
+    changed = [replace(query, text=f"{query.text} snake") for query in QUERIES]
     variants = {"typos": evaluate_systems(components, changed)}
-    study = Study(evaluate_systems(components, queries), variants, "raw", MEASURES)
-    _, tables = write_report(tmp_path, study, {"data": "x"})
+    made = Study(evaluate_systems(components, QUERIES), variants, "raw", MEASURES)
+    _, tables = write_report(tmp_path, made, {"data": "x"})
     assert [table.title for table in tables] == [
         *("Results", "Against raw", "Retrievers against words", "Fusions against rsf", "Cost", "Robustness"),
         *("By kind of query", "By route", "Routes"),
