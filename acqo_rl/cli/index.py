@@ -17,17 +17,18 @@ search engine, --update True adds and deletes documents until the collection con
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable
+from dataclasses import MISSING, asdict, dataclass, fields
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from annotated_types import Ge, Le
 
 from acqo_rl.addresses import Address
 from acqo_rl.cli import command
 from acqo_rl.cli.fields import group, setting
-from acqo_rl.errors import FINITE, ConfigError, check_ranges
+from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.embedding_files import read_embeddings
 from acqo_rl.retrieval.encoders import SERVER_SETTINGS, is_on_server
 from acqo_rl.retrieval.engines.location import is_engine, read_location
@@ -35,14 +36,13 @@ from acqo_rl.retrieval.engines.location import is_engine, read_location
 if TYPE_CHECKING:
     from accelerate import PartialState
 
-    from acqo_rl.retrieval import Manifest, SentenceTransformerEncoder
+    from acqo_rl.retrieval import Manifest
     from acqo_rl.roles import Encoder
     from acqo_rl.types import Document
 
-WHOLE_DOCUMENTS = (
-    "A search engine stores whole documents; split long ones in the data, or build an index folder with"
-    " --split_passages."
-)
+_OF_SERVER = ("dimensions",)
+_OF_PROCESS = ("revision", "dtype", "max_length")
+"""Settings that only one kind of encoder has."""
 
 
 @dataclass
@@ -76,8 +76,8 @@ class Bm25Options:
     """Settings of a BM25 index."""
 
     language: str = setting("Language of stemming and stop words; none disables both.", "english")
-    k1: float = setting("Saturation of term frequency; higher saturates later.", 1.5)
-    b: float = setting("Strength of length normalisation, 0 to 1.", 0.75)
+    k1: Annotated[float, Ge(0)] = setting("Saturation of term frequency; higher saturates later.", 1.5)
+    b: Annotated[float, Ge(0), Le(1)] = setting("Strength of length normalisation, 0 to 1.", 0.75)
 
 
 @dataclass
@@ -111,40 +111,32 @@ def make_parser() -> Any:
 
 def main(config: BuildIndexConfig) -> None:
     """Builds the index; under ``accelerate launch``, all processes encode shards, and the first one indexes them."""
+    from acqo_rl.data.beir import read_corpus
+
     check(config)
     if is_engine(config.output):
-        build_in_engine(config)
+        build_in_engine(config, list(read_corpus(config.data).values()))
         return
     import torch
     from accelerate import PartialState
 
-    from acqo_rl.data.beir import read_corpus
-    from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
     from acqo_rl.retrieval.manifest import FILE_NAME
     from acqo_rl.retrieval.shards import Shards
-    from acqo_rl.retrieval.splitting import long_documents, split_passages
 
     state = PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(days=1))  # waits for slow processes
     documents = list(read_corpus(config.data).values())
     encoder = load_encoder_of(config, state) if config.kind != "bm25" else None
-    passages = documents
     finished = (Path(config.output) / FILE_NAME).exists()
+    notes: list[str] = []
+    passages = passages_of(config, documents, encoder, notes) if config.split_passages or not finished else documents
     dense = Path(config.output, "dense") if config.kind == "hybrid" else Path(config.output)
-    wants_lengths = not config.embeddings and (config.split_passages or not finished)
-    if isinstance(encoder, SentenceTransformerEncoder) and wants_lengths:
-        long = long_documents(documents, encoder)
-        passages = split_passages(documents, encoder, long) if config.split_passages else documents
-        if long and not finished and state.is_main_process:
-            remedy = "Use --split_passages to split them."
-            print(length_note(documents, passages, long, encoder, remedy), flush=True)
-    if not finished and state.is_main_process:
-        warn_of_empty(documents)
+    shards = None
     if not finished and not (dense / FILE_NAME).exists() and encoder and not config.embeddings:
         shards = Shards(dense, passages, encoder, config.encoding.shard_size)
-        if state.is_main_process:
-            print(f"{len(shards.missing()):,} of {shards.total:,} shards must be encoded.", flush=True)
-            if cost := cost_of(passages, config.encoder):
-                print(cost, flush=True)
+        notes.append(f"{len(shards.missing()):,} of {shards.total:,} shards must be encoded.")
+    if not finished and state.is_main_process:
+        print("".join(f"{note}\n" for note in notes), end="", flush=True)
+    if shards:
         state.wait_for_everyone()
         shards.encode(state.process_index, state.num_processes)
         state.wait_for_everyone()
@@ -158,70 +150,49 @@ def main(config: BuildIndexConfig) -> None:
 
 
 def check(config: BuildIndexConfig) -> None:
-    """Checks the settings for contradictions before anything is loaded."""
-    if config.kind == "bm25" and (config.embeddings or config.split_passages):
-        raise ConfigError("A bm25 index is built from whole texts; omit embeddings and split_passages.")
-    if config.split_passages and config.embeddings:
-        raise ConfigError("Precomputed embeddings cannot be split; omit split_passages, or give only data.")
-    if config.update and not is_engine(config.output):
-        raise ConfigError("Only a collection of a search engine can be updated; omit update, or build a new index.")
-    check_encoder(config)
-    if is_engine(config.output):
-        check_engine(config)
-        return
-    check_ranges(config.bm25, {"k1": (0, FINITE), "b": (0, 1)})
-    if Path(config.output).resolve() == Path(config.data).resolve():
+    """Checks the settings for contradictions before anything is loaded.
+
+    Raises:
+        ConfigError: a setting does not apply to the kind of index or of encoder, or the output is the data.
+    """
+    engine, on_server = is_engine(config.output), is_on_server(config.encoder)
+    if engine:
+        read_location(config.output)
+    useless = {
+        "embeddings": config.kind == "bm25",
+        "split_passages": config.kind == "bm25" or on_server or engine or bool(config.embeddings),
+        "update": not engine,
+        **dict.fromkeys(("kind", "faiss", "bm25"), engine),
+        **dict.fromkeys(_OF_PROCESS, on_server),
+        **dict.fromkeys(_OF_SERVER, not on_server),
+    }
+    given = [*changed(config), *changed(config.encoding)]
+    if wrong := [name for name in given if useless.get(name)]:
+        where = "a collection of a search engine" if engine else f"a {config.kind} index"
+        what = f"the encoder {config.encoder}" if {*wrong} & {*_OF_PROCESS, *_OF_SERVER} else where
+        raise ConfigError(f"{', '.join(wrong)} cannot be used for {what} of these settings; omit it.")
+    if not engine and Path(config.output).resolve() == Path(config.data).resolve():
         raise ConfigError(f"output is the data folder {config.data}; give a folder of its own for the index.")
 
 
-def check_encoder(config: BuildIndexConfig) -> None:
-    """Rejects settings that do not apply to the encoder."""
-    on_server = is_on_server(config.encoder)
-    given = changed(config.encoding, ("revision", "dtype", "max_length") if on_server else ("dimensions",))
-    given += ["split_passages"] * (on_server and config.split_passages)
-    if given:
-        where = "on a server" if on_server else "in this process"
-        raise ConfigError(f"An encoder {where} has no setting {given[0]}; omit it.")
-
-
-def changed(settings: Any, names: Sequence[str]) -> list[str]:
+def changed(settings: Any) -> list[str]:
     """The settings that differ from their defaults."""
-    return [f.name for f in fields(settings) if f.name in names and getattr(settings, f.name) != f.default]
+    defaults = {f.name: f.default if f.default_factory is MISSING else f.default_factory() for f in fields(settings)}
+    return [name for name, default in defaults.items() if default is not MISSING and getattr(settings, name) != default]
 
 
-def check_engine(config: BuildIndexConfig) -> None:
-    """Rejects settings that do not apply to a search engine."""
-    read_location(config.output)
-    if config.split_passages:
-        raise ConfigError(WHOLE_DOCUMENTS)
-    groups = {"faiss": config.faiss == FaissOptions(), "bm25": config.bm25 == Bm25Options()}
-    if given := [*changed(config, ("kind",)), *(name for name, is_default in groups.items() if not is_default)]:
-        raise ConfigError(
-            f"A search engine has its own dense and text indexes; omit {', '.join(given)}, and choose"
-            " ?mode=dense, text or hybrid when you search."
-        )
-
-
-def build_in_engine(config: BuildIndexConfig) -> None:
+def build_in_engine(config: BuildIndexConfig, documents: list[Document]) -> None:
     """Writes the corpus to a collection of a search engine."""
-    from acqo_rl.data.beir import read_corpus
-    from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
     from acqo_rl.retrieval.encoders import load_encoder
     from acqo_rl.retrieval.engines.build import build_engine_index
-    from acqo_rl.retrieval.splitting import long_documents
 
-    documents = list(read_corpus(config.data).values())
     encoder = load_encoder(encoder_settings(config))
     embeddings = read_embeddings(config.embeddings, documents) if config.embeddings else None
 
     def announce() -> None:
-        warn_of_empty(documents)
-        if embeddings is not None:
-            return
-        if cost := cost_of(documents, config.encoder):
-            print(cost, flush=True)
-        if isinstance(encoder, SentenceTransformerEncoder) and (long := long_documents(documents, encoder)):
-            print(length_note(documents, documents, long, encoder, WHOLE_DOCUMENTS), flush=True)
+        notes: list[str] = []
+        passages_of(config, documents, encoder, notes)
+        print("".join(f"{note}\n" for note in notes), end="", flush=True)
 
     note = build_engine_index(
         config.output, documents, encoder, embeddings=embeddings, update=config.update, announce=announce
@@ -242,84 +213,61 @@ def load_encoder_of(config: BuildIndexConfig, state: PartialState) -> Encoder:
 
 def encoder_settings(config: BuildIndexConfig) -> dict[str, Any]:
     """The arguments of the encoder."""
-    of_this_process = ("revision", "query_prompt", "passage_prompt", "dtype", "batch_size", "max_length")
+    of_this_process = ("query_prompt", "passage_prompt", "batch_size", *_OF_PROCESS)
     names = SERVER_SETTINGS if is_on_server(config.encoder) else of_this_process
     return {"model": config.encoder, **{name: getattr(config.encoding, name) for name in names}}
 
 
-def cost_of(passages: Sequence[Document], model: str) -> str:
-    """What a server has to embed, with four characters per token; empty for an encoder in this process."""
-    from acqo_rl.retrieval.passage import passage_text
+def passages_of(
+    config: BuildIndexConfig, documents: list[Document], encoder: Encoder | None, notes: list[str]
+) -> list[Document]:
+    """The documents, or with ``split_passages`` their passages.
 
-    if not is_on_server(model):
-        return ""
-    tokens = [len(passage_text(passage)) / 4 for passage in passages]
-    counted = f"{len(tokens):,} passages, about {sum(tokens) / 1000:,.0f} thousand tokens"
-    return f"To be embedded by {model}: {counted}, the longest about {max(tokens):,.0f}."
-
-
-def warn_of_empty(documents: list[Document]) -> None:
-    """Prints the number and the first ids of documents without text, if there are any."""
+    Adds notes on documents without text, on those that exceed the encoder's maximum length, and on what a server has
+    to embed.
+    """
     from acqo_rl.data.tally import counted, without_text
+    from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
+    from acqo_rl.retrieval.passage import passage_text
+    from acqo_rl.retrieval.splitting import long_documents, split_passages
 
+    passages = documents
     if found := without_text(documents):
-        print(f"The corpus has {counted(found)}; without a text, a document is found by its title at most.", flush=True)
-
-
-def length_note(
-    documents: list[Document],
-    passages: list[Document],
-    long: list[int],
-    encoder: SentenceTransformerEncoder,
-    remedy: str,
-) -> str:
-    """A note on documents that exceed the maximum length of the encoder, with a remedy if they are not split."""
-    counted = f"{len(long):,} of {len(documents):,} passages are longer than {encoder.max_tokens} tokens"
-    if len(passages) > len(documents):
-        return f"{counted}; they are split, which gives {len(passages):,} passages in total."
-    return f"{counted}; the vectors do not cover the text beyond. {remedy}"
+        notes.append(f"The corpus has {counted(found)}; without a text, a document is found by its title at most.")
+    if encoder is None or config.embeddings:
+        return passages
+    if is_on_server(config.encoder):
+        tokens = [len(passage_text(passage)) / 4 for passage in passages]  # four characters per token
+        size = f"{len(tokens):,} passages, about {sum(tokens) / 1000:,.0f} thousand tokens"
+        notes.append(f"To be embedded by {config.encoder}: {size}, the longest about {max(tokens):,.0f}.")
+    elif isinstance(encoder, SentenceTransformerEncoder) and (long := long_documents(documents, encoder)):
+        remedy = "the vectors do not cover the text beyond. An index folder can be built with --split_passages True"
+        if config.split_passages:
+            passages = split_passages(documents, encoder, long)
+            remedy = f"they are split, which gives {len(passages):,} passages in total"
+        longer = f"{len(long):,} of {len(documents):,} passages are longer than {encoder.max_tokens} tokens"
+        notes.append(f"{longer}; {remedy}.")
+    return passages
 
 
 def build(
-    config: BuildIndexConfig,
-    documents: list[Document],
-    passages: list[Document],
-    encoder: Encoder | None,
+    config: BuildIndexConfig, documents: list[Document], passages: list[Document], encoder: Encoder | None
 ) -> Manifest:
     """Builds the index, or returns the manifest of the finished index."""
-    from acqo_rl.retrieval.build import build_hybrid_index
+    from acqo_rl.retrieval.build import build_bm25_index, build_dense_index, build_hybrid_index
 
-    builders: dict[str, Callable[[Path], Manifest]] = {"bm25": partial(build_bm25, config, documents)}
+    builders: dict[str, Callable[[Path], Manifest]] = {}
     if encoder is not None:
-        builders = {"dense": partial(build_dense, config, documents, passages, encoder), **builders}
+        builders["dense"] = lambda folder: build_dense_index(
+            folder,
+            documents,
+            encoder,
+            passages=passages,
+            embeddings=read_embeddings(config.embeddings, documents) if config.embeddings else None,
+            shard_size=config.encoding.shard_size,
+            **asdict(config.faiss),
+        )
+    builders["bm25"] = lambda folder: build_bm25_index(folder, documents, **asdict(config.bm25))
     if config.kind == "hybrid":
         return build_hybrid_index(config.output, builders)
     return builders[config.kind](Path(config.output))
-
-
-def build_bm25(config: BuildIndexConfig, documents: list[Document], folder: Path) -> Manifest:
-    """Builds a BM25 index."""
-    from acqo_rl.retrieval.build import build_bm25_index
-
-    return build_bm25_index(folder, documents, **asdict(config.bm25))
-
-
-def build_dense(
-    config: BuildIndexConfig,
-    documents: list[Document],
-    passages: list[Document],
-    encoder: Encoder,
-    folder: Path,
-) -> Manifest:
-    """Builds a dense index from precomputed embeddings or with the encoder."""
-    from acqo_rl.retrieval.build import build_dense_index
-
-    return build_dense_index(
-        folder,
-        documents,
-        encoder,
-        passages=passages,
-        embeddings=read_embeddings(config.embeddings, documents) if config.embeddings else None,
-        shard_size=config.encoding.shard_size,
-        **asdict(config.faiss),
-    )
