@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 from urllib.parse import urlsplit
 
 from acqo_rl.addresses import HIDDEN, Address
 from acqo_rl.errors import ConfigError
+from acqo_rl.language_models.loopback import checked_url
 from acqo_rl.roles import LanguageModel
 
 _WITH_URL = re.compile(r"@(?=\w+://)")
@@ -51,25 +53,16 @@ def load_language_model(
             name, max_new_tokens=max_new_tokens, temperature=temperature, seed=seed, batch_size=batch_size
         )
     model, url = on_server(name)
+    options: dict[str, Any] = {
+        "base_url": url,
+        "max_new_tokens": max_new_tokens,
+        "timeout": timeout,
+        "max_retries": max_retries,
+        "concurrency": concurrency,
+    }
     if provider == "openai":
-        return OpenAIModel(
-            model,
-            base_url=url,
-            max_new_tokens=max_new_tokens,
-            temperature=temperature,
-            seed=seed,
-            timeout=timeout,
-            max_retries=max_retries,
-            concurrency=concurrency,
-        )
-    return AnthropicModel(
-        model,
-        base_url=url,
-        max_new_tokens=max_new_tokens,
-        timeout=timeout,
-        max_retries=max_retries,
-        concurrency=concurrency,
-    )
+        return OpenAIModel(model, temperature=temperature, seed=seed, **options)
+    return AnthropicModel(model, **options)
 
 
 def on_server(name: str) -> tuple[str, str | None]:
@@ -83,28 +76,15 @@ def on_server(name: str) -> tuple[str, str | None]:
     if not model:
         raise ConfigError(f"{name!r} has no model name; write {provider}:NAME@URL, or {provider}:NAME.")
     if url:
-        _check_address(f"{provider}:{model}", url)
+        checked_url(url)
+    if url and (urlsplit(url).username or HIDDEN in Address(url)):
+        raise ConfigError(
+            f"The URL of {provider}:{model} contains a password or a key, but settings are written to result files. Set"
+            f" the environment variable {provider.upper()}_API_KEY instead."
+        )
     return model, url or None
 
 
 def without_url(name: str) -> str:
     """The name of a model without the URL of its server: ``openai:NAME``."""
     return _WITH_URL.split(name, maxsplit=1)[0]
-
-
-def _check_address(model: str, url: str) -> None:
-    try:
-        address = urlsplit(url)
-        is_good = address.scheme in ("http", "https") and bool(address.hostname)
-    except ValueError:
-        is_good = False
-    if not is_good:
-        raise ConfigError(
-            f"{Address(url)!r} is not the URL of a server; write {model}@http://HOST:PORT/v1, or https://...."
-        )
-    if address.username or HIDDEN in Address(url):
-        key = f"{model.partition(':')[0].upper()}_API_KEY"
-        raise ConfigError(
-            f"The URL of {model} contains a password or a key, but settings are written to result files. Set the"
-            f" environment variable {key} instead."
-        )

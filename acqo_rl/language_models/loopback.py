@@ -34,7 +34,7 @@ def is_loopback(url: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
-def checked_url(url: str, parse: Callable[[str], object]) -> None:
+def checked_url(url: str, parse: Callable[[str], object] = urlsplit) -> None:
     """Checks the URL of a server.
 
     Args:
@@ -67,20 +67,15 @@ def checked_environment() -> Iterator[None]:
         yield
     except AcqoError:
         raise
-    except OSError as error:
-        names = [f"{name}={os.environ[name]}" for name in _CERTIFICATES if os.environ.get(name)]
-        if not names:
+    except Exception as error:  # httpx raises ImportError, OSError, ValueError and an InvalidURL of its own
+        variables = _CERTIFICATES if isinstance(error, OSError) else _PROXIES
+        given = {name: os.environ.get(name) or os.environ.get(name.lower()) for name in variables}
+        if not any(given.values()):
             raise
+        names = " or ".join(f"{name}={Address(value)}" for name, value in given.items() if value)
         raise ConfigError(
-            f"The certificates in {' and '.join(names)} cannot be read ({error}); correct or unset the variable."
-        ) from error
-    except Exception as error:  # httpx raises ImportError, ValueError and an InvalidURL of its own
-        names = [name for name in _PROXIES if os.environ.get(name) or os.environ.get(name.lower())]
-        if not names:
-            raise
-        raise ConfigError(
-            f"The proxy in {' or '.join(names)} cannot be used ({error}); correct its URL, install its package,"
-            " or unset the variable."
+            f"{names} in the environment cannot be used ({error}); correct or unset the variable, or install what it"
+            " needs."
         ) from error
 
 

@@ -278,7 +278,7 @@ def test_a_password_in_an_address_is_refused():
 @pytest.mark.parametrize("address", ["notaurl", "localhost:8000/v1", "ftp://host/v1", "http://", "http://[1/v1"])
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 def test_what_is_no_address_is_refused(provider, address):
-    with pytest.raises(ConfigError, match=rf"{provider}:m@http://"):
+    with pytest.raises(ConfigError, match="no URL"):
         load_language_model(f"{provider}:m@{address}", max_new_tokens=5)
 
 
