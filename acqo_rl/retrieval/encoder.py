@@ -116,20 +116,17 @@ class SentenceTransformerEncoder(Encoder):
 
         embeddings = np.empty((len(texts), self.dim), dtype=np.float32)
         order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
-        with tqdm(
-            total=len(texts), desc="encoding", unit=" texts", leave=False, disable=len(texts) < _PROGRESS_FROM
-        ) as bar:
-            for start in range(0, len(texts), self._batch_size):
-                batch = order[start : start + self._batch_size]
-                tensor = encode(
-                    [well_formed(texts[i]) for i in batch],
-                    prompt=prompt,
-                    batch_size=len(batch),
-                    convert_to_tensor=True,
-                    show_progress_bar=False,
-                )
-                embeddings[batch] = tensor.float().cpu().numpy()
-                bar.update(len(batch))
+        starts = range(0, len(texts), self._batch_size)
+        for start in tqdm(starts, "encoding", unit=" batches", leave=False, disable=len(texts) < _PROGRESS_FROM):
+            batch = order[start : start + self._batch_size]
+            tensor = encode(
+                [well_formed(texts[i]) for i in batch],
+                prompt=prompt,
+                batch_size=len(batch),
+                convert_to_tensor=True,
+                show_progress_bar=False,
+            )
+            embeddings[batch] = tensor.float().cpu().numpy()
         return normalised(embeddings)
 
 

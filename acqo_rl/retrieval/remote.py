@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field, StrictStr, model_validator
 
 from acqo_rl.addresses import Address
 from acqo_rl.api_keys import key_in
@@ -85,6 +86,29 @@ def _describe(index: Address) -> IndexInfo:
         retriever.close()
 
 
+class OneRanking(BaseModel):
+    """Ids and scores, best first."""
+
+    doc_ids: list[StrictStr]
+    scores: list[Annotated[float, Field(strict=True, allow_inf_nan=False)]]
+    ceiling: float | None = Field(
+        default=None, description="Upper bound on the score of any document for the text; None if unknown."
+    )
+
+    @model_validator(mode="after")
+    def _one_score_per_document(self) -> OneRanking:
+        if len(self.doc_ids) != len(self.scores):
+            raise ValueError(f"{len(self.doc_ids)} documents with {len(self.scores)} scores")
+        return self
+
+
+class Rankings(BaseModel):
+    """One ranking per text, in input order."""
+
+    rankings: list[OneRanking]
+    fingerprint: str = Field(description="Fingerprint of the index, as in /info.")
+
+
 class RemoteRetriever(Retriever):
     """Searches an index on a server, with retries. Thread-safe.
 
@@ -131,10 +155,11 @@ class RemoteRetriever(Retriever):
             asked["passages"] = passages
 
         def read(body: Any) -> list[Ranking]:
-            self._check_index(body["fingerprint"])
+            answer = Rankings.model_validate(body)
+            self._check_index(answer.fingerprint)
             return [
-                self._ranking(row["doc_ids"], row["scores"], row.get("ceiling"), text)
-                for row, text in zip(body["rankings"], texts, strict=True)
+                Ranking(tuple(row.doc_ids), tuple(row.scores), self.name, text, ceiling=row.ceiling)
+                for row, text in zip(answer.rankings, texts, strict=True)
             ]
 
         return self._server.call("POST", "/search", read, asked)
@@ -150,13 +175,6 @@ class RemoteRetriever(Retriever):
     def close(self) -> None:
         """Closes the connections."""
         self._server.close()
-
-    def _ranking(self, doc_ids: list[str], scores: list[float], ceiling: float | None, text: str) -> Ranking:
-        if not all(isinstance(doc_id, str) for doc_id in doc_ids) or not all(map(math.isfinite, scores)):
-            raise ValueError(f"ids {doc_ids[:3]} and scores {scores[:3]} are not texts and finite numbers")
-        if len(doc_ids) != len(scores):
-            raise ValueError(f"{len(doc_ids)} documents with {len(scores)} scores")
-        return Ranking(tuple(doc_ids), tuple(scores), self.name, text, ceiling=ceiling)
 
     def _check_index(self, answered: str) -> None:
         if self.fingerprint not in ("", answered):

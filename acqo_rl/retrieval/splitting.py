@@ -4,29 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.types import Document
 
 _BATCH = 1024  # texts per tokenizer call
 
 
-class TokenCounter(Protocol):
-    """An encoder that truncates texts to ``max_tokens``."""
-
-    @property
-    def max_tokens(self) -> int | None:
-        """Maximum tokens per passage, including prompt and special tokens; ``None`` means no limit."""
-        ...
-
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Number of tokens per passage before truncation."""
-        ...
-
-
-def long_documents(documents: Sequence[Document], encoder: TokenCounter) -> list[int]:
+def long_documents(documents: Sequence[Document], encoder: SentenceTransformerEncoder) -> list[int]:
     """Positions of the documents that the encoder would truncate."""
     limit = encoder.max_tokens
     if limit is None:
@@ -38,7 +25,9 @@ def long_documents(documents: Sequence[Document], encoder: TokenCounter) -> list
     return long
 
 
-def split_passages(documents: Sequence[Document], encoder: TokenCounter, long: Sequence[int]) -> list[Document]:
+def split_passages(
+    documents: Sequence[Document], encoder: SentenceTransformerEncoder, long: Sequence[int]
+) -> list[Document]:
     """Replaces each long document by several passages.
 
     A passage is a :class:`Document` with the id, title and metadata of its document. It ends at the end of a section
@@ -60,7 +49,7 @@ def split_passages(documents: Sequence[Document], encoder: TokenCounter, long: S
     ]
 
 
-def _passages(document: Document, encoder: TokenCounter) -> list[Document]:
+def _passages(document: Document, encoder: SentenceTransformerEncoder) -> list[Document]:
     from semantic_text_splitter import TextSplitter
 
     def tokens(text: str) -> int:

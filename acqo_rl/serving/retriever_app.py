@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from acqo_rl import __version__
-from acqo_rl.retrieval.remote import IndexInfo
+from acqo_rl.retrieval.remote import IndexInfo, Rankings
 from acqo_rl.roles import Retriever
 from acqo_rl.serving.http import AT_ROOT, REFUSALS, Web, finish_app, in_thread
 from acqo_rl.serving.limits import Limits
@@ -36,21 +36,6 @@ class TextsRequest(BaseModel):
         return [Passage(text) if i in passages else text for i, text in enumerate(self.texts)]
 
 
-class OneRanking(BaseModel):
-    """Ids and scores, best first."""
-
-    doc_ids: list[str]
-    scores: list[float]
-    ceiling: float | None = Field(description="Upper bound on the score of any document for the text; None if unknown.")
-
-
-class RankingsResponse(BaseModel):
-    """One ranking per text, in input order."""
-
-    rankings: list[OneRanking]
-    fingerprint: str = Field(description="Fingerprint of the index, as in /info.")
-
-
 def make_retriever_app(
     retriever: Retriever, info: IndexInfo, metrics: Metrics, limits: Limits, web: Web = AT_ROOT
 ) -> FastAPI:
@@ -73,7 +58,7 @@ def make_retriever_app(
         """The description of the index."""
         return info
 
-    @app.post("/search", responses=REFUSALS, response_model=RankingsResponse)
+    @app.post("/search", responses=REFUSALS, response_model=Rankings)
     async def search(body: TextsRequest) -> Response:
         """Searches all texts; scores are returned without loss of precision."""
 
