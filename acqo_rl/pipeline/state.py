@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from acqo_rl import time_limit
@@ -190,17 +190,11 @@ class RetrievalState:
     reformulation: Reformulation | None = None
     on_text: Callable[[str], None] | None = None
 
-    def add_chunks(self, found: Iterable[tuple[Document, float]], source: str, query: str) -> list[Chunk]:
-        """Adds passages and returns the new ones; a known passage keeps its source and its higher similarity."""
-        new = []
+    def add_chunks(self, found: Iterable[tuple[Document, float]], source: str, query: str) -> None:
+        """Adds passages; a known passage keeps its source and its higher similarity."""
         for document, similarity in found:
-            there = self.chunks.get(document.id)
-            if there is None:
-                new.append(Chunk(document, similarity, source, query))
-                self.chunks[document.id] = new[-1]
-            elif similarity > there.similarity:
-                self.chunks[document.id] = Chunk(document, similarity, there.source, there.query)
-        return new
+            chunk = self.chunks.setdefault(document.id, Chunk(document, similarity, source, query))
+            self.chunks[document.id] = replace(chunk, similarity=max(similarity, chunk.similarity))
 
     def ranked(self) -> list[Chunk]:
         """The passages by boosted similarity, best first.

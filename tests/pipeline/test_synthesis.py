@@ -135,8 +135,9 @@ def test_contexts(state, corpus):
     assert passages(state.ranked(), "", 4000) == f"{bert}\n\n---\n\n{alphabet}"
     assert by_hop(state, 4000) == f"[Hop 1]\n{bert}\n\n[Hop 2]\n{alphabet}"
     assert by_sub_question(state, 4000) == f"[Sub-query 1: part]\n{alphabet}\n\n===\n\n[Sub-query 2: other]\n{bert}"
-    [nameless] = RetrievalState(Query("q", "q")).add_chunks([(Document("x", "", "text"), 1.0)], "initial", "q")
-    assert passages([nameless], "", 4000) == "[Document 1]\ntext"
+    nameless = RetrievalState(Query("q", "q"))
+    nameless.add_chunks([(Document("x", "", "text"), 1.0)], "initial", "q")
+    assert passages(nameless.ranked(), "", 4000) == "[Document 1]\ntext"
 
 
 @given(st.text(max_size=60), st.integers(1, 50))

@@ -17,9 +17,9 @@ def boosts(question, *texts, today=TODAY, metadata=None):
     state = RetrievalState(Query("q", question))
     TemporalReranker(lambda: today).run(state)
     documents = [Document(str(i), "", text, metadata or {}) for i, text in enumerate(texts)]
-    chunks = state.add_chunks([(document, 0.5) for document in documents], "initial", "q")
+    state.add_chunks([(document, 0.5) for document in documents], "initial", "q")
     assert all(chunk.similarity == 0.5 for chunk in state.chunks.values())
-    return [round(state.boost(chunk), 3) for chunk in chunks]
+    return [round(state.boost(chunk), 3) for chunk in state.chunks.values()]
 
 
 def test_the_newest():
@@ -53,8 +53,8 @@ def test_dates_and_years_of_the_text_both_count(question, text, dated, undated):
 def test_years_of_the_title_count():
     state = RetrievalState(Query("q", "what happened since 2023"))
     TemporalReranker(lambda: TODAY).run(state)
-    [chunk] = state.add_chunks([(Document("d", "Budget of 2024", "no year"), 0.5)], "initial", "q")
-    assert state.boost(chunk) == 1.2
+    state.add_chunks([(Document("d", "Budget of 2024", "no year"), 0.5)], "initial", "q")
+    assert state.boost(state.chunks["d"]) == 1.2
 
 
 def test_a_date_only_adds_years():
