@@ -31,26 +31,34 @@ FORMS = (
 _CONTENT: dict[str, Any] = {
     "anyOf": [
         {"type": ["string", "null"]},
-        {"type": "array", "items": {"type": "object", "required": ["type"]}},
+        {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {key: {"type": "string"} for key in ("type", "text", "refusal")},
+                "required": ["type"],
+            },
+        },
     ]
 }
+_SKIPPED = ("system", "developer", "tool", "function")
 _MESSAGE: dict[str, Any] = {
     "type": "object",
-    "properties": {"role": {"type": "string"}, "content": _CONTENT},
+    "properties": {"role": {"enum": ["user", "assistant", *_SKIPPED]}, "content": _CONTENT},
     "required": ["role"],
+    "anyOf": [{"required": ["content"]}, {"required": ["tool_calls"]}],
 }
 _PAIR: dict[str, Any] = {"type": "array", "items": {"type": ["string", "null"]}, "minItems": 2, "maxItems": 2}
 HISTORY_SCHEMA: dict[str, Any] = {
     "description": f"Earlier turns, oldest first: {FORMS}.",
     "anyOf": [
-        {"type": "string"},
+        {"type": "string", "pattern": r"^\s*($|(U|S|[Uu]ser|[Aa]ssistant)\s*:)"},
         *({"type": "array", "items": items} for items in (_MESSAGE, _PAIR, {"type": "string"})),
     ],
 }
 """JSON schema of a history."""
 
 _MARK = re.compile(r"\A\s*(?:(?P<user>U|(?i:user))|S|(?i:assistant))\s*:")
-_SKIPPED = ("system", "developer", "tool", "function")
 _TEXT_KEYS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 """Type of a part -> key of its text; parts of other types (images, reasoning, tool calls) are skipped."""
 
@@ -143,7 +151,7 @@ def _content(content: object, what: str) -> str:
     texts = []
     for part in content:
         kind = part.get("type") if isinstance(part, Mapping) else None
-        text = part.get(_TEXT_KEYS[kind]) if kind in _TEXT_KEYS else ""
+        text = part.get(_TEXT_KEYS[kind], "") if kind in _TEXT_KEYS else ""
         if not isinstance(kind, str) or not isinstance(text, str):
             _refuse(f"a part of {what}", part)
         texts.append(text)
