@@ -144,7 +144,8 @@ class _Set:
         from acqo_rl.data.beir import read_beir
         from acqo_rl.fusion import fusion_named
         from acqo_rl.reformulation.load import load_reformulator
-        from acqo_rl.searching.hop_candidates import CandidateReader, CorpusWords
+        from acqo_rl.searching.corpus_words import CorpusWords
+        from acqo_rl.searching.hop_candidates import CandidateReader
         from acqo_rl.training.rewards import Reward
 
         self.config = config

@@ -8,14 +8,23 @@ works for BM25 scores and cosines, and for corpora on which it was not trained.
 from __future__ import annotations
 
 import math
-import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from acqo_rl.searching.corpus_words import (
+    IN_BRACKETS,
+    LONGEST_TITLE,
+    TOKEN,
+    WORDS_READ,
+    CorpusWords,
+    stem,
+    stems,
+    title_key,
+    whole_and_lead,
+)
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.types import Document, Ranking, Reformulation
 
@@ -28,12 +37,8 @@ READ = 5
 MOST = 32
 """Maximum number of candidates per query."""
 
-_WORDS_READ, _LEAD, _WINDOW = 150, 30, 12
-"""Words read of a passage, words of its beginning, and words before and after a name that count as its surroundings."""
-_LONGEST_TITLE, _SAME_TITLE = 7, 8
-"""Maximum number of words of a title, and of documents with the same title that are compared."""
-_SAMPLE, _COMMON, _FEW = 10_000, 0.02, 3
-"""Documents whose words are counted; a word in more than this share and number of them is not a name on its own."""
+_WINDOW = 12
+"""Words before and after a name that count as its surroundings."""
 _PHRASES = 2
 """Rare phrases per passage."""
 
@@ -44,79 +49,8 @@ RELATIVE = slice(5, OWN)
 FEATURES = 1 + WHOLE + OWN + (OWN - 5)
 """Number of columns of the features."""
 
-_TOKEN = re.compile(r"[^\W_]+")
-_IN_BRACKETS = re.compile(r" ?\([^()]*\)")
-
 SOURCES = ("title", "text", "span", "question", "phrase")
 """Where a name was found, in order of preference."""
-
-
-@lru_cache(200_000)
-def _stem(word: str) -> str:
-    return str(_stemmer().stemWord(word))
-
-
-@lru_cache(1)
-def _stemmer() -> Any:
-    import Stemmer
-
-    return Stemmer.Stemmer("english")
-
-
-def _stems(text: str) -> list[str]:
-    return [_stem(word) for word in _TOKEN.findall(text.lower())]
-
-
-@dataclass(frozen=True)
-class CorpusWords:
-    """What the candidates need to know about a corpus.
-
-    Attributes:
-        titles: words of a title, joined by spaces -> ids of the documents; empty if the corpus cannot be read.
-        weights: word -> logarithm of the inverse share of documents with the word. Words that are not in it occur in
-            no counted document.
-        highest: weight of a word in no document.
-    """
-
-    titles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    weights: Mapping[str, float] = field(default_factory=dict)
-    highest: float = 1.0
-
-    @classmethod
-    def of(cls, corpus: Mapping[str, Document]) -> CorpusWords:
-        """Reads the titles of a corpus, and counts the words of an evenly spaced sample of 10,000 documents."""
-        titles: dict[str, list[str]] = {}
-        for document in corpus.values():
-            if key := _key(_IN_BRACKETS.sub("", document.title) or document.title):
-                titles.setdefault(key, []).append(document.id)
-        sample = list(islice(corpus.values(), 0, None, max(1, len(corpus) // _SAMPLE)))
-        counts = Counter(word for one in sample for word in set(_read_stems(one)))
-        highest = math.log(1 + len(sample))
-        weights = {word: math.log((1 + len(sample)) / (1 + count)) for word, count in counts.items()}
-        return cls({key: tuple(ids[:_SAME_TITLE]) for key, ids in titles.items()}, weights, highest)
-
-    def weight(self, word: str) -> float:
-        """Weight of a stemmed word, 0 to 1: how rare it is."""
-        return self.weights.get(word, self.highest) / self.highest
-
-    def is_common(self, word: str) -> bool:
-        """Whether a stemmed word occurs in many documents."""
-        most = max(_FEW, _COMMON * math.expm1(self.highest))
-        return self.weights.get(word, self.highest) < self.highest - math.log1p(most)
-
-
-def _key(title: str) -> str:
-    words = _TOKEN.findall(title.lower())
-    return " ".join(words) if len(words) <= _LONGEST_TITLE else ""
-
-
-def _read_stems(document: Document) -> list[str]:
-    return _stems(f"{document.title} {document.text[: 12 * _WORDS_READ]}")[:_WORDS_READ]
-
-
-def _whole_and_lead(document: Document) -> tuple[frozenset[str], frozenset[str]]:
-    stems = _read_stems(document)
-    return frozenset(stems), frozenset(stems[:_LEAD])
 
 
 class _Words:
@@ -125,11 +59,11 @@ class _Words:
     __slots__ = ("ends", "lower", "starts", "stems", "text")
 
     def __init__(self, text: str) -> None:
-        found = list(islice(_TOKEN.finditer(text[: 12 * _WORDS_READ]), _WORDS_READ))
+        found = list(islice(TOKEN.finditer(text[: 12 * WORDS_READ]), WORDS_READ))
         self.text = text
         self.starts, self.ends = [m.start() for m in found], [m.end() for m in found]
         self.lower = [m.group().lower() for m in found]
-        self.stems = [_stem(word) for word in self.lower]
+        self.stems = [stem(word) for word in self.lower]
 
     def spelled(self, first: int, last: int) -> str:
         return self.text[self.starts[first] : self.ends[last]]
@@ -170,7 +104,7 @@ class CandidateReader:
     def __init__(self, corpus: Mapping[str, Document], words: CorpusWords) -> None:
         self._corpus = corpus
         self._words = words
-        self._stems = lru_cache(4096)(_whole_and_lead)
+        self._stems = lru_cache(4096)(whole_and_lead)
 
     def read(self, searched: Sequence[Reformulation], fused: Sequence[Ranking]) -> list[Candidates]:
         """Returns the candidates of each query.
@@ -185,7 +119,7 @@ class CandidateReader:
 
     def _of(self, made: Reformulation, fused: Ranking, tops: Sequence[Document]) -> Candidates:
         question = question_of(made)
-        searched = {_key(s.text) for s in made.sub_queries} | {_key(made.query.text)}
+        searched = {title_key(s.text) for s in made.sub_queries} | {title_key(made.query.text)}
         found = {key: one for key, one in self._find(question, tops).items() if key not in searched}
         chosen = sorted(found.values(), key=lambda one: (one.source in (2, 4), one.rank, one.place))[:MOST]
         return Candidates(tuple(one.name for one in chosen), self._features(made, question, fused, tops, chosen))
@@ -202,7 +136,7 @@ class CandidateReader:
 
         asked = _Words(question)
         for rank, document in enumerate(tops, start=1):
-            title = " ".join(_IN_BRACKETS.sub("", document.title).split()) or document.title
+            title = " ".join(IN_BRACKETS.sub("", document.title).split()) or document.title
             if title:
                 add(title, 0, rank, 0.0, document.id, ())
             text = _Words(document.text)
@@ -221,7 +155,7 @@ class CandidateReader:
         while titles and i < len(text.lower):
             last = -1
             if text.is_capital(i):
-                for end in range(min(i + _LONGEST_TITLE, len(text.lower)), i, -1):
+                for end in range(min(i + LONGEST_TITLE, len(text.lower)), i, -1):
                     if " ".join(text.lower[i:end]) in titles:
                         last = end - 1
                         break
@@ -282,7 +216,7 @@ class CandidateReader:
 
         weight = self._words.weight
         stems_of = {document.id: self._stems(document) for document in read}
-        asked = {word: weight(word) for word in _stems(question)}
+        asked = {word: weight(word) for word in stems(question)}
 
         def covered(words: Collection[str], by: Collection[str]) -> float:
             total = sum(weight(word) for word in words)
@@ -301,8 +235,8 @@ class CandidateReader:
         best = fused.similarities or fused.scores
         top_score = best[0] if best and best[0] > 0 else 1.0
         ratio = [best[i] / top_score if i < len(best) else 0.0 for i in (1, 2, 4, 9, 19)]
-        said = {word for s in made.sub_queries for word in _stems(s.text)}
-        titles = [set(_stems(document.title)) for document in read]
+        said = {word for s in made.sub_queries for word in stems(s.text)}
+        titles = [set(stems(document.title)) for document in read]
         whole = [
             math.log1p(len(asked)) / 4, len(rest) / max(len(asked), 1), *_padded(shares, (0, 1, 2, 4)),
             *ratio, math.log(len(made.sub_queries)), float(bool(made.query.history)), len(chosen) / MOST,
@@ -310,8 +244,8 @@ class CandidateReader:
         ]  # fmt: skip
         rows = []
         for one in chosen:
-            words = _stems(one.name)
-            ids = self._words.titles.get(_key(one.name), ())
+            words = stems(one.name)
+            ids = self._words.titles.get(title_key(one.name), ())
             texts = {doc_id: self._stems(self._corpus[doc_id]) for doc_id in ids}
             named = max(ids, key=lambda doc_id: share(texts[doc_id][0]), default=None)
             body, lead = texts[named] if named is not None else (frozenset(), frozenset())
@@ -353,7 +287,7 @@ def _padded(values: Sequence[float], places: Iterable[int]) -> list[float]:
 
 
 def _full_key(name: str) -> str:
-    return " ".join(_TOKEN.findall(name.lower()))
+    return " ".join(TOKEN.findall(name.lower()))
 
 
 def question_of(made: Reformulation) -> str:

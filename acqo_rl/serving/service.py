@@ -13,7 +13,7 @@ from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.retrieval.federated import FederatedFusion
 from acqo_rl.roles import Fusion, LanguageModel, RemoteCorpus, Reranker
 from acqo_rl.searching.hop import Hops, HopScorer, HopSettings, LearnedHop
-from acqo_rl.searching.hop_candidates import CorpusWords
+from acqo_rl.searching.corpus_words import CorpusWords
 from acqo_rl.searching.names import reformulator_name
 from acqo_rl.searching.reranking import DEPTH as RERANKED
 from acqo_rl.searching.reranking import Reranking

@@ -15,7 +15,8 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.pass_through import PassThrough, pass_through
 from acqo_rl.roles import RemoteCorpus
 from acqo_rl.searching.hop import Hops, HopScorer, LearnedHop, with_name
-from acqo_rl.searching.hop_candidates import FEATURES, CandidateReader, CorpusWords
+from acqo_rl.searching.corpus_words import CorpusWords
+from acqo_rl.searching.hop_candidates import FEATURES, CandidateReader
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
 from acqo_rl.types import Document, Query

@@ -14,7 +14,8 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.searching.hop import HopScorer, with_name
-from acqo_rl.searching.hop_candidates import CandidateReader, CorpusWords
+from acqo_rl.searching.corpus_words import CorpusWords
+from acqo_rl.searching.hop_candidates import CandidateReader
 from acqo_rl.training.hop import Options, Training, collect, read_options, train, with_returns, write_options
 from acqo_rl.training.rewards import Reward
 from acqo_rl.types import Document, Query

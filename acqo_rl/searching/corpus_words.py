@@ -1,0 +1,98 @@
+"""The words of a corpus: its titles, and how rare each word is."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+from acqo_rl.types import Document
+
+WORDS_READ, LEAD = 150, 30
+"""Words read of a passage, and words of its beginning."""
+LONGEST_TITLE = 7
+"""Maximum number of words of a title that is looked up."""
+TOKEN = re.compile(r"[^\W_]+")
+IN_BRACKETS = re.compile(r" ?\([^()]*\)")
+
+_SAME_TITLE = 8
+"""Maximum number of documents with the same title that are compared."""
+_SAMPLE, _COMMON, _FEW = 10_000, 0.02, 3
+"""Documents whose words are counted; a word in more than this share and number of them is not a name on its own."""
+
+
+@lru_cache(200_000)
+def stem(word: str) -> str:
+    """The English stem of a lower-case word."""
+    return str(_stemmer().stemWord(word))
+
+
+@lru_cache(1)
+def _stemmer() -> Any:
+    import Stemmer
+
+    return Stemmer.Stemmer("english")
+
+
+def stems(text: str) -> list[str]:
+    """The stemmed words of a text."""
+    return [stem(word) for word in TOKEN.findall(text.lower())]
+
+
+@dataclass(frozen=True)
+class CorpusWords:
+    """What the candidates need to know about a corpus.
+
+    Attributes:
+        titles: words of a title, joined by spaces -> ids of the documents; empty if the corpus cannot be read.
+        weights: word -> logarithm of the inverse share of documents with the word. Words that are not in it occur in
+            no counted document.
+        highest: weight of a word in no document.
+    """
+
+    titles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
+    highest: float = 1.0
+
+    @classmethod
+    def of(cls, corpus: Mapping[str, Document]) -> CorpusWords:
+        """Reads the titles of a corpus, and counts the words of an evenly spaced sample of 10,000 documents."""
+        titles: dict[str, list[str]] = {}
+        for document in corpus.values():
+            if key := title_key(IN_BRACKETS.sub("", document.title) or document.title):
+                titles.setdefault(key, []).append(document.id)
+        sample = list(islice(corpus.values(), 0, None, max(1, len(corpus) // _SAMPLE)))
+        counts = Counter(word for one in sample for word in set(_read_stems(one)))
+        highest = math.log(1 + len(sample))
+        weights = {word: math.log((1 + len(sample)) / (1 + count)) for word, count in counts.items()}
+        return cls({key: tuple(ids[:_SAME_TITLE]) for key, ids in titles.items()}, weights, highest)
+
+    def weight(self, word: str) -> float:
+        """Weight of a stemmed word, 0 to 1: how rare it is."""
+        return self.weights.get(word, self.highest) / self.highest
+
+    def is_common(self, word: str) -> bool:
+        """Whether a stemmed word occurs in many documents."""
+        most = max(_FEW, _COMMON * math.expm1(self.highest))
+        return self.weights.get(word, self.highest) < self.highest - math.log1p(most)
+
+
+def title_key(title: str) -> str:
+    """The words of a title, joined by spaces; empty if it is too long to be looked up."""
+    words = TOKEN.findall(title.lower())
+    return " ".join(words) if len(words) <= LONGEST_TITLE else ""
+
+
+def _read_stems(document: Document) -> list[str]:
+    return stems(f"{document.title} {document.text[: 12 * WORDS_READ]}")[:WORDS_READ]
+
+
+def whole_and_lead(document: Document) -> tuple[frozenset[str], frozenset[str]]:
+    """The stemmed words that are read of a document, and those of its beginning."""
+    read = _read_stems(document)
+    return frozenset(read), frozenset(read[:LEAD])

@@ -1,0 +1,99 @@
+"""Small networks that choose one of several options by its features."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.language_models.embedded import resolve
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SETTINGS, WEIGHTS = "acqo_scorer.json", "scorer.safetensors"
+CLIP = 5.0
+"""Limit of a standardised feature."""
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """Several networks of two hidden layers each; the score of an option is the mean of their scores.
+
+    Attributes:
+        kind: what the options are; ``hop 1`` is the first version of the features of hops. Weights of another kind are
+            refused.
+        mean: of each feature in training, float32[features].
+        scale: standard deviation of each feature in training, float32[features].
+        layers: weights and biases, float32[networks, in, out] and float32[networks, 1, out].
+        margin: added to the score of the first option, which another option must exceed. Useless searches cost more
+            than they seem to in training, where the best of many options is partly chance.
+    """
+
+    kind: str
+    mean: NDArray[np.float32]
+    scale: NDArray[np.float32]
+    layers: tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
+    margin: float = 0.0
+
+    def score(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The score of each option, float32[options]."""
+        import numpy as np
+
+        hidden = np.clip((features - self.mean) / self.scale, -CLIP, CLIP)[None]
+        for number, (weight, bias) in enumerate(self.layers):
+            hidden = hidden @ weight + bias
+            if number < len(self.layers) - 1:
+                hidden = np.maximum(hidden, 0.0)
+        scores = hidden[..., 0].mean(axis=0)
+        scores[0] += self.margin
+        return np.asarray(scores)
+
+    def best(self, options: Sequence[NDArray[np.float32]]) -> list[int]:
+        """The place of the best option of each query, in input order."""
+        return [int(self.score(features).argmax()) for features in options]
+
+    def network(self, number: int) -> Scorer:
+        """The scorer that consists of one of the networks."""
+        return replace(self, layers=tuple((w[number : number + 1], b[number : number + 1]) for w, b in self.layers))
+
+    def save(self, folder: Path) -> None:
+        """Writes weights and settings."""
+        from safetensors.numpy import save
+
+        folder.mkdir(parents=True, exist_ok=True)
+        tensors = {"mean": self.mean, "scale": self.scale}
+        for number, (weight, bias) in enumerate(self.layers):
+            tensors |= {f"weight.{number}": weight, f"bias.{number}": bias}
+        (folder / WEIGHTS).write_bytes(save(tensors))
+        settings = {"kind": self.kind, "layers": len(self.layers), "margin": self.margin}
+        (folder / SETTINGS).write_text(json.dumps(settings, indent=2), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str, kind: str) -> Scorer:
+        """Loads a scorer from a folder, or an embedded one such as ``trained:hop``.
+
+        Raises:
+            ConfigError: there is no scorer, or it is damaged or of another kind.
+        """
+        from safetensors import SafetensorError
+        from safetensors.numpy import load_file
+
+        folder = Path(resolve(path))
+        try:
+            settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+            found, layers, margin = settings["kind"], settings["layers"], float(settings["margin"])
+            tensors = load_file(folder / WEIGHTS)
+            pairs = tuple((tensors[f"weight.{i}"], tensors[f"bias.{i}"]) for i in range(layers))
+            mean, scale = tensors["mean"], tensors["scale"]
+        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+            raise ConfigError(
+                f"{path} is not a scorer ({error!r}); train one with acqo train-hop or acqo train-choice."
+            ) from error
+        if found != kind:
+            raise ConfigError(f"{path} scores {found!r}, but {kind!r} is needed; train it with this version.")
+        return cls(found, mean, scale, pairs, margin)
