@@ -12,8 +12,9 @@ from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.reformulation.strategies import strategies_for
 from acqo_rl.roles import Hop, LanguageModel, Retriever
 from acqo_rl.searching.concurrent import ConcurrentSubQuerySearch
-from acqo_rl.searching.hop import HopScorer
+from acqo_rl.searching.hop import KIND
 from acqo_rl.searching.hop_candidates import FEATURES, WHOLE
+from acqo_rl.searching.scorer import Scorer
 from acqo_rl.searching.sub_queries import normalise_sub_queries, split_retrievers
 from acqo_rl.types import Completion, Ranking
 
@@ -130,15 +131,18 @@ def random_scorer(seed=0, networks=2):
         (generator.normal(size=(networks, one, two)).astype(np.float32), np.zeros((networks, 1, two), np.float32))
         for one, two in pairwise(sizes)
     )
-    return HopScorer(np.zeros(FEATURES, np.float32), np.ones(FEATURES, np.float32), layers)
+    return Scorer(KIND, np.zeros(FEATURES, np.float32), np.ones(FEATURES, np.float32), layers)
 
 
 def eager_scorer():
     """A scorer that never stops; it prefers names that many words of the question surround."""
     weight = np.zeros((1, FEATURES, 1), np.float32)
     weight[0, 0], weight[0, 1 + WHOLE + 14] = -100.0, 1.0
-    return HopScorer(
-        np.zeros(FEATURES, np.float32), np.ones(FEATURES, np.float32), ((weight, np.zeros((1, 1, 1), np.float32)),)
+    return Scorer(
+        KIND,
+        np.zeros(FEATURES, np.float32),
+        np.ones(FEATURES, np.float32),
+        ((weight, np.zeros((1, 1, 1), np.float32)),),
     )
 
 

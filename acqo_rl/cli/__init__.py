@@ -24,6 +24,7 @@ COMMANDS = {
     "train": "run the whole recipe: warm start, both stages of GRPO, export, evaluation",
     "warm-start": "fine-tune a base model on examples selected by the reward",
     "grpo": "run one stage of GRPO",
+    "train-choice": "train the network that chooses the first searches after reading results",
     "train-hop": "train the network that chooses further searches after reading the results",
     "distill": "make a copy of a policy with fewer layers, which is faster",
     "push": "export a trained policy, write its model card, push it to the Hub",

@@ -4,8 +4,8 @@ r"""Evaluate reformulators, indexes and fusions on a data set.
         --reformulator raw rules policy=runs/acqo/policy --output evaluations/embedded
     acqo evaluate --data data/embedded --split dev --index dense=indexes/dense bm25=indexes/bm25 hybrid=dense+bm25 \
         --reformulator raw rules policy=trained:demo --fusion rsf rrf --robustness typos --output evaluations/indexes
-    acqo evaluate --data data/embedded --split dev --index indexes/embedded --reformulator raw policy=trained:demo \
-        --vary.reformulate_below "[0.5, 0.6, 0.7]" --output evaluations/tuning
+    acqo evaluate --data data/embedded --split dev --index indexes/embedded --reformulator raw hyde=embedded:smollm2 \
+        --vary.original_weight "[0.5, 1, 2]" --output evaluations/tuning
 
 Every reformulator is combined with every index and every fusion. Reformulators are compared to --baseline (by default
 the first one) with the same index and fusion; indexes and fusions are compared to the first one.
@@ -17,6 +17,8 @@ A reformulator is NAME or NAME=MODEL:
     prompted=MODEL     a prompted language model (embedded:smollm2, a folder, a Hub id, openai:NAME@URL, anthropic:NAME)
     hyde=MODEL         a prompted strategy: adaptive, multi_query, hyde, step_back, decomposition, expansion, rewrite,
                        several of the last six joined by "+", or rewrite_retrieve_read
+    auto=MODEL         searches without a model first, reads the results and asks the policy only where it should
+                       help; auto alone never asks a model
     policy=MODEL       a trained policy; any other name is a policy too: warm_start=runs/warm final=runs/final
     policy_with_rules=MODEL  the policy and the rules, which split compound questions and reformulate queries that the
                        policy leaves unchanged; the suffix _with_rules works for every policy
@@ -35,9 +37,9 @@ reformulations still help in front of it:
     acqo evaluate --data data/embedded --split dev --index indexes/embedded --reformulator raw policy=trained:demo \
         --fusion rsf rsf+reranker --reranker cross-encoder:cross-encoder/ms-marco-MiniLM-L6-v2 --output evaluations/x
 
---vary also evaluates the reformulators with every combination of reformulate_below and, for prompted strategies,
-num_variants and original_weight. The command prints the best system, its gain on the queries that chose it, and
-its gain on unseen queries by a 5-fold cross-validation. Choose on dev queries, not on test queries.
+--vary also evaluates prompted strategies with every combination of num_variants and original_weight. The command
+prints the best system, its gain on the queries that chose it, and its gain on unseen queries by a 5-fold
+cross-validation. Choose on dev queries, not on test queries.
 
 The output folder stores all reformulations and rankings. A later run in it computes only what is missing, such as other
 systems, measures or queries of the same data and split. An interrupted run thus continues. The next run repeats failed
@@ -70,9 +72,9 @@ from acqo_rl.reformulation.load import (
 )
 from acqo_rl.reformulation.policy import read_settings
 from acqo_rl.retrieval.settings import RERANKER_HELP, IndexSettings
-from acqo_rl.searching.hop import HopSettings
 from acqo_rl.searching.names import RERANKED, name_indexes, name_reformulators
 from acqo_rl.searching.reranking import DEPTH as RERANKED_DOCUMENTS
+from acqo_rl.searching.settings import StepSettings
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.types import Query
 
@@ -82,12 +84,12 @@ if TYPE_CHECKING:
     from acqo_rl.evaluation.systems import StudyComponents
 
 
-VARIED = ("reformulate_below", "num_variants", "original_weight")
+VARIED = ("num_variants", "original_weight")
 """The settings of the strategies that can be varied; the language model does not depend on them."""
 
 
 @dataclass
-class EvaluateConfig(HopSettings, WithStrategy, IndexSettings):
+class EvaluateConfig(StepSettings, WithStrategy, IndexSettings):
     """Settings of an evaluation."""
 
     data: str = setting("BEIR folder: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv.")
@@ -274,7 +276,7 @@ def settings_of(config: EvaluateConfig, components: StudyComponents, data: Beir,
         "reformulators": {name: place(model) for name, model in models.items()},
         "kinds": "data set" if any("kind" in metadata for metadata in data.metadata.values()) else "rules",
     }
-    for key in ("fusion", "measures", "hops", "hop", "limit", "sample", "robustness", "vary", "batch_size"):
+    for key in ("fusion", "measures", "choice", "hops", "hop", "limit", "sample", "robustness", "vary", "batch_size"):
         if value := getattr(config, key):
             settings[key] = value
     if config.reranker:

@@ -35,6 +35,7 @@ from acqo_rl.types import Document, Qrels
 
 if TYPE_CHECKING:
     from acqo_rl.cli.evaluate import EvaluateConfig
+    from acqo_rl.searching.choice import Choice
 
 _WARM_UP = "The first call of a process is slow and is not measured."
 
@@ -48,7 +49,7 @@ def open_components(
 ) -> StudyComponents:
     """Opens the components of all systems; a model is loaded when it is first needed."""
     retrievers = open_retrievers(config.index, config, cache, corpus)
-    reformulators, below = open_reformulators(config, cache, corpus)
+    reformulators, choices = open_reformulators(config, cache, corpus)
     if REWRITE_RETRIEVE_READ in reformulators and not any(parts.has_dense for parts in retrievers.values()):
         raise ConfigError(f"{REWRITE_RETRIEVE_READ} compares cosines; give a dense index, alone or in a hybrid.")
     return StudyComponents(
@@ -61,7 +62,7 @@ def open_components(
         measures=config.measures,
         batch_size=config.batch_size,
         hops=config.open_hops(corpus),
-        reformulate_below=below,
+        choices=choices,
         reranker=open_reranker(config.reranker, cache) if config.reranker else None,
         rerank_depth=config.rerank_depth,
     )
@@ -82,8 +83,8 @@ def open_reranker(name: str, cache: Cache) -> CachedReranker:
 
 def open_reformulators(
     config: EvaluateConfig, cache: Cache, corpus: Mapping[str, Document]
-) -> tuple[dict[str, CachedReformulator], dict[str, float]]:
-    """Reformulators by name, and the value of ``reformulate_below`` of those that have one.
+) -> tuple[dict[str, CachedReformulator], dict[str, Choice]]:
+    """Reformulators by name, and the choice of those that have one.
 
     A language model is shared by all strategies that call it. With ``vary``, a reformulator that reads one of its
     settings is opened once more for each combination of values.
@@ -101,21 +102,21 @@ def open_reformulators(
     models = name_reformulators(config.reformulator, config.model)
     lexicon = lexicon_for(models, corpus.values())
     opened: dict[str, CachedReformulator] = {}
-    below: dict[str, float] = {}
+    choices: dict[str, Choice] = {}
     for name, model in models.items():
         for shown, settings in varied(name, config.vary, config.strategy).items():
             cache_key = reformulator_key(name, model, settings)
             opened[shown] = CachedReformulator(shown, partial(load, name, model, settings), cache_key, cache)
             if name == REWRITE_RETRIEVE_READ:
                 opened[shown].retry_below = settings.similarity_threshold
-            elif settings.reformulate_below is not None and name != "raw":
-                below[shown] = settings.reformulate_below
-    return opened, below
+            if choice := config.open_choice(name, model, corpus):
+                choices[shown] = choice
+    return opened, choices
 
 
 def varied(name: str, vary: Mapping[str, Sequence[Any]], settings: StrategySettings) -> dict[str, StrategySettings]:
     """Name of a system -> its settings: those that are given, then every combination that the reformulator reads."""
-    read = {} if name == "raw" else {k: v for k, v in vary.items() if k == "reformulate_below" or prompts_model(name)}
+    read = vary if prompts_model(name) else {}
     found = {name: settings}
     for values in product(*read.values()) if read else ():
         changed = dict(zip(read, values, strict=True))

@@ -51,9 +51,9 @@ from acqo_rl.retrieval.places import is_url, parts_of
 from acqo_rl.retrieval.settings import INDEX_HELP, RERANKER_HELP, IndexSettings
 from acqo_rl.roles import Retriever
 from acqo_rl.searching.feedback import fetch
-from acqo_rl.searching.hop import HopSettings
 from acqo_rl.searching.names import name_reformulators
 from acqo_rl.searching.reranking import DEPTH
+from acqo_rl.searching.settings import StepSettings
 from acqo_rl.text import one_line
 from acqo_rl.types import Document, FusionName, Query, Turn
 
@@ -66,7 +66,7 @@ ANSWER_TOKENS = 256
 
 
 @dataclass
-class SearchConfig(HopSettings, WithStrategy, IndexSettings):
+class SearchConfig(StepSettings, WithStrategy, IndexSettings):
     """Settings of a search."""
 
     index: Address = setting(INDEX_HELP)
@@ -121,7 +121,7 @@ class Loaded:
             fusion,
             corpus=self.corpus,
             hops=config.open_hops(self.corpus),
-            reformulate_below=config.strategy.reformulate_below,
+            choice=config.open_choice(name, model, self.corpus),
             **after,
         )
         retriever.search(["the first search of a process is slow"], 1)

@@ -13,6 +13,7 @@ from acqo_rl.evaluation.run import Evaluation, QueryResult, evaluate, searched_t
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.roles import Fusion, Reformulator, Retriever
+from acqo_rl.searching.choice import Choice
 from acqo_rl.searching.hop import Hops
 from acqo_rl.searching.names import RERANKED
 from acqo_rl.searching.path import SearchPath
@@ -81,7 +82,7 @@ class StudyComponents:
         measures: see ``acqo_rl.measures``.
         batch_size: number of queries reformulated and searched together.
         hops: see :class:`~acqo_rl.searching.path.SearchPath`.
-        reformulate_below: reformulator -> threshold; see :class:`~acqo_rl.searching.path.SearchPath`.
+        choices: reformulator -> choice of its searches; see :class:`~acqo_rl.searching.path.SearchPath`.
         reranker: scores the documents of the reranked systems.
         rerank_depth: number of documents per query that are reranked.
     """
@@ -95,7 +96,7 @@ class StudyComponents:
     measures: Sequence[str]
     batch_size: int = 64
     hops: Hops | None = None
-    reformulate_below: Mapping[str, float] = field(default_factory=dict)
+    choices: Mapping[str, Choice] = field(default_factory=dict)
     reranker: CachedReranker | None = None
     rerank_depth: int = DEPTH
 
@@ -141,7 +142,7 @@ class _Recorded(Reformulator):
 def _evaluate(components: StudyComponents, system: System, queries: Sequence[Query]) -> Evaluation:
     parts, fusion = components.retrievers[system.retriever], components.fusions[system.fusion]
     recorded = _Recorded(components.reformulators[system.reformulator])
-    below, reranking = components.reformulate_below.get(system.reformulator), components.reranking(system)
+    choice, reranking = components.choices.get(system.reformulator), components.reranking(system)
     path = SearchPath(
         recorded,
         parts.all(system.retriever),
@@ -149,7 +150,7 @@ def _evaluate(components: StudyComponents, system: System, queries: Sequence[Que
         components.corpus,
         hops=components.hops,
         reranking=reranking,
-        reformulate_below=below,
+        choice=choice,
     )
     evaluation = evaluate(
         path,
@@ -160,16 +161,18 @@ def _evaluate(components: StudyComponents, system: System, queries: Sequence[Que
         batch_size=components.batch_size,
         metadata=components.metadata,
     )
-    results = (_with_costs(r, recorded, parts, below is not None) for r in evaluation.results)
+    results = (_with_costs(r, recorded, parts, choice) for r in evaluation.results)
     return replace(evaluation, results=tuple(_with_reranking(result, reranking) for result in results))
 
 
-def _with_costs(result: QueryResult, recorded: _Recorded, parts: IndexParts, raw_first: bool) -> QueryResult:
+def _with_costs(result: QueryResult, recorded: _Recorded, parts: IndexParts, choice: Choice | None) -> QueryResult:
     """Adds the costs at the time when the answers were computed; the searches of several indexes add up."""
     query = result.reformulation.query
     retried = recorded.retry_below is not None
-    tried = normalise_sub_queries(recorded.made[query.id], parts.everything) if retried else []
-    raw = [query.text] if raw_first or retried else []
+    without_model = [made for one in choice.reformulators for made in one.reformulate([query])] if choice else []
+    asked = recorded.made[query.id] if retried or choice else []
+    tried = normalise_sub_queries([*without_model, *asked], parts.everything)
+    raw = [query.text] if retried else []
     texts = dict.fromkeys([*raw, *(text for made in (*tried, result.reformulation) for text in searched_texts(made))])
     searches = [(part, text) for part in parts.everything for text in texts]
     searches += [(part, query.text) for part in parts.original]

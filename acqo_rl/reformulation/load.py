@@ -32,6 +32,9 @@ _READ_AGAIN = FeedbackSpec(results=3, words=40)
 _WHOLE = ("prompted", "adaptive", REWRITE_RETRIEVE_READ)
 """Strategies for prompting a language model that cannot be joined to others."""
 
+AUTO = "auto"
+"""The policy, if there is one, is asked only where a choice made after reading results asks it."""
+
 WITHOUT_MODEL = ("raw", "rules", "turns")
 """Reformulators without a model."""
 
@@ -120,8 +123,9 @@ def load_reformulator(
 
     Args:
         name: ``raw``, ``rules``, ``turns``, ``prompted``, ``adaptive``, one of ``STRATEGIES`` or several joined by
-            ``+`` (``multi_query+hyde``). Any other name is that of a trained policy; with the suffix ``_with_rules``
-            (``policy_with_rules``) it is combined with the rules.
+            ``+`` (``multi_query+hyde``). ``auto`` without a model is ``raw``; see
+            :class:`acqo_rl.searching.choice.Choice`. Any other name is that of a trained policy; with the suffix
+            ``_with_rules`` (``policy_with_rules``) it is combined with the rules.
         model: folder, Hub id or ``embedded:`` name, with ``openvino:`` before a policy to run it with
             OpenVINO; also ``openai:NAME@URL`` or ``anthropic:NAME`` for prompted strategies. Not used by ``raw``,
             ``rules`` and ``turns``.
@@ -133,7 +137,7 @@ def load_reformulator(
         ConfigError: the model or the strategy is unknown, or a setting is out of range.
         GrammarError: the model is not a policy, or has another grammar or prompt version.
     """
-    if name == "raw":
+    if name == "raw" or (name == AUTO and not model):
         return PassThrough()
     if name == "rules":
         return Heuristic(lexicon=lexicon)

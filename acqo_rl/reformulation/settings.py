@@ -53,13 +53,6 @@ class StrategySettings:
     similarity_threshold: float = field(
         default=0.7, metadata={"help": "rewrite_retrieve_read: rewrite a query if its top cosine is below this value."}
     )
-    reformulate_below: float | None = field(
-        default=None,
-        metadata={
-            "help": "Reformulate a query only if the best cosine that the raw query finds is below this value. "
-            "Requires a dense index, alone or in a hybrid. By default every query is reformulated."
-        },
-    )
     reuse_templates: bool = field(
         default=False,
         metadata={

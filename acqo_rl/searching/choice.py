@@ -8,7 +8,7 @@ model. In the last case its searches are options too, and the network picks once
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -70,14 +70,18 @@ class Choice:
 
     name = "learned"
 
-    def __init__(self, scorer: Scorer | None, corpus: Mapping[str, Document], words: CorpusWords) -> None:
+    def __init__(
+        self, scorer: Scorer | None, corpus: Mapping[str, Document], words: CorpusWords, *, asks: bool = True
+    ) -> None:
         """Creates a choice.
 
         Args:
             scorer: scores the options; ``None`` to read options only.
             corpus: document id -> document.
             words: word weights of the corpus.
+            asks: whether there is a model to ask.
         """
+        self.asks = asks
         self._scorer = scorer
         self._corpus = corpus
         self._weight = words.weight
@@ -245,11 +249,11 @@ def _overlap(one: Ranking, other: Ranking, k: int) -> float:
 
 def _distinct_options(made: Sequence[Reformulation]) -> list[tuple[int, ...]]:
     """The options whose arms are there; of those that search the same texts, the first."""
-    found: dict[tuple[str, ...], tuple[int, ...]] = {}
+    found: dict[Hashable, tuple[int, ...]] = {}
     for arms in OPTIONS:
         if arms[-1] < len(made):
-            texts = (s.text for s in _together([made[arm] for arm in arms]).sub_queries)
-            found.setdefault(tuple(sorted(texts)), arms)
+            searched = _together([made[arm] for arm in arms]).sub_queries
+            found.setdefault(tuple(sorted((s.text, s.min_margin is None) for s in searched)), arms)
     return list(found.values())
 
 

@@ -6,23 +6,16 @@ searched alone and after the question, and the two rankings are fused with all e
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.language_models.embedded import resolve
-from acqo_rl.roles import Hop, RemoteCorpus
+from acqo_rl.roles import Hop
 from acqo_rl.searching.corpus_words import CorpusWords
-from acqo_rl.searching.hop_candidates import FEATURES, CandidateReader, question_of
+from acqo_rl.searching.hop_candidates import CandidateReader, question_of
+from acqo_rl.searching.scorer import Scorer
 from acqo_rl.text import distinct
 from acqo_rl.types import Document, Ranking, Reformulation, SubQuery
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 MOST_HOPS = 3
 KIND = "hop 1"

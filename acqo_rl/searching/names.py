@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from acqo_rl.addresses import Address, whole_of
 from acqo_rl.errors import ConfigError, did_you_mean
-from acqo_rl.reformulation.load import WITHOUT_MODEL
+from acqo_rl.reformulation.load import AUTO, WITHOUT_MODEL
 from acqo_rl.retrieval.places import is_place, parts_of, split_places
 
 ORIGINAL = "@original"
@@ -55,7 +55,7 @@ def name_reformulators(given: Sequence[str], default_model: str | None) -> dict[
             raise ConfigError(f"{name!r} needs no model, but {item!r} names one.")
         if name not in WITHOUT_MODEL:
             model = model or default_model or ""
-            if not model:
+            if not model and name != AUTO:
                 hint = did_you_mean([name], WITHOUT_MODEL)
                 raise ConfigError(f"{name!r} needs a model{hint}: give {name}=MODEL or --model MODEL.")
         models[name] = model

@@ -11,6 +11,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.turns import first_searches
 from acqo_rl.roles import Fusion, Reformulator
+from acqo_rl.searching.choice import ARMS, Choice
 from acqo_rl.searching.concurrent import ConcurrentSubQuerySearch
 from acqo_rl.searching.feedback import with_feedback
 from acqo_rl.searching.hop import Hops, with_name
@@ -22,14 +23,14 @@ from acqo_rl.searching.sub_queries import (
     normalise_sub_queries,
     split_retrievers,
 )
-from acqo_rl.searching.threshold import check_cosine, check_reformulate_below, fuse_similar
+from acqo_rl.searching.threshold import check_cosine, check_retry_below, fuse_similar
 from acqo_rl.searching.trace import Trace
 from acqo_rl.text import within_limits
 from acqo_rl.types import Document, FeedbackSpec, Query, Ranking, Reformulation
 
 T = TypeVar("T")
 
-Reformulate = Callable[[Sequence[Query]], list[Reformulation]]
+Reformulate = Callable[[Reformulator, Sequence[Query]], list[Reformulation]]
 """Returns one reformulation per query, in input order."""
 
 Guard = Callable[[str, str, Callable[[], list[T]]], tuple[list[T] | None, tuple[Failure, ...]]]
@@ -60,8 +61,7 @@ class SearchPath:
         depth: documents per list before fusion, at least ``k``.
         score_threshold: minimum cosine of a document; see :func:`~acqo_rl.searching.threshold.fuse_similar`.
         reranking: reorders the fused ranking; by default nothing does.
-        reformulate_below: a query is reformulated only if the best cosine that the raw query finds is below this value.
-            By default every query is reformulated.
+        choice: chooses the searches of each query after reading results; by default the reformulator's are used.
 
     Raises:
         ConfigError: feedback is enabled without a corpus, or a threshold is set and a retriever's scores are not
@@ -77,7 +77,7 @@ class SearchPath:
     depth: int = DEPTH
     score_threshold: float | None = None
     reranking: Reranking | None = None
-    reformulate_below: float | None = None
+    choice: Choice | None = None
     _reads: FeedbackSpec = field(init=False)
 
     def __post_init__(self) -> None:
@@ -90,8 +90,7 @@ class SearchPath:
             )
         asked, originals = split_retrievers(self.retrievers)
         check_cosine("score_threshold", self.score_threshold, (*asked, *originals))
-        check_reformulate_below(self.reformulate_below, asked)
-        check_reformulate_below(self.reformulator.retry_below, asked)
+        check_retry_below(self.reformulator.retry_below, asked)
 
     def search(self, queries: Sequence[Query], k: int = 10) -> list[SearchResult]:
         """Returns the best ``k`` documents per query, in input order; the batch is reformulated in one call.
@@ -123,12 +122,12 @@ class SearchPath:
                 :func:`~acqo_rl.searching.sub_queries.normalise_sub_queries`.
             trace: records the steps.
             score_threshold: replaces the path's own threshold; ``None`` disables it.
-            guard: calls the hops and the reranking; if one fails, the results so far are kept.
+            guard: calls the choice, the hops and the reranking; if one fails, the results so far are kept.
         """
-        first, reformulations = self.reformulate(queries, searches, reformulate, trace)
-        failed: list[Failure] = []
+        before, reformulations, failed = self.reformulate(queries, searches, reformulate, trace, guard)
         if self.hops:
-            reformulations, failed[:] = self._hop(self.hops, reformulations, searches, guard, trace)
+            reformulations, failures = self._hop(self.hops, reformulations, searches, guard, trace)
+            failed += failures
         depth = max(k, self.reranking.depth) if self.reranking else k
         rankings, fused = _search(reformulations, searches, self.fusion, depth, score_threshold, trace)
         if self.reranking:
@@ -137,8 +136,10 @@ class SearchPath:
                 reranked, failures = guard("reranking", name, call)
             failed += failures
             fused = [ranking.first(k) for ranking in reranked or fused]
-        searched = zip(first, reformulations, strict=True) if first else zip(reformulations, strict=True)
-        of_each = [(*_failed(made[-1]), *searches.failures(*made), *failed) for made in searched]
+        of_each = [
+            (*_failed(made), *searches.failures(*earlier, made), *failed)
+            for earlier, made in zip(before, reformulations, strict=True)
+        ]
         return [
             SearchResult(*parts, trace.steps) for parts in zip(reformulations, rankings, fused, of_each, strict=True)
         ]
@@ -166,15 +167,61 @@ class SearchPath:
         return made, ()
 
     def reformulate(
+        self,
+        queries: Sequence[Query],
+        searches: ConcurrentSubQuerySearch,
+        reformulate: Reformulate,
+        trace: Trace,
+        guard: Guard[Any],
+    ) -> tuple[list[tuple[Reformulation, ...]], list[Reformulation], tuple[Failure, ...]]:
+        """Returns what was searched before, what to search (without hops), and the failures of the choice.
+
+        With ``retry_below`` of the reformulator, the raw queries are searched before, and those that find a similar
+        document pass.
+        """
+        if self.choice:
+            return self._choose(self.choice, queries, searches, reformulate, trace, guard)
+        first, answers = self._retry_below(queries, searches, reformulate, trace)
+        return [(one,) for one in first] if first else [()] * len(queries), answers, ()
+
+    def _choose(
+        self,
+        choice: Choice,
+        queries: Sequence[Query],
+        searches: ConcurrentSubQuerySearch,
+        reformulate: Reformulate,
+        trace: Trace,
+        guard: Guard[Any],
+    ) -> tuple[list[tuple[Reformulation, ...]], list[Reformulation], tuple[Failure, ...]]:
+        """Reads the results of searches without a model, and asks the reformulator only for some of the queries."""
+        with trace.step("first searches", ", ".join(ARMS[:-1])):
+            arms = [reformulate(one, queries) for one in choice.reformulators]
+            made = list(zip(*arms, strict=True))
+            searches.search([one for some in made for one in some])
+            call = partial(choice.choose, made, searches.search, self.fusion, may_ask=choice.asks)
+            found, failures = guard("choice", choice.name, call)
+        chosen: list[Reformulation | None] = found or [None if choice.asks else one[0] for one in made]
+        asked = [i for i, one in enumerate(chosen) if one is None]
+        before = dict(enumerate(made))
+        if asked:
+            first, answers = self._reformulate_all([queries[i] for i in asked], searches, reformulate, trace)
+            for i, feedback in zip(asked, first, strict=False):
+                before[i] = (*made[i], feedback)
+            with trace.step("choice", f"{len(asked)} of {len(queries)} queries asked the model"):
+                searches.search(answers)
+                several = [(*made[i], answer) for i, answer in zip(asked, answers, strict=True)]
+                call = partial(choice.choose, several, searches.search, self.fusion, may_ask=False)
+                picked, more = guard("choice", choice.name, call)
+            for i, answer, one in zip(asked, answers, picked or answers, strict=True):
+                chosen[i] = _with_costs_of(answer, one)
+            failures += more
+        return list(before.values()), [one for one in chosen if one is not None], failures
+
+    def _retry_below(
         self, queries: Sequence[Query], searches: ConcurrentSubQuerySearch, reformulate: Reformulate, trace: Trace
     ) -> tuple[list[Reformulation], list[Reformulation]]:
-        """Returns the reformulations of the first search (empty without feedback) and those to search, without hops.
-
-        With a threshold (``reformulate_below``, or ``retry_below`` of the reformulator), the raw queries are searched
-        before, and those that find a similar document pass.
-        """
-        retry = self.reformulator.retry_below
-        below = self.reformulate_below if retry is None else retry
+        """Returns the reformulations of the first search (empty without feedback) and those to search."""
+        below = self.reformulator.retry_below
         if below is None:
             return self._reformulate_all(queries, searches, reformulate, trace)
         raw = [pass_through(query, self.reformulator.name) for query in queries]
@@ -184,9 +231,8 @@ class SearchPath:
         first, answers = (
             self._reformulate_all(list(asked.values()), searches, reformulate, trace) if asked else ([], [])
         )
-        if retry is not None:
-            again = searches.best_cosines(answers)
-            answers = [_better(*made) for made in zip(answers, [best[i] for i in asked], again, strict=True)]
+        again = searches.best_cosines(answers)
+        answers = [_better(*made) for made in zip(answers, [best[i] for i in asked], again, strict=True)]
         answered = dict(zip(asked, answers, strict=True))
         searched = dict(zip(asked, first, strict=True)) if first else {}
         return (
@@ -204,10 +250,22 @@ class SearchPath:
                 tops = self.fusion.fuse(searches.search(first), self._reads.results)
             asked = with_feedback(queries, tops, self.corpus or {}, self._reads)
         with trace.step("reformulation", self.reformulator.name):
-            return first, reformulate(asked)
+            return first, reformulate(self.reformulator, asked)
 
-    def _reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        return normalise_sub_queries(one_each(self.reformulator, queries), split_retrievers(self.retrievers)[0])
+    def _reformulate(self, reformulator: Reformulator, queries: Sequence[Query]) -> list[Reformulation]:
+        return normalise_sub_queries(one_each(reformulator, queries), split_retrievers(self.retrievers)[0])
+
+
+def _with_costs_of(answer: Reformulation, chosen: Reformulation) -> Reformulation:
+    """What was chosen, with the costs and the problem of the model that was asked."""
+    return replace(
+        chosen,
+        completion=answer.completion,
+        tokens=answer.tokens,
+        problem=answer.problem,
+        calls=answer.calls,
+        failed_calls=answer.failed_calls,
+    )
 
 
 def one_each(reformulator: Reformulator, queries: Sequence[Query]) -> list[Reformulation]:

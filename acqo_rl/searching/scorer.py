@@ -90,7 +90,9 @@ class Scorer:
             tensors = load_file(folder / WEIGHTS)
             pairs = tuple((tensors[f"weight.{i}"], tensors[f"bias.{i}"]) for i in range(layers))
             mean, scale = tensors["mean"], tensors["scale"]
-        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+            if pairs[0][0].shape[1] != len(mean):
+                raise ValueError(f"{len(mean)} features, but weights for {pairs[0][0].shape[1]}")
+        except (OSError, ValueError, LookupError, TypeError, SafetensorError) as error:
             raise ConfigError(
                 f"{path} is not a scorer ({error!r}); train one with acqo train-hop or acqo train-choice."
             ) from error

@@ -21,6 +21,7 @@ from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.roles import Fusion, Reformulator, Retriever
 from acqo_rl.searching.cache import TimedCache, exact_key
+from acqo_rl.searching.choice import Choice
 from acqo_rl.searching.concurrent import ConcurrentSearch, ConcurrentSubQuerySearch, flatten
 from acqo_rl.searching.hop import Hops
 from acqo_rl.searching.path import SearchPath, one_each
@@ -40,7 +41,7 @@ REWRITTEN, REPAIRED, FELL_BACK = (
 )
 """Log events: a reformulation, one that was changed before the search, and one that failed. They have no texts."""
 
-FAILED = {"hop": "hop_failed", "reranking": "reranking_failed"}
+FAILED = {"choice": "choice_failed", "hop": "hop_failed", "reranking": "reranking_failed"}
 """Log events: a step that failed, so that the results before it are kept."""
 
 _log = logging.getLogger(__name__)
@@ -88,7 +89,7 @@ class AdaptiveSearcher:
         workers: Workers | None = None,
         score_threshold: float | None = None,
         reranking: Reranking | None = None,
-        reformulate_below: float | None = None,
+        choice: Choice | None = None,
     ) -> None:
         """Creates a searcher.
 
@@ -113,8 +114,8 @@ class AdaptiveSearcher:
             score_threshold: minimum cosine of a document, see :func:`acqo_rl.searching.threshold.fuse_similar`. If no
                 document reaches it, the result is empty. Off by default.
             reranking: reorders the fused ranking. If the reranker fails, the fused order is kept.
-            reformulate_below: a query is reformulated only if the best cosine that the raw query finds is below this
-                value. ``acqo evaluate --vary`` compares values. By default every query is reformulated.
+            choice: chooses the searches of each query after reading results; by default the reformulator's are used.
+                If it fails, the reformulator's are used.
 
         Raises:
             ConfigError: there is no retriever, two retrievers have the same name, feedback is enabled without a corpus,
@@ -136,7 +137,7 @@ class AdaptiveSearcher:
             depth,
             score_threshold,
             reranking,
-            reformulate_below,
+            choice,
         )
         self._timeouts = timeouts
         self._reformulations: TimedCache[Reformulation] = TimedCache(cache_size, cache_seconds)
@@ -220,7 +221,8 @@ class AdaptiveSearcher:
         """
         searches = self._searches(self._path.depth)
         reformulate = partial(self._reformulate, searches, context)
-        _, [reformulation] = self._path.reformulate([read_query(query)], searches, reformulate, Trace())
+        guard = partial(self._guard, searches.deadline)
+        _, [reformulation], _ = self._path.reformulate([read_query(query)], searches, reformulate, Trace(), guard)
         return reformulation
 
     def clear_cache(self) -> None:
@@ -257,10 +259,13 @@ class AdaptiveSearcher:
         return outcome, ()
 
     def _reformulate(
-        self, searches: ConcurrentSubQuerySearch, context: str, queries: Sequence[Query]
+        self, searches: ConcurrentSubQuerySearch, context: str, reformulator: Reformulator, queries: Sequence[Query]
     ) -> list[Reformulation]:
-        """The searchable reformulations of the queries, for one round."""
-        answers = self._reformulate_cached(queries, searches.deadline)
+        """The searchable reformulations of the queries; only those of the searcher's own reformulator are cached."""
+        if reformulator is self._path.reformulator:
+            answers = self._reformulate_cached(queries, searches.deadline)
+        else:
+            answers = one_each(reformulator, queries)
         searched = normalise_sub_queries(answers, self.retrievers)
         for before, after in zip(answers, searched, strict=True):
             _log_repair(before, after)

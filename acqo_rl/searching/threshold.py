@@ -64,7 +64,7 @@ def check_cosine(setting: str, value: float | None, retrievers: Sequence[Retriev
         )
 
 
-def check_reformulate_below(value: float | None, retrievers: Sequence[Retriever]) -> None:
+def check_retry_below(value: float | None, retrievers: Sequence[Retriever]) -> None:
     """Checks that a threshold for reformulation is a cosine and that a retriever, or a part of one, returns cosines.
 
     Raises:
@@ -76,4 +76,4 @@ def check_reformulate_below(value: float | None, retrievers: Sequence[Retriever]
             f"Queries are reformulated if the best cosine is below {value}, but no index returns cosines. Search a "
             "dense index, alone or together with others, or omit the threshold."
         )
-    check_cosine("reformulate_below", value, dense)
+    check_cosine("similarity_threshold", value, dense)

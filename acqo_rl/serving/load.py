@@ -9,8 +9,8 @@ from acqo_rl.addresses import Address
 from acqo_rl.reformulation.load import ENGINE_HELP, Engine, lexicon_for, with_engine_prefix
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.settings import RERANKER_HELP, IndexSettings
-from acqo_rl.searching.hop import HopSettings
 from acqo_rl.searching.reranking import DEPTH
+from acqo_rl.searching.settings import StepSettings
 from acqo_rl.serving.service import Service
 from acqo_rl.types import FusionName
 
@@ -30,7 +30,7 @@ class TimeoutSettings:
 
 
 @dataclass
-class ServiceSettings(HopSettings, IndexSettings):
+class ServiceSettings(StepSettings, IndexSettings):
     """Collections, strategies and limits of a service."""
 
     collections: list[Address] = field(
@@ -147,9 +147,8 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
         threads=settings.threads,
         reranker=load_reranker(settings.reranker, limits.reranking) if settings.reranker else None,
         rerank_depth=settings.rerank_depth,
-        hops=settings,
+        steps=settings,
         score_threshold=settings.score_threshold,
-        reformulate_below=strategies.reformulate_below,
     )
     service.warm_up()
     return service

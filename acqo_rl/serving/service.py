@@ -10,14 +10,15 @@ from typing import Any, TypeVar
 from cachetools import LRUCache
 
 from acqo_rl.pipeline.pipeline import Pipeline
+from acqo_rl.reformulation.load import AUTO
 from acqo_rl.retrieval.federated import FederatedFusion
 from acqo_rl.roles import Fusion, LanguageModel, RemoteCorpus, Reranker
-from acqo_rl.searching.hop import Hops, HopScorer, HopSettings, LearnedHop
 from acqo_rl.searching.corpus_words import CorpusWords
 from acqo_rl.searching.names import reformulator_name
 from acqo_rl.searching.reranking import DEPTH as RERANKED
 from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
+from acqo_rl.searching.settings import StepSettings
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.searching.workers import Workers
 from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, searched_apart, searched_as_one
@@ -51,8 +52,8 @@ class Service:
         threads: int = 64,
         reranker: Reranker | None = None,
         rerank_depth: int = RERANKED,
-        hops: HopSettings | None = None,
-        **thresholds: float | None,
+        steps: StepSettings | None = None,
+        score_threshold: float | None = None,
     ) -> None:
         """Creates the service.
 
@@ -69,9 +70,8 @@ class Service:
             threads: maximum number of concurrent calls of each retriever and of each reformulator.
             reranker: reorders the fused lists, in searches and in the passages of answers.
             rerank_depth: number of documents per query that are reranked.
-            hops: searches names in the results; by default nothing does.
-            thresholds: ``score_threshold`` and ``reformulate_below`` of
-                :class:`acqo_rl.searching.searcher.AdaptiveSearcher`.
+            steps: settings of the choice of the strategy ``auto``, and of the hops; by default there are no hops.
+            score_threshold: see :class:`acqo_rl.searching.searcher.AdaptiveSearcher`.
 
         Raises:
             ConfigError: a threshold is set, but the scores of a collection are not cosines of one encoder; or the
@@ -88,9 +88,8 @@ class Service:
         self._cache_size = cache_size
         self._workers = Workers(threads)
         self._reranker, self._rerank_depth = reranker, rerank_depth
-        self._hops = hops.hops if hops else 0
-        self._scorer = HopScorer.load(hops.hop) if hops and hops.hops else None
-        self._thresholds = thresholds
+        self._steps = steps or StepSettings()
+        self._score_threshold = score_threshold
         self._made: LRUCache[Hashable, object] = LRUCache(_SEARCHERS)
         self._lock = threading.RLock()
         self.searcher("raw", None, self.collections.for_probes())
@@ -117,17 +116,18 @@ class Service:
         def make() -> AdaptiveSearcher:
             retriever, documents = searched_as_one(collections), DocumentsOf(collections)
             fusion = FederatedFusion(self._fusion) if len(collections) > 1 else self._fusion
-            hop = LearnedHop(self._scorer, documents, self._words(collections)) if self._scorer else None
+            words = self._words(collections) if self._steps.hops or strategy == AUTO else CorpusWords()
             return AdaptiveSearcher(
                 offered.reformulator,
                 [retriever, *searched_apart(collections)],
                 fusion,
                 corpus=documents,
-                hops=Hops(hop, self._hops) if hop else None,
+                hops=self._steps.open_hops(documents, words),
+                choice=self._steps.open_choice(strategy, self.strategies.model(strategy), documents, words),
                 timeouts=self.timeouts,
                 workers=self._workers,
                 reranking=Reranking(self._reranker, documents, self._rerank_depth) if self._reranker else None,
-                **self._thresholds,  # type: ignore[arg-type]
+                score_threshold=self._score_threshold,
                 **self._cache_of(collections),
             )
 

@@ -93,6 +93,10 @@ class Strategies:
                 self._loaded[name, num_variants] = self._load(name, num_variants)
             return self._loaded[name, num_variants]
 
+    def model(self, name: str) -> str:
+        """The model of a strategy; empty for those without one."""
+        return self._models.get(name, "")
+
     def _load(self, name: str, num_variants: int) -> ServedStrategy:
         model = self._models.get(name, "")
         settings = replace(self._settings, num_variants=num_variants)

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from acqo_rl.files import atomic
 from acqo_rl.measures import gold_of
 from acqo_rl.roles import Fusion, Retriever
-from acqo_rl.searching.hop import CLIP, HopScorer, with_name
+from acqo_rl.searching.hop import KIND, with_name
 from acqo_rl.searching.hop_candidates import CandidateReader
 from acqo_rl.searching.path import search
+from acqo_rl.searching.scorer import CLIP, Scorer
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.training.rewards import Reward, gold_ranks
 from acqo_rl.types import Qrels, Reformulation
@@ -125,7 +126,7 @@ def read_options(file: Path) -> list[Options]:
     return options
 
 
-def expand(states: Sequence[Reformulation], options: Sequence[Options], scorer: HopScorer) -> list[Reformulation]:
+def expand(states: Sequence[Reformulation], options: Sequence[Options], scorer: Scorer) -> list[Reformulation]:
     """The states after the options that the scorer prefers, at most ``EXPANDED`` per query; never those that stop."""
     grown = []
     for state, one in zip(states, options, strict=True):
@@ -134,7 +135,7 @@ def expand(states: Sequence[Reformulation], options: Sequence[Options], scorer: 
     return grown
 
 
-def with_returns(options: Sequence[Options], after: Sequence[Options], scorer: HopScorer, cost: float) -> list[Options]:
+def with_returns(options: Sequence[Options], after: Sequence[Options], scorer: Scorer, cost: float) -> list[Options]:
     """Replaces the reward of each option that was expanded by the return of the next hop.
 
     Args:
@@ -163,6 +164,7 @@ class Training:
     """Settings of :func:`train`.
 
     Attributes:
+        kind: of the scorer.
         steps: number of steps.
         imitation: share of the steps, the first ones, that imitate the best option; the others maximise the expected
             reward.
@@ -174,6 +176,7 @@ class Training:
         seed: of the first network.
     """
 
+    kind: str = KIND
     steps: int = 3500
     imitation: float = 1 / 7
     cost: float = 0.04
@@ -184,7 +187,7 @@ class Training:
     seed: int = 0
 
 
-def train(options: Sequence[Options], settings: Training) -> tuple[HopScorer, list[tuple[int, float]]]:
+def train(options: Sequence[Options], settings: Training) -> tuple[Scorer, list[tuple[int, float]]]:
     """Trains networks on the options; all seeds are trained in the same batched operations.
 
     Returns:
@@ -229,7 +232,7 @@ def train(options: Sequence[Options], settings: Training) -> tuple[HopScorer, li
             curve.append((step, sums / 100))
             sums = 0.0
     weights = tuple((weight.detach().numpy(), bias.detach().numpy()) for weight, bias in layers)
-    return HopScorer(mean.numpy(), scale.numpy(), weights, settings.margin), curve
+    return Scorer(settings.kind, mean.numpy(), scale.numpy(), weights, settings.margin), curve
 
 
 def _new_layers(inputs: int, networks: int, generator: torch.Generator) -> list[tuple[torch.Tensor, torch.Tensor]]:

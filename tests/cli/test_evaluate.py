@@ -257,7 +257,7 @@ def test_no_file_and_no_message_has_the_password_of_an_index(script, world, tmp_
         ({"fusion": "rsf+reranker"}, "give --reranker"),
         ({"reranker": "rerank:words@http://127.0.0.1:9/v1"}, "rsf+reranker"),
         ({"fusion": "rsf+reranker", "reranker": "words"}, "words"),
-        ({"vary.num_variant": "[1]"}, "reformulate_below, num_variants, original_weight"),
+        ({"vary.num_variant": "[1]"}, "num_variants, original_weight"),
         ({"vary.num_variants": "1"}, "a list of values"),
         ({"measures": "nDGC@10"}, "nDGC@10"),
     ],
@@ -365,15 +365,13 @@ def test_settings_are_varied_and_the_best_system_is_named(script, tmp_path, monk
     build_dense_index(tmp_path / "index", documents, SentenceTransformerEncoder("embedded:minilm", max_length=16))
     given = ["--data", tmp_path / "data", "--split", "dev", "--index", tmp_path / "index", "--output", tmp_path / "out"]
     given += ["--reformulator", "multi_query=m", "rules", "--vary.num_variants", "[1, 3]", "--measures", "RR@10"]
-    given += ["--vary.reformulate_below", "[0.0]"]
     command.run(script.main, script.make_parser(), list(map(str, given)))
     found = {name: quantities(s) for (name, _, _), s in systems(tmp_path / "out").items()}
     assert {name: cost["calls"] for name, cost in found.items()} == {
         "multi_query": 1,
-        "multi_query num_variants=1 reformulate_below=0.0": 0,
-        "multi_query num_variants=3 reformulate_below=0.0": 0,
+        "multi_query num_variants=1": 0,
+        "multi_query num_variants=3": 0,
         "rules": 0,
-        "rules reformulate_below=0.0": 0,
     }
     choice = json.loads((tmp_path / "out" / "summary.json").read_text())["choice"]
     assert choice["system"] in found

@@ -150,7 +150,7 @@ READERS = {
     "reuse_templates": (True, ALL),
 }
 """Setting -> another value, and the strategies whose results depend on it."""
-OTHERS = {"timeout", "max_retries", "concurrency", "generation_batch", "similarity_threshold", "reformulate_below"}
+OTHERS = {"timeout", "max_retries", "concurrency", "generation_batch", "similarity_threshold"}
 
 
 def readers(**changed):

@@ -14,10 +14,11 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.pass_through import PassThrough, pass_through
 from acqo_rl.roles import RemoteCorpus
-from acqo_rl.searching.hop import Hops, HopScorer, LearnedHop, with_name
 from acqo_rl.searching.corpus_words import CorpusWords
+from acqo_rl.searching.hop import KIND, Hops, LearnedHop, with_name
 from acqo_rl.searching.hop_candidates import FEATURES, CandidateReader
 from acqo_rl.searching.path import SearchPath
+from acqo_rl.searching.scorer import Scorer
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
 from acqo_rl.types import Document, Query
 
@@ -171,15 +172,15 @@ def test_a_scorer_is_saved_and_loaded_and_a_damaged_one_is_refused(tmp_path):
         np.random.default_rng(0).normal(size=(5, FEATURES)).astype(np.float32),
     )
     scorer.save(tmp_path)
-    assert np.array_equal(HopScorer.load(str(tmp_path)).score(features), scorer.score(features))
+    assert np.array_equal(Scorer.load(str(tmp_path), KIND).score(features), scorer.score(features))
     alone = [scorer.network(i).score(features) for i in range(2)]
     assert np.allclose(sum(alone) / 2, scorer.score(features), atol=1e-5)
     replace(scorer, mean=scorer.mean[1:]).save(tmp_path)
     with pytest.raises(ConfigError):
-        HopScorer.load(str(tmp_path))
-    (tmp_path / "hop.safetensors").write_bytes(b"damaged")
+        Scorer.load(str(tmp_path), KIND)
+    (tmp_path / "scorer.safetensors").write_bytes(b"damaged")
     with pytest.raises(ConfigError):
-        HopScorer.load(str(tmp_path))
+        Scorer.load(str(tmp_path), KIND)
 
 
 def test_a_learned_hop_stops_without_candidates():

@@ -18,8 +18,8 @@ from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.roles import LanguageModel
-from acqo_rl.searching.hop import Hops, LearnedHop
 from acqo_rl.searching.corpus_words import CorpusWords
+from acqo_rl.searching.hop import Hops, LearnedHop
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
 from acqo_rl.types import Completion, Document, Query

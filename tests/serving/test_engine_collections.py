@@ -18,8 +18,8 @@ from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.engines.qdrant import QdrantEngine
-from acqo_rl.searching.hop import HopSettings
 from acqo_rl.searching.searcher import Timeouts
+from acqo_rl.searching.settings import StepSettings
 from acqo_rl.serving.app import make_app
 from acqo_rl.serving.batching import Batcher
 from acqo_rl.serving.collections import Collection, InCollection, open_collection
@@ -171,7 +171,7 @@ def test_all_indexes_of_a_collection_have_tenants_or_none(index):
 )
 def test_hops_read_and_search_only_what_may_be_seen(index, tmp_path, seen, hidden, restriction):
     eager_scorer().save(tmp_path)
-    app = serving(f"cities={index}?mode=text&tenant=owner", hops=HopSettings(hops=2, hop=str(tmp_path)))
+    app = serving(f"cities={index}?mode=text&tenant=owner", steps=StepSettings(hops=2, hop=str(tmp_path)))
     with running(app) as url, httpx.Client(base_url=url, timeout=20) as client:
         answer = found(client, **restriction)
     assert ids(answer) == seen

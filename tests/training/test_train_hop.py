@@ -13,9 +13,10 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.retrieval.bm25 import Bm25Retriever
-from acqo_rl.searching.hop import HopScorer, with_name
 from acqo_rl.searching.corpus_words import CorpusWords
+from acqo_rl.searching.hop import with_name
 from acqo_rl.searching.hop_candidates import CandidateReader
+from acqo_rl.searching.scorer import Scorer
 from acqo_rl.training.hop import Options, Training, collect, read_options, train, with_returns, write_options
 from acqo_rl.training.rewards import Reward
 from acqo_rl.types import Document, Query
@@ -72,7 +73,9 @@ def folder(tmp_path_factory):
 
 def config(folder, output, **changes):
     settings = {"steps": 140, "margin": 0.0, "seeds": 2, "hops": 2, "cost": 0.02}
-    return TrainHopConfig([str(folder)], [str(folder / "index")], str(output), **{**settings, **changes})
+    return TrainHopConfig(
+        data=[str(folder)], index=[str(folder / "index")], output_dir=str(output), **settings | changes
+    )
 
 
 def test_a_resumed_run_equals_an_uninterrupted_one_and_learns_the_bridge(folder, tmp_path, capsys):
@@ -85,12 +88,12 @@ def test_a_resumed_run_equals_an_uninterrupted_one_and_learns_the_bridge(folder,
     main(interrupted)
     for made in ("model", "report.md"):
         (tmp_path / "again" / made).rename(tmp_path / f"removed {made}")
-    next((tmp_path / "again" / "options" / "1").glob("2-*")).unlink()
-    kept = next((tmp_path / "again" / "options" / "1").glob("1-*"))
+    next((tmp_path / "again" / "options" / "1").glob("hop 2-*")).unlink()
+    kept = next((tmp_path / "again" / "options" / "1").glob("hop 1-*"))
     written = kept.stat().st_mtime_ns
     main(interrupted)
     assert kept.stat().st_mtime_ns == written
-    for file in ("model/hop.safetensors", "report.md"):
+    for file in ("model/scorer.safetensors", "report.md"):
         assert (tmp_path / "again" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
     main(interrupted)
     assert "is finished" in capsys.readouterr().out
@@ -119,7 +122,7 @@ def option(query_id, searched, names, rewards):
     return Options(query_id, searched, names, np.zeros((len(rewards), 3), np.float32), np.array(rewards, np.float32))
 
 
-class Even(HopScorer):
+class Even(Scorer):
     def score(self, features):
         return np.zeros(len(features), np.float32)
 
@@ -130,7 +133,7 @@ def test_the_value_of_an_expanded_option_is_the_expected_return_after_its_cost()
     texts = tuple(s.text for s in after.sub_queries)
     first = option("q", ("who?",), ("BERT", "Oslo"), [0.5, 1.0, 0.7])
     second = option("q", texts, ("Google",), [1.0, 2.0])
-    scorer = Even(np.zeros(3), np.ones(3), ())
+    scorer = Even("", np.zeros(3), np.ones(3), ())
     [returned] = with_returns([first], [second], scorer, cost=0.2)
     assert returned.rewards.tolist() == pytest.approx([0.5, (1.0 + 1.8) / 2, 0.7])
 
@@ -148,4 +151,4 @@ def test_the_cost_decides_whether_to_stop(cost, stops):
 
 def test_each_folder_needs_an_index(tmp_path):
     with pytest.raises(ConfigError):
-        TrainHopConfig(["a", "b"], ["c"], str(tmp_path))
+        TrainHopConfig(data=["a", "b"], index=["c"], output_dir=str(tmp_path))

@@ -52,38 +52,6 @@ def both_ways(reformulator, retrievers, **settings):
     yield AdaptiveSearcher(reformulator, retrievers, RankScoreFusion(), **settings).search_many(QUERIES)
 
 
-def test_only_queries_without_a_similar_document_are_reformulated_in_one_batch():
-    reformulator = Asked()
-    for found in both_ways(reformulator, Dense(), reformulate_below=0.5):
-        assert [query.text for query in reformulator.queries] == ["unsure"]
-        assert [result.fused.doc_ids for result in found] == [("sure",), ("part",), ("at the limit",)]
-        assert [result.reformulation.route for result in found] == ["pass", "decompose", "pass"]
-        assert [result.reformulation.calls for result in found] == [0, 1, 0]
-
-
-def test_every_query_is_reformulated_by_default():
-    reformulator = Asked()
-    for _ in both_ways(reformulator, Dense()):
-        assert [query.text for query in reformulator.queries] == ["sure", "unsure", "at the limit"]
-
-
-def test_no_query_is_reformulated_if_every_raw_query_is_similar_enough():
-    reformulator = Asked()
-    for found in both_ways(reformulator, Dense(), reformulate_below=0.1):
-        assert (reformulator.queries, [result.fused.doc_ids for result in found]) == (
-            [],
-            [(query.text,) for query in QUERIES],
-        )
-
-
-def test_feedback_is_read_only_for_queries_that_are_reformulated():
-    corpus = {text: Document(text, f"title of {text}", "") for text in COSINES}
-    reformulator = Asked(results=1)
-    for _ in both_ways(reformulator, Dense(), corpus=corpus, reformulate_below=0.5):
-        [query] = reformulator.queries
-        assert (query.text, [snippet.title for snippet in query.feedback]) == ("unsure", ["title of unsure"])
-
-
 @pytest.mark.parametrize(("writes", "kept"), [("part", "part"), ("worse", "unsure")])
 def test_a_reformulator_that_retries_reads_the_first_results_and_keeps_the_better_search(writes, kept):
     corpus = {text: Document(text, f"title of {text}", "") for text in COSINES}
@@ -101,8 +69,8 @@ def test_a_reformulator_that_retries_reads_the_first_results_and_keeps_the_bette
 def test_scores_of_an_index_for_raw_queries_only_are_not_compared():
     words = ScriptedRetriever({query.text: ("w",) for query in QUERIES})
     words.name, words.cosine = "words", False
-    reformulator = Asked()
-    for _ in both_ways(reformulator, [Dense(), RawQueryOnly(words)], reformulate_below=0.5):
+    reformulator = Asked(retry_below=0.5)
+    for _ in both_ways(reformulator, [Dense(), RawQueryOnly(words)]):
         assert [query.text for query in reformulator.queries] == ["unsure"]
 
 
@@ -113,29 +81,28 @@ def test_a_raw_search_that_fails_does_not_prevent_a_reformulation():
                 raise ConnectionError("down")
             return super().search(texts, k)
 
-    reformulator = Asked()
-    searcher = AdaptiveSearcher(reformulator, Failing(), RankScoreFusion(), reformulate_below=0.5)
+    reformulator = Asked(retry_below=0.5)
+    searcher = AdaptiveSearcher(reformulator, Failing(), RankScoreFusion())
     assert searcher.search("sure").fused.doc_ids == ("part",)
 
 
 def test_only_the_cosines_of_a_hybrid_are_compared():
     words = ScriptedRetriever({query.text: ("w",) for query in QUERIES})
     words.name, words.cosine = "words", False
-    reformulator = Asked()
+    reformulator = Asked(retry_below=0.5)
     hybrid = HybridRetriever([words, Dense()], RankScoreFusion())
-    for _ in both_ways(reformulator, hybrid, reformulate_below=0.5):
+    for _ in both_ways(reformulator, hybrid):
         assert [query.text for query in reformulator.queries] == ["unsure"]
 
 
 @pytest.mark.parametrize("value", [1.5, float("nan")])
 def test_what_is_no_cosine_is_refused(value):
     with pytest.raises(ConfigError):
-        SearchPath(Asked(), Dense(), RankScoreFusion(), reformulate_below=value)
+        SearchPath(Asked(retry_below=value), Dense(), RankScoreFusion())
 
 
 def test_an_index_without_cosines_is_refused():
     broken = BrokenRetriever()
     broken.cosine = False
-    for reformulator, below in ((Asked(), 0.5), (Asked(retry_below=0.5), None)):
-        with pytest.raises(ConfigError):
-            AdaptiveSearcher(reformulator, broken, RankScoreFusion(), reformulate_below=below)
+    with pytest.raises(ConfigError):
+        AdaptiveSearcher(Asked(retry_below=0.5), broken, RankScoreFusion())

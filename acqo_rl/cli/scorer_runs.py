@@ -1,0 +1,195 @@
+"""What the trainings of scorers share: their settings, a data set with its index, and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acqo_rl.addresses import Address
+from acqo_rl.cli.fields import setting
+from acqo_rl.errors import ABOVE_0, FINITE, ConfigError, check_ranges
+from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
+from acqo_rl.types import FusionName
+
+if TYPE_CHECKING:
+    from acqo_rl.evaluation.run import Evaluation
+    from acqo_rl.searching.path import SearchPath
+    from acqo_rl.searching.scorer import Scorer
+    from acqo_rl.training.hop import Options, Training
+    from acqo_rl.types import Query
+
+CHUNK = 128
+"""Queries whose options are written together; an interruption loses one chunk."""
+MEASURES = ("AP@10", "AllGold@10", "nDCG@10")
+_DEV = 300
+"""Maximum number of dev queries of each folder in the report."""
+
+
+@dataclass
+class ScorerConfig(IndexSettings):
+    """Settings of the training of a scorer."""
+
+    data: list[str] = setting("BEIR folders, one or several.")
+    index: list[Address] = setting(f"One index for each BEIR folder. {INDEX_HELP}")
+    output_dir: str = setting("Folder of the run; the same command resumes an interrupted run.")
+    split: str = setting("Training queries: qrels/SPLIT.tsv.", "train")
+    dev_split: str = setting("Dev queries for the report: qrels/SPLIT.tsv.", "dev")
+    limit: list[int] = setting(
+        "Maximum number of training queries of each folder; 0 means all. One number is for all folders.", [0]
+    )
+    model: Address | None = setting("Policy of the reformulator.", None)
+    cost: float = setting("Subtracted from the reward for each further search.", 0.02)
+    margin: float = setting("Score by which an option must exceed the first one.", 0.0)
+    steps: int = setting(
+        "Training steps. The first seventh imitates the best option, the rest maximises the reward.", 3500
+    )
+    learning_rate: float = setting("Learning rate of the first step; it falls to 0.", 2e-3)
+    batch_size: int = setting("Queries per step.", 64)
+    seeds: int = setting("Number of networks; the mean of their scores is used.", 4)
+    fusion: FusionName = setting("Fusion of the rankings.", "rsf")
+    seed: int = setting("Seed of the first network, and for drawing queries.", 0)
+
+    def __post_init__(self) -> None:
+        """Checks the settings.
+
+        Raises:
+            ConfigError: a setting is out of range, or the numbers of folders, indexes and limits differ.
+        """
+        positive = dict.fromkeys(("steps", "batch_size", "seeds"), (1.0, FINITE))
+        check_ranges(self, {**positive, "learning_rate": (ABOVE_0, FINITE)})
+        check_ranges(self, dict.fromkeys(("cost", "margin", "seed"), (0.0, FINITE)))
+        if len(self.limit) == 1:
+            self.limit = self.limit * len(self.data)
+        if not len(self.data) == len(self.index) == len(self.limit):
+            raise ConfigError(
+                f"data, index and limit have {len(self.data)}, {len(self.index)} and {len(self.limit)} values; give "
+                "one index for each folder."
+            )
+
+    def training(self, kind: str, cost: float) -> Training:
+        """The settings of the training."""
+        from acqo_rl.training.hop import Training
+
+        return Training(
+            kind=kind,
+            cost=cost,
+            steps=self.steps,
+            margin=self.margin,
+            learning_rate=self.learning_rate,
+            batch_size=self.batch_size,
+            seeds=self.seeds,
+            seed=self.seed,
+        )
+
+
+class TrainingSet:
+    """One BEIR folder with its index."""
+
+    def __init__(self, config: ScorerConfig, number: int) -> None:
+        from acqo_rl.data.beir import read_beir
+        from acqo_rl.fusion import fusion_named
+        from acqo_rl.searching.corpus_words import CorpusWords
+        from acqo_rl.training.rewards import Reward
+
+        self.config = config
+        self.name = f"{number + 1} {Path(config.data[number]).name}, {Path(config.index[number]).name}"
+        self.data = read_beir(config.data[number], config.split, config.dev_split)
+        self.retriever = config.open_index_of(config.index[number], self.data.corpus)
+        self.words = CorpusWords.of(self.data.corpus)
+        self.fusion = fusion_named(config.fusion)
+        self.reward = Reward("converge", self.retriever, self.fusion)
+        self.qrels = self.data.qrels[config.split]
+        self._limit = config.limit[number]
+        self._folder = Path(config.output_dir, "options", str(number + 1))
+
+    def training_queries(self) -> list[Query]:
+        """The drawn training queries that have a relevant document."""
+        from acqo_rl.data.draw import draw
+        from acqo_rl.training.data import with_gold
+
+        queries = with_gold(self.data.queries[self.config.split], self.qrels)
+        return draw(queries, self._limit or len(queries), self.config.seed)
+
+    def kept(self, step: str, size: int, collect: Callable[[slice], Sequence[Options]]) -> list[Options]:
+        """The options of a step; those that an earlier run has written are read.
+
+        Args:
+            step: names the files.
+            size: number of queries or states.
+            collect: searches the options of some of them.
+        """
+        from tqdm import tqdm
+
+        from acqo_rl.training.hop import read_options, write_options
+
+        options = []
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for start in tqdm(range(0, size, CHUNK), desc=f"{self.name}: {step}", unit="chunk"):
+            file = self._folder / f"{step}-{start:06}.npz"
+            if not file.exists():
+                write_options(collect(slice(start, start + CHUNK)), file)
+            options += read_options(file)
+        return options
+
+    def evaluate(self, path: SearchPath) -> Evaluation:
+        """The measures on the dev queries."""
+        from acqo_rl.data.draw import draw
+        from acqo_rl.evaluation.run import evaluate
+
+        split = self.config.dev_split
+        queries = draw(self.data.queries[split], _DEV, 0)
+        return evaluate(path, queries, self.data.qrels[split], name="", measures=MEASURES, progress=False)
+
+    def report(self, without: str, path: Callable[[Scorer | None], SearchPath], *scorers: Scorer) -> list[str]:
+        """Lines of the report: the measures, and what the reward adds to imitation.
+
+        Args:
+            without: name of the system without a scorer.
+            path: the search path with a scorer.
+            scorers: trained by imitation only, and by the reward.
+        """
+        from acqo_rl.evaluation.significance import paired_bootstrap
+
+        names = (without, "imitation", "reward")
+        found = {name: self.evaluate(path(one)) for name, one in zip(names, (None, *scorers), strict=True)}
+        columns = [*MEASURES, "sub-queries", "model calls"]
+        lines = [f"## {self.name}", "", f"| dev ({len(found[without].results)}) | {' | '.join(columns)} |"]
+        lines += ["|---" * (len(columns) + 1) + "|"]
+        for name, evaluation in found.items():
+            values = [f"{evaluation.scores(measure).mean():.3f}" for measure in MEASURES]
+            for counts in ("sub_queries", "calls"):
+                made = [result.reformulation for result in evaluation.results]
+                numbers = [len(one.sub_queries) if counts == "sub_queries" else one.calls for one in made]
+                values.append(f"{sum(numbers) / len(numbers):.2f}")
+            lines.append(f"| {name} | {' | '.join(values)} |")
+        alone = [
+            [self.evaluate(path(one.network(i))).scores(MEASURES[0]) for i in range(self.config.seeds)]
+            for one in scorers
+        ]
+        means = [", ".join(f"{scores.mean():.3f}" for scores in some) for some in alone]
+        gain = paired_bootstrap(*(sum(some) / len(some) for some in alone))
+        text = f"{MEASURES[0]} by seed: imitation {means[0]}; reward {means[1]}."
+        return [*lines, "", f"{text} The reward adds {gain.mean:+.4f} [{gain.low:+.4f}, {gain.high:+.4f}].", ""]
+
+
+def run(config: ScorerConfig, train: Callable[[list[TrainingSet], Path], tuple[Scorer, list[str]]]) -> None:
+    """Runs a training in its folder and publishes the model; a finished run is only reported.
+
+    Args:
+        config: its settings.
+        train: returns the scorer and the lines of the report.
+    """
+    from acqo_rl.files import write_atomic
+    from acqo_rl.training.run_folder import open_run, publish_model
+
+    folder = Path(config.output_dir)
+    if open_run(folder, asdict(config)) == "finished":
+        print(f"{folder} is finished: {folder / 'model'}")
+        return
+    scorer, rows = train([TrainingSet(config, number) for number in range(len(config.data))], folder)
+    write_atomic(folder / "report.md", rows)
+    scorer.save(folder / "half_done")
+    publish_model(folder / "half_done", folder)
+    print("\n".join(rows))

@@ -1,0 +1,102 @@
+"""Trains the scorer of the choice of the first search, on the reward of what it chooses.
+
+Each query has two decisions: among the searches without a model (one option is to ask the model), and, once the model
+was asked, among all searches. The reward of every option is known. The value of asking is the reward of the second
+decision, made by networks that were trained on other queries: the best of several options is partly chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from acqo_rl.measures import gold_of
+from acqo_rl.roles import Fusion
+from acqo_rl.searching import choice
+from acqo_rl.searching.choice import ARMS, Choice, Search
+from acqo_rl.training.hop import Options, Training, train
+from acqo_rl.training.rewards import Reward, gold_ranks
+from acqo_rl.types import Qrels, Reformulation
+
+if TYPE_CHECKING:
+    from acqo_rl.searching.scorer import Scorer
+
+_HALVES = 2
+_NETWORKS, _STEPS = 2, 800
+"""Networks and steps of the second decision, for the value of asking."""
+
+
+def collect(
+    answers: Sequence[Reformulation],
+    qrels: Qrels,
+    reader: Choice,
+    search: Search,
+    fusion: Fusion,
+    reward: Reward,
+    cost: float,
+) -> Iterator[tuple[Options, Options]]:
+    """Searches all options of each query.
+
+    Args:
+        answers: the reformulation of the model for each query, of one batch.
+        qrels: judgements.
+        reader: reads the options.
+        search: returns the rankings of reformulations.
+        fusion: as in evaluation and serving.
+        reward: its ``score`` is used.
+        cost: subtracted for each search after the first.
+
+    Yields:
+        The options of both decisions of each query. The last option of the first one asks the model; its reward is 0.
+    """
+    queries = [answer.query for answer in answers]
+    arms = [one.reformulate(queries) for one in reader.reformulators]
+    made = list(zip(*arms, strict=True))
+    first = reader.read(made, search, fusion, may_ask=True)
+    second = reader.read(
+        [(*one, answer) for one, answer in zip(made, answers, strict=True)], search, fusion, may_ask=False
+    )
+    for query, *both in zip(queries, first, second, strict=True):
+        gold = gold_of(qrels, query.id)
+        yield tuple(_options(query.id, one, gold, reward, cost) for one in both)  # type: ignore[misc]
+
+
+def _options(query_id: str, read: choice.Options, gold: Sequence[str], reward: Reward, cost: float) -> Options:
+    names = [" and ".join(ARMS[arm] for arm in arms) or "ask" for arms in read.arms]
+    values = [
+        reward.score(gold_ranks(fused, gold)) - cost * (len(made.sub_queries) - 1)
+        for made, fused in zip(read.searched, read.fused, strict=True)
+    ]
+    values += [0.0] * (len(names) - len(values))
+    return Options(query_id, (), tuple(names[1:]), read.features, np.array(values, np.float32))
+
+
+def with_asking(first: Sequence[Options], second: Sequence[Options], settings: Training, price: float) -> list[Options]:
+    """Returns the first decisions with the value of asking: the reward of the second decision, minus a price.
+
+    Args:
+        first: options of the first decision of each query.
+        second: options of the second decision of the same queries.
+        settings: of the training.
+        price: of a model call.
+    """
+    valued = list(first)
+    for half in range(_HALVES):
+        others = [one for i, one in enumerate(second) if i % _HALVES != half]
+        scorer, _ = train(others, replace(settings, seeds=_NETWORKS, steps=min(_STEPS, settings.steps)))
+        for i in range(half, len(first), _HALVES):
+            [best] = scorer.best([second[i].features])
+            rewards = first[i].rewards.copy()
+            rewards[-1] = second[i].rewards[best] - price
+            valued[i] = replace(first[i], rewards=rewards)
+    return valued
+
+
+def train_choice(
+    first: Sequence[Options], second: Sequence[Options], settings: Training, price: float
+) -> tuple[Scorer, list[tuple[int, float]]]:
+    """Trains one scorer for both decisions; arguments as in :func:`with_asking`, result as in :func:`train`."""
+    return train([*with_asking(first, second, settings, price), *second], settings)

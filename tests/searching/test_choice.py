@@ -1,0 +1,172 @@
+"""The choice of the first search: what is searched, when the model is asked, and what happens on failures."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.retrieval.bm25 import Bm25Retriever
+from acqo_rl.roles import Reformulator
+from acqo_rl.searching.choice import ARMS, KIND, OPTIONS, Choice
+from acqo_rl.searching.concurrent import ConcurrentSubQuerySearch
+from acqo_rl.searching.corpus_words import CorpusWords
+from acqo_rl.searching.path import SearchPath
+from acqo_rl.searching.scorer import Scorer
+from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
+from acqo_rl.types import Document, Query, Reformulation, SubQuery, Turn
+
+CORPUS = {
+    d.id: d
+    for d in (
+        Document("oslo", "Oslo", "Oslo is the capital of Norway. Its opera house opened in 2008."),
+        Document("bergen", "Bergen", "Bergen is a harbour in Norway with much rain."),
+        Document("opera", "Opera", "An opera is a drama that is set to music."),
+        Document("rain", "Rain", "Rain is water that falls from clouds."),
+    )
+}
+HISTORY = (Turn("user", "Tell me about Oslo"), Turn("system", "Oslo is the capital of Norway."))
+ASKED = Query("q", "When did its opera open?", HISTORY)
+ASK = len(ARMS)
+
+
+class Model(Reformulator):
+    """Writes one search, and records the queries."""
+
+    name = "model"
+
+    def __init__(self, seconds=0.0):
+        self.queries, self.seconds = [], seconds
+
+    def reformulate(self, queries):
+        time.sleep(self.seconds)
+        self.queries += queries
+        sub_queries = (SubQuery("opening of the opera house in Oslo", "reading"),)
+        return [Reformulation(q, "disambiguate", sub_queries, self.name, "text", 7, calls=1) for q in queries]
+
+
+def scorer(**weights):
+    """Prefers options by their arms: ``arm_3=1`` prefers the rules; ``ask=1`` asks the model."""
+    size = len(read([ASKED], may_ask=True)[0].features[0])
+    weight = np.zeros((1, size, 1), np.float32)
+    for name, value in weights.items():
+        weight[0, ASK if name == "ask" else int(name.removeprefix("arm_"))] = value
+    zero = np.zeros((1, 1, 1), np.float32)
+    return Scorer(KIND, np.zeros(size, np.float32), np.ones(size, np.float32), ((weight, zero),))
+
+
+def retriever():
+    return Bm25Retriever.build([f"{d.title} {d.text}" for d in CORPUS.values()], list(CORPUS))
+
+
+def choice(one=None, **options):
+    return Choice(one, CORPUS, CorpusWords.of(CORPUS), **options)
+
+
+def read(queries, *, may_ask, model=None):
+    reader = choice()
+    arms = [one.reformulate(queries) for one in (*reader.reformulators, *([model] if model else []))]
+    search = ConcurrentSubQuerySearch.direct(retriever(), 100).search
+    return reader.read(list(zip(*arms, strict=True)), search, RankScoreFusion(), may_ask=may_ask)
+
+
+def path(one, model=None, **options):
+    return SearchPath(model or Model(), retriever(), RankScoreFusion(), CORPUS, choice=choice(one, **options))
+
+
+def test_options_search_different_texts_and_the_first_one_is_the_query():
+    alone, talked = read([Query("p", "rain"), ASKED], may_ask=True)
+    assert alone.arms == ((0,), ())
+    assert (talked.arms[0], talked.arms[-1]) == ((0,), ())
+    assert set(talked.arms[:-1]) <= set(OPTIONS)
+    texts = [tuple(sorted(s.text for s in made.sub_queries)) for made in talked.searched]
+    assert len(set(texts)) == len(texts) == len(talked.arms) - 1
+    assert talked.features.shape[0] == len(talked.arms)
+    assert talked.features.dtype == np.float32
+    assert np.isfinite(talked.features).all()
+    [both] = read([ASKED], may_ask=False, model=Model())
+    assert {(4,), (0, 4)} <= set(both.arms)
+    assert () not in both.arms
+
+
+def test_scores_that_are_multiplied_do_not_change_the_features():
+    class Louder(Bm25Retriever):
+        def search(self, texts, k):
+            from dataclasses import replace
+
+            return [replace(r, scores=tuple(8 * s for s in r.scores)) for r in super().search(texts, k)]
+
+    found = retriever()
+    reader = choice()
+    made = list(zip(*[one.reformulate([ASKED]) for one in reader.reformulators], strict=True))
+    features = []
+    for kind in (Bm25Retriever, Louder):
+        found.__class__ = kind
+        search = ConcurrentSubQuerySearch.direct(found, 100).search
+        [options] = reader.read(made, search, RankScoreFusion(), may_ask=True)
+        features.append(options.features)
+    assert np.allclose(*features)
+
+
+def test_what_is_chosen_is_searched_and_said_and_the_model_is_asked_only_if_chosen():
+    model = Model()
+    [found] = path(scorer(arm_1=1.0), model).search([ASKED])
+    assert [s.text for s in found.reformulation.sub_queries] == [
+        "S: Oslo is the capital of Norway. When did its opera open?"
+    ]
+    assert "last turn" in found.reformulation.reasoning
+    assert (model.queries, found.reformulation.calls) == ([], 0)
+
+    [asked] = path(scorer(ask=2.0, arm_4=1.0), model).search([ASKED])
+    assert [query.id for query in model.queries] == ["q"]
+    assert "opening of the opera house in Oslo" in [s.text for s in asked.reformulation.sub_queries]
+
+    [kept] = path(scorer(ask=2.0, arm_0=1.0, arm_4=-5.0), model).search([ASKED])
+    assert kept.reformulation.route == "pass"
+    assert (kept.reformulation.calls, kept.reformulation.tokens, kept.reformulation.completion) == (1, 7, "text")
+
+
+def test_without_a_model_nothing_is_asked():
+    model = Model()
+    [found] = path(scorer(ask=9.0, arm_0=1.0), model, asks=False).search([ASKED])
+    assert (model.queries, found.reformulation.route) == ([], "pass")
+
+
+def test_evaluation_is_the_service():
+    queries = [ASKED, Query("r", "rain in Bergen"), Query("s", "opera and rain?", HISTORY)]
+    for one in (scorer(ask=1.0, arm_4=0.5), scorer(arm_2=1.0), scorer(arm_3=1.0)):
+        searcher = AdaptiveSearcher(Model(), retriever(), RankScoreFusion(), corpus=CORPUS, choice=choice(one))
+        for a, b in zip(path(one).search(queries), searcher.search_many(queries), strict=True):
+            assert (a.reformulation, a.rankings, a.fused) == (b.reformulation, b.rankings, b.fused)
+
+
+def test_a_choice_that_fails_leaves_the_searches_of_the_model():
+    class Failing(Choice):
+        def choose(self, *arguments, **settings):
+            raise RuntimeError("damaged")
+
+    failing = Failing(scorer(), CORPUS, CorpusWords.of(CORPUS))
+    searcher = AdaptiveSearcher(Model(), retriever(), RankScoreFusion(), corpus=CORPUS, choice=failing)
+    found = searcher.search(ASKED)
+    assert [s.text for s in found.reformulation.sub_queries] == ["opening of the opera house in Oslo"]
+    assert {failure.step for failure in found.failures} == {"choice"}
+
+
+def test_a_model_that_is_late_costs_only_its_searches():
+    searcher = AdaptiveSearcher(
+        Model(seconds=2.0), retriever(), RankScoreFusion(), corpus=CORPUS, choice=choice(scorer(ask=9.0, arm_2=1.0)),
+        timeouts=Timeouts(reformulation=0.05),
+    )  # fmt: skip
+    found = searcher.search(ASKED)
+    assert "last two turns" in found.reformulation.reasoning
+    assert {failure.step for failure in found.failures} == {"reformulation"}
+
+
+def test_the_shipped_scorer_fits_its_features():
+    [options] = read([ASKED], may_ask=True)
+    assert len(Scorer.load("trained:choice", KIND).score(options.features)) == len(options.arms)
+    with pytest.raises(ConfigError):
+        Scorer.load("trained:hop", KIND)
