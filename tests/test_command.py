@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -21,6 +22,7 @@ SAMPLES = {
     "eval_measure": "AP@10",
     "trainer": {"max_steps": 3},
     "hops": 3,
+    "vary": {"num_variants": [1, 3]},
 }
 """Values of settings that must satisfy more than their type."""
 
@@ -44,6 +46,8 @@ def sample(item, hint):
         return {first.name: sample(first, get_type_hints(kind)[first.name])}
     if get_origin(kind) is Literal:
         return next(choice for choice in get_args(kind) if choice != default)
+    if get_origin(kind) is list and get_origin(get_args(kind)[0]) is Literal:
+        return [*get_args(get_args(kind)[0])]
     if get_origin(kind) is list:
         return [1] if get_args(kind) == (int,) else ["rules=a b"]
     if get_origin(kind) is dict and is_dataclass(get_args(kind)[1]):
@@ -64,7 +68,8 @@ def typed(name, value):
     if isinstance(value, list):
         return [f"--{name}", *map(str, value)]
     if isinstance(value, dict):
-        return [word for key, one in value.items() for word in typed(f"{name}.{key}", one)]
+        as_json = ((key, json.dumps(one) if isinstance(one, list) else one) for key, one in value.items())
+        return [word for key, one in as_json for word in typed(f"{name}.{key}", one)]
     return [f"--{name}", str(value)]
 
 

@@ -49,18 +49,19 @@ command: report.html (one file) and report.md. The data are in summary.json, que
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from annotated_types import Ge, MinLen
 
 from acqo_rl.addresses import Address
 from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithStrategy
-from acqo_rl.errors import FINITE, ConfigError, check_ranges
+from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import MEASURES, check_measures, judged
 from acqo_rl.reformulation.load import (
@@ -80,12 +81,12 @@ from acqo_rl.types import Query
 
 if TYPE_CHECKING:
     from acqo_rl.data.beir import Beir
-    from acqo_rl.evaluation.study import Study
     from acqo_rl.evaluation.systems import StudyComponents
 
 
-VARIED = ("num_variants", "original_weight")
+Varied = Literal["num_variants", "original_weight"]
 """The settings of the strategies that can be varied; the language model does not depend on them."""
+Positive = Annotated[int, Ge(1)]
 
 
 @dataclass
@@ -102,21 +103,21 @@ class EvaluateConfig(StepSettings, WithStrategy, IndexSettings):
         "One or several of rsf, rrf, combsum, combmnz; with the suffix +reranker, the reranker follows.", ["rsf"]
     )
     reranker: Address | None = setting(RERANKER_HELP, None)
-    rerank_depth: int = setting("Number of documents per query that are reranked.", RERANKED_DOCUMENTS)
+    rerank_depth: Positive = setting("Number of documents per query that are reranked.", RERANKED_DOCUMENTS)
     baseline: str | None = setting("Reformulator that the others are compared to; by default the first one.", None)
     measures: list[str] = setting(
         "Names as in ir_measures, or AllGold@k. The first one is the primary measure.", list(MEASURES)
     )
-    limit: int | None = setting("Evaluate only the first queries, this many; by default all.", None)
-    sample: int | None = setting(
+    limit: Positive | None = setting("Evaluate only the first queries, this many; by default all.", None)
+    sample: Positive | None = setting(
         "Evaluate a random sample of this many queries that have a relevant document (--seed).", None
     )
-    robustness: list[str] = setting("Also evaluate changed queries: typos (drawn by --seed).", [])
-    vary: dict = setting(
+    robustness: list[Literal["typos"]] = setting("Also evaluate changed queries: typos (drawn by --seed).", [])
+    vary: dict[Varied, Annotated[list[int | float], MinLen(1)]] = setting(
         "Setting of the reformulators -> list of values to evaluate, such as num_variants: [1, 3, 5].", {}
     )
     seed: int = setting("Seed of the sample, of the typos and of the folds of a choice.", 0)
-    batch_size: int = setting("Number of queries per batch; an interruption loses one batch.", 32)
+    batch_size: Positive = setting("Number of queries per batch; an interruption loses one batch.", 32)
 
 
 def make_parser() -> Any:
@@ -128,22 +129,32 @@ def main(config: EvaluateConfig) -> None:
     """Computes what is missing, then writes the report."""
     from acqo_rl.cli.open_systems import open_components
     from acqo_rl.data.beir import read_beir
-    from acqo_rl.evaluation.cache import Cache
+    from acqo_rl.data.robustness import QUERY_SETS
+    from acqo_rl.evaluation.cache import Cache, hash_queries
     from acqo_rl.evaluation.report import write_report
-    from acqo_rl.evaluation.study import choose
+    from acqo_rl.evaluation.study import Study, choose
     from acqo_rl.evaluation.summary import QUANTITIES
+    from acqo_rl.evaluation.systems import evaluate_systems
     from acqo_rl.evaluation.tables import aligned, interval
+    from acqo_rl.reformulation.heuristic import kinds_of
+    from acqo_rl.training.run_folder import open_run
 
     check(config)
     data = read_beir(config.data, config.split)
-    claim_folder(config, data)
-    queries = choose_queries(config, data, config.seed)
+    hashed = hash_queries(data.queries[config.split], data.qrels[config.split], data.metadata)
+    open_run(config.output, {"data": str(Path(config.data).resolve()), "split": config.split, "queries": hashed})
+    queries = choose_queries(config, data)
+    kinds = kinds_of(queries, data.metadata)  # by the rules, where the data set has none
+    metadata = {query_id: {**data.metadata.get(query_id, {}), "kind": kind} for query_id, kind in kinds.items()}
     with closing(Cache(Path(config.output, "cache.sqlite"))) as cache:
-        components = open_components(config, cache, data.corpus, data.qrels[config.split], metadata_of(queries, data))
-        study = run(config, components, queries)
+        components = open_components(config, cache, data.corpus, data.qrels[config.split], metadata)
+        evaluations = evaluate_systems(components, queries)
+        changed = {name: QUERY_SETS[name](queries, config.seed) for name in config.robustness}
+        variants: dict[str, Any] = {name: evaluate_systems(components, some) for name, some in changed.items()}
+    study = Study(evaluations, variants, baseline_of(config), config.measures)
     print("Comparing and writing the report ...", flush=True)
     choice = choose(study, config.seed) if config.vary else None
-    settings = settings_of(config, components, data, len(queries))
+    settings = settings_of(config, components, data, len(queries), hashed)
     answer, tables = write_report(Path(config.output), study, settings, choice=choice and asdict(choice))
     print("\n".join(["", aligned(tables[0]), "", answer]))
     if choice:
@@ -168,13 +179,9 @@ def check(config: EvaluateConfig) -> None:
     """Checks settings that would otherwise fail late.
 
     Raises:
-        ConfigError: a number is out of range, or a name is unknown, missing or given twice.
+        ConfigError: a name is unknown, missing or given twice.
         GrammarError: a model is not a policy of this version.
     """
-    from acqo_rl.data.robustness import QUERY_SETS
-
-    least = {"limit": 1, "sample": 1, "batch_size": 1, "hops": 0, "rerank_depth": 1}
-    check_ranges(config, {key: (value, FINITE) for key, value in least.items()})
     names = name_reformulators(config.reformulator, config.model)
     for name, model in names.items():
         if name != REWRITE_RETRIEVE_READ:
@@ -185,7 +192,8 @@ def check(config: EvaluateConfig) -> None:
     possible = [name for name in names if name != REWRITE_RETRIEVE_READ]
     if baseline_of(config) not in possible:
         raise ConfigError(f"The baseline {baseline_of(config)!r} is none of {', '.join(possible)}; give one of them.")
-    for what, given in (("fusion", config.fusion), ("measures", config.measures), ("robustness", config.robustness)):
+    for what in ("fusion", "measures", "robustness"):
+        given = getattr(config, what)
         if twice := [name for name in given if given.count(name) > 1]:
             raise ConfigError(f"{what} contains {twice[0]!r} more than once; give it once.")
     for name in config.fusion:
@@ -195,12 +203,7 @@ def check(config: EvaluateConfig) -> None:
         raise ConfigError(f"The fusion {reranked[0]!r} needs a reranker: give --reranker.")
     if config.reranker and not reranked:
         raise ConfigError(f"No fusion uses the reranker; add {config.fusion[0]}{RERANKED} to --fusion.")
-    if unknown := [name for name in config.robustness if name not in QUERY_SETS]:
-        raise ConfigError(f"There is no robustness set {unknown[0]!r}; choose {', '.join(QUERY_SETS)}.")
     check_measures(config.measures, DEPTH)
-    for name, values in config.vary.items():
-        if name not in VARIED or not isinstance(values, list) or not values:
-            raise ConfigError(f"vary has {name}: {values!r}; give one of {', '.join(VARIED)} and a list of values.")
 
 
 def baseline_of(config: EvaluateConfig) -> str:
@@ -208,20 +211,7 @@ def baseline_of(config: EvaluateConfig) -> str:
     return config.baseline or next(iter(name_reformulators(config.reformulator, config.model)))
 
 
-def claim_folder(config: EvaluateConfig, data: Beir) -> None:
-    """Creates the output folder.
-
-    Raises:
-        ConfigError: the folder has results on other queries, or other contents.
-    """
-    from acqo_rl.evaluation.cache import hash_queries
-    from acqo_rl.training.run_folder import open_run
-
-    hashed = hash_queries(data.queries[config.split], data.qrels[config.split], data.metadata)
-    open_run(config.output, {"data": str(Path(config.data).resolve()), "split": config.split, "queries": hashed})
-
-
-def choose_queries(config: EvaluateConfig, data: Beir, seed: int) -> list[Query]:
+def choose_queries(config: EvaluateConfig, data: Beir) -> list[Query]:
     """The queries of the split, restricted by ``limit`` and ``sample``, in their order.
 
     A sample is drawn because data sets are often sorted by origin: the first queries may all have one origin.
@@ -233,32 +223,13 @@ def choose_queries(config: EvaluateConfig, data: Beir, seed: int) -> list[Query]
         return queries
     relevant = judged(data.qrels[config.split])
     measured = [query for query in queries if query.id in relevant]
-    return draw(measured, config.sample, seed)
+    return draw(measured, config.sample, config.seed)
 
 
-def metadata_of(queries: Sequence[Query], data: Beir) -> dict[str, dict[str, Any]]:
-    """Query id -> metadata with the kind of the query; the rules assign the kinds that the data set does not have."""
-    from acqo_rl.reformulation.heuristic import kinds_of
-
-    kinds = kinds_of(queries, data.metadata)
-    return {query_id: {**data.metadata.get(query_id, {}), "kind": kind} for query_id, kind in kinds.items()}
-
-
-def run(config: EvaluateConfig, components: StudyComponents, queries: Sequence[Query]) -> Study:
-    """Evaluates all systems on the queries and on the changed queries."""
-    from acqo_rl.data.robustness import QUERY_SETS
-    from acqo_rl.evaluation.study import Study
-    from acqo_rl.evaluation.systems import evaluate_systems
-
-    evaluations = evaluate_systems(components, queries)
-    changed = {name: QUERY_SETS[name](queries, config.seed) for name in config.robustness}
-    variants = {name: evaluate_systems(components, some) for name, some in changed.items()}
-    return Study(evaluations, variants, baseline_of(config), config.measures)
-
-
-def settings_of(config: EvaluateConfig, components: StudyComponents, data: Beir, queries: int) -> dict[str, Any]:
+def settings_of(
+    config: EvaluateConfig, components: StudyComponents, data: Beir, queries: int, hashed: str
+) -> dict[str, Any]:
     """The settings of the report; paths are relative to the output folder."""
-    from acqo_rl.evaluation.cache import hash_queries
     from acqo_rl.evaluation.report import relative_to
 
     place = partial(relative_to, config.output)
@@ -267,7 +238,7 @@ def settings_of(config: EvaluateConfig, components: StudyComponents, data: Beir,
         "data": place(config.data),
         "split": config.split,
         "queries": queries,
-        "queries and judgements": hash_queries(data.queries[config.split], data.qrels[config.split], data.metadata),
+        "queries and judgements": hashed,
         "index": {name: [place(part) for part in parts] for name, parts in name_indexes(config.index).items()},
         "index fingerprint": {
             name: [part.fingerprint for part in (*parts.everything, *parts.original)]

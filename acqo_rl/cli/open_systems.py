@@ -114,7 +114,7 @@ def open_reformulators(
     return opened, choices
 
 
-def varied(name: str, vary: Mapping[str, Sequence[Any]], settings: StrategySettings) -> dict[str, StrategySettings]:
+def varied(name: str, vary: Mapping[Any, Sequence[Any]], settings: StrategySettings) -> dict[str, StrategySettings]:
     """Name of a system -> its settings: those that are given, then every combination that the reformulator reads."""
     read = vary if prompts_model(name) else {}
     found = {name: settings}
