@@ -24,7 +24,8 @@ _CHARACTERS = 1200
 """Maximum characters of a passage that a question is written about."""
 SHORTEST = 60
 """Minimum characters of a passage; shorter ones have nothing to ask about."""
-_NEIGHBOURS = 5
+_SIMILAR = 100
+"""Number of results among which a similar document of the same split is looked for."""
 _LONGEST_NAME = 5
 """Maximum words of a title that is looked for in other documents."""
 _LETTERS = 4
@@ -108,8 +109,7 @@ def _choose(
     kind: Kind, documents: Sequence[Document], wanted: int, retriever: Retriever, generator: random.Random
 ) -> list[tuple[Document, ...]]:
     if kind in ("simple", "follow_up"):
-        found = [(document,) for document in _again(documents, wanted, generator)]
-        return list(found)
+        return [(document,) for document in _again(documents, wanted, generator)]
     if kind == "several":
         drawn = _again(documents, 2 * wanted, generator)
         return [pair for pair in zip(drawn[::2], drawn[1::2], strict=False) if pair[0].id != pair[1].id]
@@ -134,15 +134,11 @@ def similar_pairs(
     by_id = {document.id: document for document in documents}
     texts = [passage_text(document)[:_CHARACTERS] for document in drawn]
     pairs: dict[frozenset[str], tuple[Document, ...]] = {}
-    rankings = retriever.search(texts, 20 * _NEIGHBOURS) if texts else []
-    for document, ranking in zip(drawn, rankings, strict=True):
-        others = [by_id[doc_id] for doc_id in ranking.doc_ids if doc_id in by_id and doc_id != document.id]
-        others = [o for o in others if normalised(o.title) != normalised(document.title)][:_NEIGHBOURS]
-        for other in others:
-            key = frozenset((document.id, other.id))
-            if key not in pairs:
-                pairs[key] = (document, other)
-                break
+    for document, ranking in zip(drawn, retriever.search(texts, _SIMILAR) if texts else [], strict=True):
+        found = (by_id[doc_id] for doc_id in ranking.doc_ids if doc_id in by_id and doc_id != document.id)
+        other = next((one for one in found if normalised(one.title) != normalised(document.title)), None)
+        if other:
+            pairs.setdefault(frozenset((document.id, other.id)), (document, other))
     return list(pairs.values())
 
 

@@ -14,7 +14,7 @@ from acqo_rl.language_models.load import without_url
 from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion, Conversation, Schema
 
-_BATCH = 8
+_BATCH = 32
 
 
 class RecordedModel(LanguageModel):

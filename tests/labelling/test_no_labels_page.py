@@ -39,10 +39,6 @@ def test_a_folder_of_documents_becomes_a_data_set_that_the_recipe_accepts(here):
     *lines, train = FIRST.splitlines()
     for line in lines:
         main(shlex.split(line)[1:])
-    data = read_beir("data/handbook_questions", "train", "dev", "test")
-    assert len(data.queries["train"]) > 30
-    assert {entry["kind"] for entry in data.metadata.values()} >= {"several", "bridge", "follow_up", "ambiguous"}
-
     config = command.parse(parser_of("train"), shlex.split(train)[2:])
     recipe = module_of("train")
     stages = recipe.plan(config)
@@ -52,13 +48,9 @@ def test_a_folder_of_documents_becomes_a_data_set_that_the_recipe_accepts(here):
 
     main(shlex.split("headroom --data data/handbook_questions --index indexes/handbook --output outputs/headroom"))
     scored = read_rows(ScoredQuery.of, Path("outputs/headroom/scored.jsonl"))
-    assert len(scored) == len(data.queries["train"])
-    assert json.loads(Path("outputs/headroom/headroom.json").read_text())["decision"] in (
-        "train",
-        "try",
-        "use",
-        "keep_raw",
-    )
+    assert len(scored) == len(read_beir("data/handbook_questions", "train").queries["train"]) > 30
+    decision = json.loads(Path("outputs/headroom/headroom.json").read_text())["decision"]
+    assert decision in ("train", "try", "use", "keep_raw")
 
 
 def test_a_log_becomes_a_data_set(here, capsys):

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from handbook import Writer, write_pages
-from stand_ins import ScriptedRetriever
+from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 
 from acqo_rl.cli import main
 from acqo_rl.conversations import read_history
@@ -27,7 +27,6 @@ from acqo_rl.labelling.filters import (
 )
 from acqo_rl.labelling.writing import Question, conversation_for, read_question
 from acqo_rl.language_models.structured import example
-from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion, Document, Query
 
 LONG = " and nothing else is known about it, whatever the people in the village may say of it."
@@ -231,8 +230,8 @@ def written(tmp_path, monkeypatch):
     return run
 
 
-def test_the_command_writes_a_folder_that_training_reads(written):
-    folder, _ = written()
+def test_the_command_writes_a_folder_that_training_reads_and_accounts_for_every_draft(written):
+    folder, model = written()
     data = read_beir(folder, "train", "dev", "test")
     kinds = {entry["kind"] for entry in data.metadata.values()}
     assert {"simple", "several", "bridge", "follow_up", "ambiguous"} <= kinds
@@ -240,6 +239,10 @@ def test_the_command_writes_a_folder_that_training_reads(written):
     assert relevant["train"] and relevant["dev"]
     assert not relevant["train"] & (relevant["dev"] | relevant["test"])
     assert any(query.history for query in data.queries["train"])
+    lines = (folder / "report.md").read_text().splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")][2:]
+    assert sum(int(row[1]) for row in rows) >= model.asked > 100
+    assert all(int(row[1]) == sum(map(int, row[2:])) for row in rows)
 
 
 def test_a_plan_asks_nothing(written, capsys):
@@ -247,14 +250,6 @@ def test_a_plan_asks_nothing(written, capsys):
     assert model.asked == 0
     assert not folder.exists()
     assert re.search(r"\d+ calls", capsys.readouterr().out)
-
-
-def test_the_report_accounts_for_every_draft(written):
-    folder, model = written()
-    lines = (folder / "report.md").read_text().splitlines()
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")][2:]
-    assert sum(int(row[1]) for row in rows) >= model.asked > 100
-    assert all(int(row[1]) == sum(map(int, row[2:])) for row in rows)
 
 
 def test_an_interrupted_run_asks_only_for_what_is_missing(written):
@@ -267,25 +262,18 @@ def test_an_interrupted_run_asks_only_for_what_is_missing(written):
     assert (folder / "queries.jsonl").read_text() == before
 
 
-def test_a_model_that_does_not_answer_stops_the_command(written):
-    class Silent(LanguageModel):
-        def generate(self, conversations, schema=None):
-            return [Completion("", 0, problem="no server") for _ in conversations]
-
+@pytest.mark.parametrize(
+    ("completion", "error", "report"),
+    [
+        (Completion("", 0, problem="no server"), ConfigError, False),
+        (Completion("Once upon a time.", 4), DataError, True),
+    ],
+)
+def test_a_model_that_writes_nothing_usable_stops_the_command(written, tmp_path, completion, error, report):
     with pytest.raises(SystemExit) as stopped:
-        written(model=Silent())
-    assert isinstance(stopped.value.__cause__, ConfigError)
-
-
-def test_a_model_that_writes_nothing_usable_leaves_a_report(written, tmp_path):
-    class Rambling(LanguageModel):
-        def generate(self, conversations, schema=None):
-            return [Completion("Once upon a time.", 4) for _ in conversations]
-
-    with pytest.raises(SystemExit) as stopped:
-        written(model=Rambling())
-    assert isinstance(stopped.value.__cause__, DataError)
-    assert "too weak" in (tmp_path / "questions" / "report.md").read_text()
+        written(model=ScriptedLanguageModel(completion))
+    assert isinstance(stopped.value.__cause__, error)
+    assert (tmp_path / "questions" / "report.md").exists() is report
 
 
 def test_documents_without_enough_text_are_named_before_the_model_is_asked(tmp_path, capsys):
@@ -295,6 +283,6 @@ def test_documents_without_enough_text_are_named_before_the_model_is_asked(tmp_p
     main(["index", "--data", str(data), "--kind", "bm25", "--output", index])
     capsys.readouterr()
     with pytest.raises(SystemExit):
-        main(["label", "--task", "questions", "--data", str(data), "--index", index, "--model", "openai:m@http://127.0.0.1:9/v1",
-              "--output", str(tmp_path / "questions")])  # fmt: skip
+        given = ["--task", "questions", "--model", "openai:m@http://127.0.0.1:9/v1"]
+        main(["label", *given, "--data", str(data), "--index", index, "--output", str(tmp_path / "questions")])
     assert "0 of 2 documents" in capsys.readouterr().err
