@@ -27,14 +27,6 @@ _FOLDED = (
 )
 
 
-_IN_PARTS = (
-    "{%- set plain = namespace(messages=[]) -%}{%- for message in messages -%}"
-    "{%- set parts = [{'type': 'text', 'text': message['content']}] -%}"
-    "{%- set plain.messages = plain.messages + [{'role': message['role'], 'content': parts}] -%}"
-    "{%- endfor -%}{%- set messages = plain.messages -%}"
-)
-
-
 class Chat:
     """Writes conversations as prompts and reads completions, with the tokenizer of a model.
 
@@ -70,10 +62,9 @@ class Chat:
 def prepare_template(tokenizer: Any, name: str) -> None:
     """Adapts a chat template so that it accepts plain texts and a system message.
 
-    If the template has no system role, the system text is put at the beginning of the first user turn. Templates of
-    models with image input get each text as a part. The token that ends a turn becomes a special token, and also the
-    padding token if there is neither one nor an ``eos_token``. The tokenizer is changed in place, and the changed
-    template is saved with it.
+    If the template has no system role, the system text is put at the beginning of the first user turn. The token that
+    ends a turn becomes a special token, and also the padding token if there is neither one nor an ``eos_token``. The
+    tokenizer is changed in place, and the changed template is saved with it.
 
     Raises:
         ConfigError: the tokenizer has no chat template, the template cannot render a conversation, or no token ends a
@@ -85,10 +76,7 @@ def prepare_template(tokenizer: Any, name: str) -> None:
             f" instruction-tuned model of the same family, or add a chat_template.jinja to the folder of its tokenizer."
         )
     try:
-        fault = _fault(tokenizer, "user")
-        if fault:
-            tokenizer.chat_template = _IN_PARTS + tokenizer.get_chat_template()
-        if fault and _fault(tokenizer, "user"):
+        if fault := _fault(tokenizer, "user"):
             raise ValueError(fault)
         if _fault(tokenizer, "system"):
             tokenizer.chat_template = _FOLDED + tokenizer.get_chat_template()

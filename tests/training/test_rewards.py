@@ -11,11 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedRetriever, ranking, search_reformulations
 
-from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.grammar import Grammar
-from acqo_rl.text import text_of
 from acqo_rl.training.rewards import Reward, gold_ranks, rank_map
 from acqo_rl.types import Query, Reformulation, SubQuery
 
@@ -63,9 +61,6 @@ class TestValues:
     def test_ranks_of_the_gold_documents(self):
         found = gold_ranks(ranking("a", "b", "c"), ["c", "x", "a"])
         assert found.tolist() == [1, 3, np.inf]
-
-    def test_one_gold_document_has_no_decay(self):
-        assert rewards("explore", split("one"), split("middling"), "pass") == pytest.approx([2, 12 / 9, 50 / 90])
 
     def test_two_gold_documents_decay_by_rank(self):
         """Two disjoint lists with gold at rank 1 give ranks 1 and 2 after fusion: 0.6 * 2 + 0.36 * 17/9."""
@@ -235,14 +230,6 @@ def test_repeated_words_are_searched_once_unless_the_read_text_repeats_them():
     assert found == pytest.approx([2, 2, 50 / 90, 2])
 
 
-def test_a_name_in_two_texts_that_the_policy_read_is_searched_once():
-    retriever = ScriptedRetriever({"Oslo": at(1, "g1")})
-    reward = Reward("converge", retriever, RankScoreFusion(), cost=0, top_rank_bonus=0)
-    query = Query("q", "where is it", history=read_history(["U: where is Oslo", "S: Oslo is well known"]))
-    asked = {"query": [query.text], "gold": [["g1"]], "visible_text": [text_of(query)]}
-    assert reward(prompts=[""], completions=[split("Oslo Oslo")], **asked) == pytest.approx([2])
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [({"stage": "third"}, "stage is 'third'"), ({"invalid_reward": 0.0}, "invalid_reward is 0.0")],
@@ -276,13 +263,6 @@ def test_logged_measures_have_the_cutoff_ten(rank, inside):
         "completions/includes_raw_query_ratio",
     )
     assert [logged[name] for name in names] == pytest.approx([float(inside)] * 3 + [gain, 1.0])
-
-
-def test_copy_of_query_is_0_if_the_raw_query_is_not_searched():
-    logged = {}
-    reward = Reward("explore", ScriptedRetriever(FOUND), RankScoreFusion())
-    reward([""], [split("one", "two")], ["raw"], [["g1"]], log_metric=logged.__setitem__)
-    assert logged["completions/includes_raw_query_ratio"] == 0
 
 
 @pytest.mark.parametrize("stage", ["explore", "converge"])
