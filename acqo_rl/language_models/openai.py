@@ -92,7 +92,7 @@ class OpenAIModel(StreamingModel, SamplingModel):
 
     def stream(self, conversation: Conversation, on_text: Callable[[str], None]) -> Completion:
         """Returns one completion and calls ``on_text`` with each piece; a failed call is reported in ``problem``."""
-        text, reason, tokens, has_thoughts = "", None, 0, False
+        text, reason, tokens = "", None, 0
         reply = AfterThoughts(on_text)
         try:
             pieces = self._create(conversation, stream=True)
@@ -100,14 +100,13 @@ class OpenAIModel(StreamingModel, SamplingModel):
                 tokens = counted(getattr(piece.usage, "completion_tokens", None)) or tokens
                 for choice in (piece.choices or [])[:1]:
                     reason = choice.finish_reason or reason
-                    has_thoughts |= _has_thoughts(choice.delta)
                     if piece_text := _text_of(getattr(choice.delta, "content", None)):
                         text += piece_text
                         reply.write(piece_text)
             reply.end()
         except self._errors as error:
             return failed_call(error)
-        return self._completion(text, tokens, reason, has_thoughts=has_thoughts)
+        return self._completion(text, tokens, reason)
 
     def _ask(self, conversation: Conversation, schema: Schema | None) -> Completion:
         reply: ChatCompletion = self._create(conversation, schema)
@@ -118,22 +117,14 @@ class OpenAIModel(StreamingModel, SamplingModel):
         reason = getattr(choice, "finish_reason", None)
         if not text and (refusal := getattr(message, "refusal", None)):
             return failed(f"the model refused: {refusal}")
-        return self._completion(
-            text, tokens, reason, has_thoughts=_has_thoughts(message), seen="" if choice else seen_in(reply)
-        )
+        return self._completion(text, tokens, reason, seen_in(reply))
 
-    def _completion(
-        self, text: str, tokens: int, reason: str | None, *, has_thoughts: bool, seen: str = ""
-    ) -> Completion:
+    def _completion(self, text: str, tokens: int, reason: str | None, seen: str = "") -> Completion:
         if said := without_thoughts(text):
             return Completion(said, tokens, finished=reason != "length")
         if reason == "length":
             return failed(f"the limit of {self._settings['max_tokens']} tokens left no answer; raise max_new_tokens")
-        if reason == "content_filter":
-            return failed("the server's content filter stopped the answer")
-        if has_thoughts or text:
-            return failed("the model wrote thoughts but no answer")
-        return failed(f"the server returned no text: {seen}" if seen else "the server returned no text")
+        return failed(f"the server returned no text, with the finish_reason {reason}: {text or seen}")
 
     def _create(self, conversation: Conversation, schema: Schema | None = None, *, stream: bool = False) -> Any:
         """Makes a call; settings that the server rejects are omitted in a retry and in all later calls.
@@ -192,8 +183,3 @@ def _text_of(content: Any) -> str:
     if isinstance(content, list):
         return "".join(str(part["text"]) for part in content if isinstance(part, dict) and part.get("type") == "text")
     return content if isinstance(content, str) else ""
-
-
-def _has_thoughts(message: Any) -> bool:
-    """Whether the message has the model's thoughts in a separate field."""
-    return any(getattr(message, name, None) for name in ("reasoning_content", "reasoning"))

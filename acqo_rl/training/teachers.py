@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
@@ -73,13 +72,11 @@ def candidates_of_teachers(
                     )
                 problems += [answer.problem for answer in answers if answer.problem is not None]
                 for answer in answers:
-                    found[answer.query.id] += [one for one in (_candidate(answer, name, max_sub_queries),) if one]
+                    if candidate := _candidate(answer, name, max_sub_queries):
+                        found[answer.query.id].append(candidate)
             if problems:
-                often = one_line(Counter(problems).most_common(1)[0][0])[:_SHOWN]
-                logger.warning(
-                    "teacher %s: %d of %d replies cannot be used (most often: %s)",
-                    name, len(problems), len(queries), often,
-                )  # fmt: skip
+                count, example = len(problems), one_line(problems[0])[:_SHOWN]
+                logger.warning("teacher %s: %d of %d replies cannot be used: %s", name, count, len(queries), example)
     return found
 
 
