@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from acqo_rl.conversations import read_history
 from acqo_rl.reformulation.in_turn import InTurn, with_rules
-from acqo_rl.reformulation.pass_through import PassThrough, pass_through
+from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.roles import Reformulator
 from acqo_rl.types import FeedbackSpec, Query, Reformulation, SubQuery
 
@@ -50,41 +52,29 @@ def test_each_reformulator_is_asked_once_and_only_what_all_before_it_passed():
     assert InTurn([first, second], "both").reformulate([]) == []
 
 
-def test_the_rules_split_first_and_get_what_the_policy_passes():
-    policy = Policy()
-    both = with_rules(policy, None)
-    compound, own, passed = queries("compare tin and zinc", "split", "Peru")
-    answers = both.reformulate([compound, own, passed])
-    assert policy.asked == [["split", "Peru"]]
-    assert [(a.made_by, a.route, a.calls, a.tokens) for a in answers] == [
-        ("rules", "decompose", 0, 0),
-        ("policy", "decompose", 1, 3),
-        ("policy", "pass", 1, 3),
-    ]
+TURNS = ("Who designed the Atomium?", "Andre Waterkeyn did.")
+
+
+@pytest.mark.parametrize(
+    ("query", "made_by", "route", "calls"),
+    [
+        (Query("q", "compare tin and zinc"), "rules", "decompose", 0),
+        (Query("q", "split"), "policy", "decompose", 1),
+        (Query("q", "Peru"), "policy", "pass", 1),
+        (Query("q", "Are both Lima and Quito capitals?"), "rules", "decompose", 1),  # yes or no: the policy first
+        (talk("split tin and zinc", *TURNS), "policy", "decompose", 1),  # a conversation: the policy first
+        (talk("compare tin and zinc", *TURNS), "rules", "decompose", 1),
+        (talk("Where was he born?", *TURNS), "rules", "disambiguate", 1),
+        (talk("birthplace?", *TURNS), "policy", "pass", 1),  # without a pronoun
+    ],
+)
+def test_a_policy_with_the_rules(query, made_by, route, calls):
+    both = with_rules(Policy(), None)
     assert (both.name, both.feedback) == ("policy_with_rules", FeedbackSpec(2, 9))
-    assert with_rules(PassThrough(), None, "mine").name == "mine"
+    [answer] = both.reformulate([query])
+    assert (answer.made_by, answer.route, answer.calls, answer.tokens) == (made_by, route, calls, 3 * calls)
 
 
-def test_a_question_of_a_conversation_goes_to_the_policy_first():
-    asked = [talk("split tin and zinc", "Tell me about metals."), talk("compare tin and zinc", "Hello.")]
-    written, passed = with_rules(Policy(), None).reformulate(asked)
-    assert [s.text for s in written.sub_queries] == ["a", "b"]
-    assert (passed.made_by, passed.calls, passed.completion, passed.route) == ("rules", 1, "pass", "decompose")
-
-
-def test_a_question_for_yes_or_no_goes_to_the_policy_first():
-    policy = Policy()
-    [answer] = with_rules(policy, None).reformulate(queries("Are both Lima and Quito capitals?"))
-    assert policy.asked == [["Are both Lima and Quito capitals?"]]
-    assert (answer.made_by, answer.calls, answer.tokens) == ("rules", 1, 3)
-
-
-def test_a_failure_of_the_policy_is_reported_though_the_rules_answer():
-    [answer] = with_rules(Policy(), None).reformulate([talk("compare tin and failure", "Hello.")])
+def test_a_failure_of_the_policy_is_reported_if_the_rules_answer():
+    [answer] = with_rules(Policy(), None, "mine").reformulate([talk("compare tin and failure", "Hello.")])
     assert (answer.route, answer.problem, answer.failed_calls) == ("decompose", "late", 1)
-
-
-def test_rules_after_a_policy_rewrite_only_questions_with_a_pronoun():
-    turns = ("Who designed the Atomium?", "Andre Waterkeyn did.")
-    answers = with_rules(Policy(), None).reformulate([talk("Where was he born?", *turns), talk("birthplace?", *turns)])
-    assert [(a.made_by, a.route) for a in answers] == [("rules", "disambiguate"), ("policy", "pass")]
