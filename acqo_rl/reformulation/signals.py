@@ -2,7 +2,7 @@
 
 One table of patterns decides, without a model. They match whole words: "prefix" is not "fix", and "Thailand" is not
 "and". Questions in other languages have few signals, so they are mostly ``simple`` and pass unchanged.
-:mod:`acqo_rl.reformulation.model_classifier` asks a language model instead.
+:class:`acqo_rl.reformulation.classify.Classifier` can ask a language model for the type instead.
 """
 
 from __future__ import annotations
