@@ -16,7 +16,6 @@ from pymilvus.client.types import Status
 from pymilvus.exceptions import ConnectionConfigException, MilvusException
 
 from acqo_rl.api_keys import key_in
-from acqo_rl.errors import IndexMismatchError
 from acqo_rl.retrieval.engines.conditions import SIGNS, fitting
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Engine, Hit, Row, Schema
 from acqo_rl.retrieval.engines.location import Location
@@ -74,9 +73,9 @@ class MilvusEngine(Engine):
 
     def __init__(self, location: Location) -> None:
         self._client = _server(location) if location.is_server else of_file(location.place)
-        self._location = location
         self._name = location.collection
         self._seconds = location.options.timeout
+        self._opening_seconds = self._seconds if location.is_server else _LOADING_SECONDS
         self._key = self._sparse = ""
         self._indexes: dict[str, dict[str, Any]] = {}
         self._types: dict[str, DataType] = {}
@@ -92,8 +91,7 @@ class MilvusEngine(Engine):
 
     def schema(self) -> Schema | None:
         """What the collection is; ``None`` if there is no such collection."""
-        opening_seconds = self._seconds if self._location.is_server else _LOADING_SECONDS
-        if not self._client.has_collection(self._name, timeout=opening_seconds):
+        if not self._client.has_collection(self._name, timeout=self._opening_seconds):
             return None
         described = self._client.describe_collection(self._name, timeout=self._seconds)
         self._types = {f["name"]: f["type"] for f in described["fields"]}
@@ -103,11 +101,16 @@ class MilvusEngine(Engine):
         vectors = {f["name"]: f["params"]["dim"] for f in described["fields"] if f["type"] == DataType.FLOAT_VECTOR}
         words = [f["output_field_names"][0] for f in described.get("functions", []) if f["type"] == FunctionType.BM25]
         self._sparse = words[0] if words else ""
-        self._indexes = {name: self._index(name) for name, kind in self._types.items() if _is_vector(kind)}
+        self._indexes = {
+            name: self._client.describe_index(self._name, index, timeout=self._seconds) or {}
+            for name, kind in self._types.items()
+            if _is_vector(kind)
+            for index in self._client.list_indexes(self._name, field_name=name)[:1]
+        }
         self._client.load_collection(self._name, timeout=_LOADING_SECONDS)
         sampled: dict[str, Any] = {"filter": "", "limit": _SAMPLED, "output_fields": ["*"], "timeout": self._seconds}
         some = self._client.query(self._name, **sampled) if self._is_dynamic else []
-        metrics = {name: str(self._indexes[name].get("metric_type", "")) for name in vectors}
+        metrics = {name: str(self._indexes[name]["metric_type"]) for name in vectors}
         return Schema(
             count=self._client.query(self._name, output_fields=["count(*)"], timeout=self._seconds)[0]["count(*)"],
             vectors={name: (dim, _METRICS.get(metrics[name], metrics[name])) for name, dim in vectors.items()},
@@ -230,15 +233,6 @@ class MilvusEngine(Engine):
         if is_json and equal and not field.startswith("$"):
             equal.append(f"json_contains_any({field}, [{values}])")
         return f"({' or '.join(equal)})" if equal else " and ".join(bounds)
-
-    def _index(self, field: str) -> dict[str, Any]:
-        """Describes the index of a vector field."""
-        if not (names := self._client.list_indexes(self._name, field_name=field)):
-            raise IndexMismatchError(
-                f"{self._location.shown} has no index on its vector field {field!r}, so Milvus cannot search it; create"
-                " one, for example with MilvusClient.create_index."
-            )
-        return self._client.describe_index(self._name, names[0], timeout=self._seconds) or {}
 
     def _with_ids(self, doc_ids: Sequence[str]) -> str:
         values = as_numbers(doc_ids) if self._types.get(self.fields.id) in _WHOLE_NUMBERS else list(doc_ids)
