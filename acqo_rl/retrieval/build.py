@@ -176,7 +176,6 @@ def build_hybrid_index(folder: str | Path, builders: Mapping[str, Callable[[Path
     if len({part.corpus_hash for part in parts.values()}) > 1:
         raise IndexMismatchError(
             f"The parts of {folder} have different corpora; delete the folder and build all parts from the same corpus."
-            " For precomputed embeddings, give the documents as well (--data)."
         )
     one = next(iter(parts.values()))
     settings = HybridSettings({name: part.fingerprint for name, part in parts.items()})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acqo_rl.data.beir import corpus_hash
@@ -56,8 +55,14 @@ def build_engine_index(
 
     check_documents(documents, encoder, embeddings)
     location = read_location(index)
-    wanted = Note(corpus_hash(documents), len(documents), encoder.dim, encoder.settings, encoder.fingerprint)
-    done = replace(wanted, finished=True)
+    wanted = Note(
+        corpus_hash=corpus_hash(documents),
+        document_count=len(documents),
+        dimension=encoder.dim,
+        encoder=encoder.settings,
+        encoder_fingerprint=encoder.fingerprint,
+    )
+    done = wanted.model_copy(update={"finished": True})
     calls = connect(location)
     engine = calls.engine
     if schema := read_schema(calls, location):
@@ -67,7 +72,7 @@ def build_engine_index(
     announce()
     if not schema:
         calls(engine.create, encoder.dim)
-    calls(engine.write_note, wanted.as_json())
+    calls(engine.write_note, wanted.model_dump_json())
     there = {document.id: _digest(document) for document in EngineDocuments(calls).passages()}
     new = [row for row, document in enumerate(documents) if there.get(document.id) != _digest(document)]
     gone = sorted(there.keys() - {document.id for document in documents})
@@ -80,7 +85,7 @@ def build_engine_index(
     for start in range(0, len(gone), _BATCH):
         calls(engine.delete, gone[start : start + _BATCH])
     calls(engine.finish)
-    calls(engine.write_note, done.as_json())
+    calls(engine.write_note, done.model_dump_json())
     return done
 
 

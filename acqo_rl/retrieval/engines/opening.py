@@ -6,10 +6,12 @@ import hashlib
 import importlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, MissingPackageError
 from acqo_rl.retrieval.encoders import fitting_encoder, load_encoder
@@ -25,11 +27,9 @@ _SAMPLED = 100
 """Documents of a corpus that are looked up in a collection of others."""
 
 _OPENING_SECONDS = 5.0
-FORMAT_VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(BaseModel):
     """What a collection was built from: the manifest of an engine's index, in the metadata of the collection.
 
     Attributes:
@@ -42,22 +42,20 @@ class Note:
         format_version: of this note.
     """
 
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
     corpus_hash: str
     document_count: int
     dimension: int
     encoder: dict[str, Any] | None
     encoder_fingerprint: str
     finished: bool = False
-    format_version: int = FORMAT_VERSION
+    format_version: Literal[1] = 1
 
     @property
     def fingerprint(self) -> str:
         """Hash of what determines the results of a search."""
         return _hash(self.corpus_hash, self.document_count, self.dimension, self.encoder_fingerprint)
-
-    def as_json(self) -> str:
-        """For the metadata of a collection."""
-        return json.dumps(asdict(self))
 
 
 def read_note(shown: str, text: str) -> Note:
@@ -67,14 +65,11 @@ def read_note(shown: str, text: str) -> Note:
         IndexMismatchError: it is damaged, or of a newer version of this package.
     """
     try:
-        note = Note(**json.loads(text))
-        if note.format_version > FORMAT_VERSION:
-            raise ValueError(f"format version {note.format_version}, expected at most {FORMAT_VERSION}")
-    except (TypeError, ValueError) as error:
+        return Note.model_validate_json(text)
+    except ValidationError as error:
         raise IndexMismatchError(
-            f"The note of {shown} is damaged or of a newer acqo_rl ({error!r}); build it in a new collection."
+            f"The note of {shown} is damaged or of a newer acqo_rl ({error}); build it in a new collection."
         ) from error
-    return note
 
 
 @dataclass(frozen=True, slots=True)
