@@ -15,18 +15,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from acqo_rl.conversations import read_history
-    from acqo_rl.data.beir import read_corpus
-    from acqo_rl.evaluation.run import evaluate
-    from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
-    from acqo_rl.pipeline.pipeline import Pipeline
-    from acqo_rl.reformulation.heuristic import Heuristic
-    from acqo_rl.reformulation.policy import Policy
-    from acqo_rl.retrieval.load import load_retriever
-    from acqo_rl.searching.path import SearchPath
-    from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
-    from acqo_rl.training.rewards import Reward
-    from acqo_rl.types import Document, Query
+    from acqo_rl.conversations import read_history as read_history
+    from acqo_rl.data.beir import read_corpus as read_corpus
+    from acqo_rl.evaluation.run import evaluate as evaluate
+    from acqo_rl.fusion import RankScoreFusion as RankScoreFusion
+    from acqo_rl.fusion import ReciprocalRankFusion as ReciprocalRankFusion
+    from acqo_rl.pipeline.pipeline import Pipeline as Pipeline
+    from acqo_rl.reformulation.heuristic import Heuristic as Heuristic
+    from acqo_rl.reformulation.policy import Policy as Policy
+    from acqo_rl.retrieval.load import load_retriever as load_retriever
+    from acqo_rl.searching.path import SearchPath as SearchPath
+    from acqo_rl.searching.searcher import AdaptiveSearcher as AdaptiveSearcher
+    from acqo_rl.searching.searcher import Timeouts as Timeouts
+    from acqo_rl.training.rewards import Reward as Reward
+    from acqo_rl.types import Document as Document
+    from acqo_rl.types import Query as Query
 
 __version__ = "0.1.0"
 
@@ -48,24 +51,7 @@ _MODULES = {
     "read_history": "conversations",
 }
 
-__all__ = [
-    "AdaptiveSearcher",
-    "Document",
-    "Heuristic",
-    "Pipeline",
-    "Policy",
-    "Query",
-    "RankScoreFusion",
-    "ReciprocalRankFusion",
-    "Reward",
-    "SearchPath",
-    "Timeouts",
-    "__version__",
-    "evaluate",
-    "load_retriever",
-    "read_corpus",
-    "read_history",
-]
+__all__ = ["__version__", *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
