@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 _FULL = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT), "disk is full")
 """Texts in the messages of libraries that could not write a file; SQLite writes its own."""
@@ -39,6 +41,28 @@ def atomic(path: Path) -> Iterator[Path]:
     with writing(path):
         yield unfinished
         os.replace(unfinished, path)
+
+
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """The empty folder to write instead of a folder, to which it is renamed when it is complete.
+
+    Its files get the modes that the umask allows; safetensors writes them for their owner only.
+
+    Raises:
+        OSError: there is no space left, or the folder exists and is not empty.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}-{uuid4().hex[:8]}")
+    unfinished.mkdir()
+    try:
+        with writing(path):
+            yield unfinished
+        for file in unfinished.glob("*.safetensors"):
+            file.chmod(unfinished.stat().st_mode & 0o666)
+        unfinished.rename(path)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def write_atomic(path: Path, lines: Iterable[str]) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import errno
+import os
 import sqlite3
 from pathlib import Path
 
 import faiss
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
-from acqo_rl.files import write_atomic, writing
+from acqo_rl.files import atomic_folder, write_atomic, writing
 from acqo_rl.language_models import embedded
 from acqo_rl.language_models.embedded import cached
 from acqo_rl.retrieval.faiss_index import write_index
@@ -60,6 +62,25 @@ def test_other_exceptions_are_unchanged(tmp_path):
         with pytest.raises(type(error)) as caught, writing(tmp_path):
             raise error
         assert caught.value is error
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077])
+def test_a_complete_folder_can_be_read_by_whom_the_umask_lets(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        with atomic_folder(tmp_path / "model") as unfinished:
+            save_file({"a": np.zeros(1)}, unfinished / "model.safetensors")
+    finally:
+        os.umask(before)
+    modes = [path.stat().st_mode & 0o777 for path in (tmp_path / "model", tmp_path / "model" / "model.safetensors")]
+    assert modes == [0o777 & ~umask, 0o666 & ~umask]
+
+
+def test_a_folder_that_is_not_completed_leaves_nothing(tmp_path):
+    with pytest.raises(ValueError), atomic_folder(tmp_path / "model") as unfinished:
+        (unfinished / "a").touch()
+        raise ValueError
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("folder", ["/proc/none", "/dev/null"])

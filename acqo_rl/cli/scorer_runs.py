@@ -181,8 +181,8 @@ def run(config: ScorerConfig, train: Callable[[list[TrainingSet], Path], tuple[S
         config: its settings.
         train: returns the scorer and the lines of the report.
     """
-    from acqo_rl.files import write_atomic
-    from acqo_rl.training.run_folder import open_run, publish_model
+    from acqo_rl.files import atomic_folder, write_atomic
+    from acqo_rl.training.run_folder import open_run
 
     folder = Path(config.output_dir)
     if open_run(folder, asdict(config)) == "finished":
@@ -190,6 +190,6 @@ def run(config: ScorerConfig, train: Callable[[list[TrainingSet], Path], tuple[S
         return
     scorer, rows = train([TrainingSet(config, number) for number in range(len(config.data))], folder)
     write_atomic(folder / "report.md", rows)
-    scorer.save(folder / "half_done")
-    publish_model(folder / "half_done", folder)
+    with atomic_folder(folder / "model") as half_done:
+        scorer.save(half_done)
     print("\n".join(rows))

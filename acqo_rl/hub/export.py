@@ -17,11 +17,10 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import tempfile
 from pathlib import Path
 
 from acqo_rl.errors import HubError
-from acqo_rl.files import atomic, writing
+from acqo_rl.files import atomic, atomic_folder
 from acqo_rl.language_models.loopback import proxy_note
 from acqo_rl.reformulation.policy import SETTINGS_FILE, PolicySettings
 
@@ -62,18 +61,11 @@ def export_policy(
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         _renew_card(output, made_from, card)
         return False
-    output.parent.mkdir(parents=True, exist_ok=True)
-    half_done = Path(tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}-"))
-    try:
-        half_done.chmod(0o755)
-        with writing(output):
-            _write_model(model, half_done, settings, merge=merge, openvino=openvino)
+    with atomic_folder(output) as half_done:
+        _write_model(model, half_done, settings, merge=merge, openvino=openvino)
         settings.save(half_done)
         _write_card(half_done, made_from, card)
         check_export(half_done)
-        half_done.rename(output)
-    finally:
-        shutil.rmtree(half_done, ignore_errors=True)
     return True
 
 

@@ -15,7 +15,6 @@ import importlib.util
 import json
 import logging
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,7 +22,7 @@ from functools import cache
 from pathlib import Path
 
 from acqo_rl.errors import AcqoError, ConfigError
-from acqo_rl.files import writing
+from acqo_rl.files import atomic_folder
 
 _log = logging.getLogger(__name__)
 
@@ -143,17 +142,12 @@ def cached(name: str, write: Callable[[Path], None]) -> Path:
     if not target.exists():
         target = cache_folder() / name
     if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        half_done = Path(tempfile.mkdtemp(dir=target.parent))
         try:
-            with writing(target):
+            with atomic_folder(target) as half_done:
                 write(half_done)
-            half_done.rename(target)
         except OSError:
             if not target.exists():  # otherwise another process has written it in the meantime
                 raise
-        finally:
-            shutil.rmtree(half_done, ignore_errors=True)
     return target
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
+import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from acqo_rl.files import writing
+from acqo_rl.files import atomic_folder, writing
 from acqo_rl.language_models.chat import end_tokens
 from acqo_rl.language_models.local import (
     base_model_of,
@@ -19,7 +19,7 @@ from acqo_rl.language_models.local import (
     with_adapter,
 )
 from acqo_rl.reformulation.policy import PolicySettings, settings_of_policy
-from acqo_rl.training.run_folder import last_checkpoint, publish_model, write_json
+from acqo_rl.training.run_folder import last_checkpoint, write_json
 from acqo_rl.training.settings import FineTuning
 
 
@@ -152,10 +152,10 @@ def save_policy(
         folder: folder of the run.
         weights: the full state dict; required if this process holds only a shard of the model.
     """
-    half_done = Path(tempfile.mkdtemp(dir=folder, prefix=".model-"))
-    half_done.chmod(0o755)
-    with writing(half_done):
+    target = Path(folder, "model")
+    shutil.rmtree(target, ignore_errors=True)
+    with atomic_folder(target) as half_done:
         model.save_pretrained(half_done, state_dict=weights)
         tokenizer.save_pretrained(half_done)
         settings.save(half_done)
-    return publish_model(half_done, folder)
+    return target

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import shutil
 import subprocess
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict
@@ -110,14 +109,6 @@ def last_checkpoint(folder: str | Path) -> Path | None:
     """The newest complete checkpoint; a checkpoint without trainer state is incomplete."""
     checkpoints = [p for p in Path(folder).glob("checkpoint-*") if (p / "trainer_state.json").exists()]
     return max(checkpoints, key=lambda p: int(p.name.rsplit("-", 1)[1]), default=None)
-
-
-def publish_model(half_done: Path, folder: str | Path) -> Path:
-    """Moves a complete model to ``folder/model`` in one step."""
-    target = Path(folder) / "model"
-    shutil.rmtree(target, ignore_errors=True)
-    half_done.rename(target)
-    return target
 
 
 def write_json(file: str | Path, value: Any) -> None:

@@ -15,7 +15,6 @@ from acqo_rl.training.run_folder import (
     continue_rows,
     last_checkpoint,
     open_run,
-    publish_model,
     read_rows,
     write_json,
     write_rows,
@@ -100,15 +99,6 @@ def test_last_checkpoint_is_the_newest_complete_one(tmp_path):
         (tmp_path / f"checkpoint-{step}" / "trainer_state.json").write_text("{}")
     (tmp_path / "checkpoint-12").mkdir()  # the process was killed while it was written
     assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-10"
-
-
-def test_a_published_model_replaces_the_old_one(tmp_path):
-    for version in ("old", "new"):
-        half_done = tmp_path / "half"
-        half_done.mkdir()
-        (half_done / version).touch()
-        assert publish_model(half_done, tmp_path) == tmp_path / "model"
-    assert [p.name for p in (tmp_path / "model").iterdir()] == ["new"]
 
 
 def test_json_is_never_half_written(tmp_path):
