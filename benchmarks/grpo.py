@@ -47,11 +47,6 @@ class BenchmarkConfig:
     steps: int = field(default=4, metadata={"help": "Steps per case, including the warm-up step."})
 
 
-def make_parser() -> Any:
-    """The parser of this script."""
-    return command.make_parser(BenchmarkConfig, description=__doc__)
-
-
 def main(config: BenchmarkConfig) -> None:
     """Prints one line per case, with the ratios to plain TRL."""
     context = get_context("forkserver")
@@ -141,4 +136,4 @@ class _Random:
 
 
 if __name__ == "__main__":
-    command.run(main, make_parser(), sys.argv[1:])
+    command.run(main, sys.argv[1:])

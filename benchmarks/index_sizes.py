@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -64,11 +64,6 @@ class Vectors(Encoder):
         return self._queries[[int(text) for text in texts]]
 
     encode_passages = encode_queries
-
-
-def make_parser() -> Any:
-    """The parser of this script."""
-    return command.make_parser(BenchmarkConfig, description=__doc__)
 
 
 def main(config: BenchmarkConfig) -> None:
@@ -205,4 +200,4 @@ def table_bytes(place: str) -> int:
 
 
 if __name__ == "__main__":
-    command.run(main, make_parser(), sys.argv[1:])
+    command.run(main, sys.argv[1:])

@@ -18,7 +18,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any
 
 from acqo_rl.cli import command
 from acqo_rl.conversations import read_history
@@ -40,11 +39,6 @@ class CorporaConfig:
     """Settings of this script."""
 
     output_dir: str = field(metadata={"help": "Folder for the folders docstrings and readmes."})
-
-
-def make_parser() -> Any:
-    """The parser of this script."""
-    return command.make_parser(CorporaConfig, description=__doc__)
 
 
 def main(config: CorporaConfig) -> None:
@@ -115,4 +109,4 @@ def cut(text: str) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    command.run(main, make_parser(), sys.argv[1:])
+    command.run(main, sys.argv[1:])

@@ -35,11 +35,6 @@ class BenchmarkConfig:
     retriever_ms: list[int] = field(default_factory=lambda: [0, 20], metadata={"help": "Milliseconds per list."})
 
 
-def make_parser() -> Any:
-    """The parser of this script."""
-    return command.make_parser(BenchmarkConfig, description=__doc__)
-
-
 def main(config: BenchmarkConfig) -> None:
     """Prints one line per case: milliseconds per query without the retriever, CPU time, and the ratio to ours."""
     print("| retriever ms | case | median ms above it | fastest | median CPU ms | ratio of CPU to ours |")
@@ -195,4 +190,4 @@ def llama_index(wait: float) -> Callable[[str], Any]:
 
 
 if __name__ == "__main__":
-    command.run(main, make_parser(), sys.argv[1:])
+    command.run(main, sys.argv[1:])

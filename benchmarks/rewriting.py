@@ -47,11 +47,6 @@ class BenchmarkConfig:
     repetitions: int = field(default=1, metadata={"help": "Repetitions of each case."})
 
 
-def make_parser() -> Any:
-    """The parser of this script."""
-    return command.make_parser(BenchmarkConfig, description=__doc__)
-
-
 def main(config: BenchmarkConfig) -> None:
     """Prints a table with one row per system and batch size."""
     import torch
@@ -115,4 +110,4 @@ def reason(policy: Policy, queries: list[Query], size: int, tokens: int) -> int:
 
 
 if __name__ == "__main__":
-    command.run(main, make_parser(), sys.argv[1:])
+    command.run(main, sys.argv[1:])

@@ -34,11 +34,6 @@ class RulesConfig:
     model: str = field(default="", metadata={"help": "Its model, if it has one."})
 
 
-def make_parser() -> Any:
-    """The parser of this measurement."""
-    return command.make_parser(RulesConfig, description=__doc__)
-
-
 def read(name: str) -> list[tuple[Query, dict[str, Any]]]:
     """The queries of a file and their labels."""
     lines = (QUESTIONS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
@@ -102,4 +97,4 @@ def main(config: RulesConfig) -> None:
 
 
 if __name__ == "__main__":
-    command.run(main, make_parser(), sys.argv[1:])
+    command.run(main, sys.argv[1:])

@@ -103,11 +103,6 @@ class Line:
     megabytes: float = 0.0
 
 
-def make_parser() -> Any:
-    """The parser of this script."""
-    return command.make_parser(BenchmarkConfig, description=__doc__)
-
-
 def main(config: BenchmarkConfig) -> None:
     """Starts the servers, sends the requests, and prints one line per number of clients and server."""
     from acqo_rl.data.beir import read_queries
@@ -262,4 +257,4 @@ def figures(line: Line) -> list[str]:
 
 
 if __name__ == "__main__":
-    command.run(main, make_parser(), sys.argv[1:])
+    command.run(main, sys.argv[1:])

@@ -37,11 +37,6 @@ class ShowDemoConfig:
     output_dir: str = field(default="outputs/demo", metadata={"help": "Folder of the recipe."})
 
 
-def make_parser() -> Any:
-    """The parser of this script."""
-    return command.make_parser(ShowDemoConfig, description=__doc__)
-
-
 def main(config: ShowDemoConfig) -> None:
     """Prints the table, the examples and the commands."""
     from acqo_rl.data.beir import read_corpus
@@ -92,4 +87,4 @@ def show_example(
 
 
 if __name__ == "__main__":
-    command.run(main, make_parser(), sys.argv[1:])
+    command.run(main, sys.argv[1:])

@@ -14,7 +14,7 @@ from typing import Literal, get_args, get_origin, get_type_hints
 import pytest
 import yaml
 
-from acqo_rl.cli import COMMANDS, command, parser_of
+from acqo_rl.cli import COMMANDS, command, module_of, parser_of
 from acqo_rl.cli.fields import group, setting
 from acqo_rl.errors import AcqoError, ConfigError
 
@@ -88,7 +88,7 @@ def test_every_setting_is_read_from_yaml_and_from_the_command_line(name, tmp_pat
         value = sample(item, hint)
         file.write_text(yaml.safe_dump({**needed, item.name: value}))
         config = ["--config", str(file)]
-        read = getattr(command.parse(parser_of(name), config), item.name)
+        read = getattr(command.parse(module_of(name).main, config), item.name)
         if is_dataclass(read):
             [(key, value)] = value.items()
             assert getattr(read, key) == value
@@ -98,10 +98,10 @@ def test_every_setting_is_read_from_yaml_and_from_the_command_line(name, tmp_pat
             continue
         required = [word for key, one in needed.items() if key != item.name for word in typed(key, one)]
         words = [*required, *typed(item.name, sample(item, hint))]
-        assert getattr(command.parse(parser_of(name), words), item.name) == read
+        assert getattr(command.parse(module_of(name).main, words), item.name) == read
         default = default_of(item)
         if isinstance(default, int | float | str):  # the command line overrides the file
-            overridden = command.parse(parser_of(name), [*config, *typed(item.name, default)])
+            overridden = command.parse(module_of(name).main, [*config, *typed(item.name, default)])
             assert getattr(overridden, item.name) == default
 
 
@@ -115,7 +115,7 @@ def test_unknown_and_invalid_settings_are_errors_that_name_them(name, tmp_path, 
         (["--no_such_setting", "1"], "no_such_setting"),
     ):
         with pytest.raises(SystemExit) as ended:
-            command.run(lambda config: None, parser_of(name), words)
+            command.run(module_of(name).main, words)
         assert ended.value.code == 2
         assert re.search(f"error: .*{named}", capsys.readouterr().err)
 
@@ -139,8 +139,15 @@ class Config:
     inner: Inner = group("Settings of another class.", Inner)
 
 
-def run(main, *arguments):
-    command.run(main, command.make_parser(Config, description="x"), ["--data", "x", *arguments])
+def main(config: Config) -> None:
+    """A command."""
+
+
+def run(error):
+    def failing(config: Config):
+        raise error
+
+    command.run(failing, ["--data", "x"])
 
 
 @pytest.fixture
@@ -148,7 +155,7 @@ def parse(tmp_path):
     def _parse(text, *arguments):
         (tmp_path / "config.yaml").write_text(text)
         given = ["--config", str(tmp_path / "config.yaml"), *arguments]
-        return command.parse(command.make_parser(Config, description="x"), given)
+        return command.parse(main, given)
 
     return _parse
 
@@ -209,13 +216,6 @@ def test_keys_of_a_mapping_are_given_one_by_one_and_others_are_kept(parse):
     assert parse("data: x\n", "--more", '{"rate": 2}').more == {"rate": 2}
 
 
-def raising(error):
-    def main(_):
-        raise error
-
-    return main
-
-
 @pytest.mark.parametrize(
     ("error", "status", "message"),
     [
@@ -227,7 +227,7 @@ def raising(error):
 )
 def test_expected_errors_have_no_traceback(capsys, error, status, message):
     with pytest.raises(SystemExit) as ended:
-        run(raising(error))
+        run(error)
     assert ended.value.code == status
     assert message in capsys.readouterr().err
 
@@ -237,7 +237,7 @@ def test_expected_errors_have_no_traceback(capsys, error, status, message):
 )
 def test_unexpected_errors_keep_their_traceback(error):
     with pytest.raises(type(error)):
-        run(raising(error))
+        run(error)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_the_extra_of_a_module_is_found(module, extra):
 
 
 def test_help_shows_the_text_the_defaults_and_what_is_required():
-    shown = command.make_parser(Config, description="Does it.\n\n    python it.py --data x\n").format_help()
+    shown = command.Parser(Config, "Does it.\n\n    python it.py --data x\n").format_help()
     assert "\n    python it.py --data x\n" in shown
     assert "(default: explore)" in shown
     assert shown.count("(required)") == 1

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from shared import help_of, load_script
 
-from acqo_rl.cli import COMMANDS, command, main, module_of, parser_of
+from acqo_rl.cli import COMMANDS, command, main, module_of
 
 ROOT = Path(__file__).parents[1]
 CLI = ROOT / "acqo_rl" / "cli"
@@ -43,7 +43,7 @@ def accept(line, tmp_path):
     if Path(words[place]).name == "acqo":
         command_name, arguments = words[place + 1], words[place + 2 :]
         assert command_name in COMMANDS, line
-        parser = parser_of(command_name)
+        main = module_of(command_name).main
     else:
         script, arguments = ROOT / words[place], words[place + 1 :]
         assert script.is_file(), line
@@ -51,11 +51,11 @@ def accept(line, tmp_path):
             return
         launched = LAUNCHER.search(script.read_text())
         module = load_script(script, f"entry_{script.stem}")
-        parser = parser_of(launched[1]) if launched else module.make_parser()
+        main = module_of(launched[1]).main if launched else module.main
     at_root = [
         str(ROOT / a) if i and arguments[i - 1] == "--config" and "/" in a else a for i, a in enumerate(arguments)
     ]
-    command.parse(parser, at_root)
+    command.parse(main, at_root)
 
 
 def examples():
@@ -129,7 +129,7 @@ def test_the_command_lists_subcommands_also_for_an_unknown_one(capsys):
     listed = capsys.readouterr().out
     assert all(f"  {command_name} " in listed for command_name in COMMANDS)
     assert sorted(COMMANDS) == sorted(
-        p.stem.replace("_", "-") for p in CLI.glob("*.py") if "make_parser() ->" in p.read_text()
+        p.stem.replace("_", "-") for p in CLI.glob("*.py") if "\ndef main(config: " in p.read_text()
     )
     with pytest.raises(SystemExit) as ended:
         main(["serach"])

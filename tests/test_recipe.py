@@ -18,7 +18,7 @@ def recipe():
 
 
 def config_of(recipe, name, *arguments):
-    return command.parse(recipe.make_parser(), ["--config", str(ROOT / "configs/train" / name), *arguments])
+    return command.parse(recipe.main, ["--config", str(ROOT / "configs/train" / name), *arguments])
 
 
 @pytest.mark.parametrize(

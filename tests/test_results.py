@@ -26,7 +26,7 @@ def reproduce():
 
 @pytest.fixture(scope="module")
 def listed(reproduce):
-    config = command.parse(reproduce.make_parser(), ["--config", str(ROOT / "configs" / "results.yaml")])
+    config = command.parse(reproduce.main, ["--config", str(ROOT / "configs" / "results.yaml")])
     return config.data_sets, config.results
 
 

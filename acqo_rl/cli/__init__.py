@@ -1,4 +1,4 @@
-"""The command ``acqo``: one module per subcommand, each with ``make_parser()`` and ``main(...)``."""
+"""The command ``acqo``: one module per subcommand, each with a dataclass of settings and ``main(config)``."""
 
 from __future__ import annotations
 
@@ -53,8 +53,7 @@ def launch(name: str, arguments: Sequence[str] | None = None) -> None:
     """Runs one subcommand; the arguments default to those of the command line."""
     from acqo_rl.cli import command
 
-    module = module_of(name)
-    command.run(module.main, parser_of(name), sys.argv[1:] if arguments is None else arguments)
+    command.run(module_of(name).main, sys.argv[1:] if arguments is None else arguments)
 
 
 def module_of(name: str) -> ModuleType:
@@ -64,9 +63,9 @@ def module_of(name: str) -> ModuleType:
 
 def parser_of(name: str) -> Parser:
     """The parser of a subcommand."""
-    parser: Parser = module_of(name).make_parser()
-    parser.prog = f"acqo {name}"
-    return parser
+    from acqo_rl.cli import command
+
+    return command.parser_of(module_of(name).main)
 
 
 def overview() -> str:

@@ -1,8 +1,7 @@
 """Parses the settings of the subcommands.
 
-A subcommand consists of a dataclass, ``make_parser()`` and ``main(config)``. Settings come from YAML files
-(``--config``) and from the command line, which has priority. Pydantic converts and checks both alike. Unknown settings
-are errors.
+A subcommand consists of a dataclass of settings and ``main(config)``. Settings come from YAML files (``--config``) and
+from the command line, which has priority. Pydantic converts and checks both alike. Unknown settings are errors.
 """
 
 from __future__ import annotations
@@ -126,15 +125,19 @@ def _with(mapping: Any, keys: Sequence[str], value: Any) -> Any:
     return {**known, keys[0]: _with(known.get(keys[0]), keys[1:], value)}
 
 
-def make_parser(config_type: type, description: str | None) -> Parser:
-    """Builds the parser of one subcommand.
+def parser_of(main: Callable[[Any], Any]) -> Parser:
+    """Builds the parser of a command.
 
     Args:
-        config_type: dataclass; each field is a setting, and ``metadata`` holds its ``help``. A field without a default
-            is required. A field that is a dataclass or a ``dict`` is given as JSON, or one key at a time.
-        description: the module's docstring; its line breaks are kept.
+        main: takes ``config``, an instance of a dataclass. Each field is a setting, and its ``metadata`` holds the
+            ``help``. A field without a default is required. A field that is a dataclass or a ``dict`` is given as
+            JSON, or one key at a time. The docstring of the module is the description.
     """
-    return Parser(config_type, description)
+    parser = Parser(get_type_hints(main)["config"], sys.modules[main.__module__].__doc__)
+    package, _, name = main.__module__.rpartition(".")
+    if package == __package__:
+        parser.prog = f"acqo {name.replace('_', '-')}"
+    return parser
 
 
 def configs_folder() -> Path:
@@ -164,8 +167,8 @@ def find_config(name: str, command: str) -> Path:
     raise FileNotFoundError(f"{wrong}; give a file, or one of these: {', '.join(there) or 'none'}")
 
 
-def parse(parser: Parser, args: Sequence[str]) -> Any:
-    """Returns an instance of the parser's dataclass from the command line and the YAML files.
+def parse(main: Callable[[Any], Any], args: Sequence[str]) -> Any:
+    """Returns the settings of a command from the command line and the YAML files; ``main`` as in :func:`parser_of`.
 
     Raises:
         ConfigError: a file is missing or not a mapping, a setting is unknown or missing, or a value is invalid.
@@ -173,6 +176,7 @@ def parse(parser: Parser, args: Sequence[str]) -> Any:
     from pydantic import ConfigDict, TypeAdapter, ValidationError
     from yaml import YAMLError
 
+    parser = parser_of(main)
     # In a tuple, because pydantic takes no settings for a dataclass itself.
     kind: Any = tuple[parser.config_type]  # type: ignore[name-defined]
     adapter = TypeAdapter(kind, config=ConfigDict(extra="forbid", coerce_numbers_to_str=True))
@@ -197,14 +201,14 @@ def _problem(error: Any, config_type: Any) -> str:
     return f"{'.'.join(path)} is {error['input']!r}: {error['msg']}"
 
 
-def run(main: Callable[[Any], Any], parser: Parser, args: Sequence[str]) -> None:
+def run(main: Callable[[Any], Any], args: Sequence[str]) -> None:
     """Parses the settings and calls ``main``.
 
     The process exits with a message and status 2 on an :class:`AcqoError`, a missing package of an extra, or an output
     path that cannot be written, and with status 130 on an interrupt. Other exceptions propagate.
     """
     try:
-        main(parse(parser, args))
+        main(parse(main, args))
         sys.stdout.flush()  # here, so that a closed pipe is noticed before the process exits
     except AcqoError as error:
         sys.stderr.write(f"error: {error}\n")
@@ -212,7 +216,7 @@ def run(main: Callable[[Any], Any], parser: Parser, args: Sequence[str]) -> None
     except ModuleNotFoundError as error:
         if (extra := extra_of(error.name or "")) is None:
             raise
-        sys.stderr.write(f"error: {parser.prog} needs the package {error.name}; run: pip install 'acqo-rl[{extra}]'\n")
+        sys.stderr.write(f"error: this command needs the package {error.name}; run: pip install 'acqo-rl[{extra}]'\n")
         raise SystemExit(2) from error
     except BrokenPipeError:  # the reader of the output, such as head, has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -55,7 +55,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.addresses import Address
-from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
 from acqo_rl.errors import ConfigError, DataError
 
@@ -92,11 +91,6 @@ class PrepareDataConfig:
     document_fields: list[str] = setting("files: field names of documents: id=NAME, title=NAME, text=NAME.", [])
     query_fields: list[str] = setting("files: field names of queries: id=NAME, text=NAME, history=NAME.", [])
     sources: list[str] = setting("union: BEIR folders to merge.", [])
-
-
-def make_parser() -> Any:
-    """The parser of this command."""
-    return command.make_parser(PrepareDataConfig, description=__doc__)
 
 
 def main(config: PrepareDataConfig) -> None:

@@ -13,9 +13,8 @@ training takes long: use a GPU, or try it with a small --limit. The same command
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
 from acqo_rl.errors import ConfigError
 from acqo_rl.training.settings import FineTuning, PathSettings
@@ -42,11 +41,6 @@ class DistillConfig(FineTuning, PathSettings):
     save_steps: int = setting("Steps between checkpoints.", 100)
     eval_limit: int = setting("Number of dev queries, a fixed sample.", 200)
     eval_measure: str = setting("Measure on the dev queries.", "nDCG@10")
-
-
-def make_parser() -> Any:
-    """The parser of this command."""
-    return command.make_parser(DistillConfig, description=__doc__)
 
 
 def main(config: DistillConfig) -> None:

@@ -58,7 +58,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from annotated_types import Ge, MinLen
 
 from acqo_rl.addresses import Address
-from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.errors import ConfigError
@@ -118,11 +117,6 @@ class EvaluateConfig(StepSettings, WithStrategy, IndexSettings):
     )
     seed: int = setting("Seed of the sample, of the typos and of the folds of a choice.", 0)
     batch_size: Positive = setting("Number of queries per batch; an interruption loses one batch.", 32)
-
-
-def make_parser() -> Any:
-    """The parser of this command."""
-    return command.make_parser(EvaluateConfig, description=__doc__)
 
 
 def main(config: EvaluateConfig) -> None:

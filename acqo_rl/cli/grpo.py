@@ -21,7 +21,6 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithPrompt, WithReward
 from acqo_rl.errors import ConfigError
@@ -65,11 +64,6 @@ class GrpoRunConfig(GrpoSettings, WithReward, WithPrompt, PathSettings):
                 f"eval_steps is {eval_steps} and num_iterations is {iterations}; "
                 f"eval_steps must be a multiple of num_iterations."
             )
-
-
-def make_parser() -> Any:
-    """The parser of this command."""
-    return command.make_parser(GrpoRunConfig, description=__doc__)
 
 
 def main(config: GrpoRunConfig) -> None:

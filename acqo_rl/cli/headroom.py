@@ -20,10 +20,9 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from acqo_rl.addresses import Address
-from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithReward
 from acqo_rl.errors import FINITE, check_ranges
@@ -63,11 +62,6 @@ class HeadroomConfig(WithReward, IndexSettings):
     feedback_results: int = setting("Results of a first search whose titles and names the candidates may use.", 1)
     fusion: FusionName = setting("How rankings are merged.", "rsf")
     seed: int = setting("Seed of the drawn queries and of the halves.", 0)
-
-
-def make_parser() -> Any:
-    """The parser of this command."""
-    return command.make_parser(HeadroomConfig, description=__doc__)
 
 
 def main(config: HeadroomConfig) -> None:

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from annotated_types import Ge, Le
 
 from acqo_rl.addresses import Address
-from acqo_rl.cli import command
 from acqo_rl.cli.fields import group, setting
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.embedding_files import read_embeddings
@@ -102,11 +101,6 @@ class BuildIndexConfig:
     faiss: FaissOptions = group("Settings of a FAISS index, such as --faiss.factory HNSW64.", FaissOptions)
     bm25: Bm25Options = group("Settings of a BM25 index, such as --bm25.language none.", Bm25Options)
     update: bool = setting("Search engine: change an existing collection to this corpus.", False)
-
-
-def make_parser() -> Any:
-    """The parser of this command."""
-    return command.make_parser(BuildIndexConfig, description=__doc__ or "")
 
 
 def main(config: BuildIndexConfig) -> None:

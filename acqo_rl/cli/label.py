@@ -29,10 +29,9 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from acqo_rl.addresses import Address
-from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.errors import FINITE, ConfigError, DataError, check_ranges
@@ -85,11 +84,6 @@ class LabelConfig(WithStrategy, IndexSettings):
     gold: str = setting("judgements: split of --data with gold judgements, to compare the judge with.", "")
     plan: bool = setting("Print the number of calls and tokens; call no model.", False)
     seed: int = setting("Seed for the choice of documents, questions and queries.", 0)
-
-
-def make_parser() -> Any:
-    """The parser of this command."""
-    return command.make_parser(LabelConfig, description=__doc__)
 
 
 def main(config: LabelConfig) -> None:

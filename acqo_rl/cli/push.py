@@ -14,9 +14,7 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
 from acqo_rl.errors import ConfigError
 
@@ -36,11 +34,6 @@ class PushConfig:
     public: bool = setting("Create a public repository.", False)
     output: str | None = setting("Folder in which to keep the export.", None)
     dry_run: bool = setting("Write to OUTPUT and print the card, without pushing.", False)
-
-
-def make_parser() -> Any:
-    """The parser of this command."""
-    return command.make_parser(PushConfig, description=__doc__)
 
 
 def main(config: PushConfig) -> None:

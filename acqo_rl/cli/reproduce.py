@@ -67,15 +67,10 @@ class ReproduceConfig:
     )
 
 
-def make_parser() -> Any:
-    """The parser of this command."""
-    return command.make_parser(ReproduceConfig, description=__doc__)
-
-
 def main(config: ReproduceConfig) -> None:
     """Computes the named results and those that they need, then checks or records their figures."""
     if not config.results:
-        published = command.parse(make_parser(), ["--config", str(command.configs_folder() / "results.yaml")])
+        published = command.parse(main, ["--config", str(command.configs_folder() / "results.yaml")])
         config.results, config.data_sets = published.results, published.data_sets
     results = config.results
     if config.list:

@@ -38,7 +38,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl.addresses import Address
-from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.cli.search_output import answer_as_json, answer_lines, as_json, cut, lines
@@ -160,11 +159,6 @@ def open_corpus(config: SearchConfig) -> tuple[Mapping[str, Document], Retriever
         return documents_of(next(filter(is_engine, parts_of(config.index)))), config.open_index(config.index)
     corpus = read_corpus(config.data)
     return corpus, config.open_index_of(config.index, corpus)
-
-
-def make_parser() -> Any:
-    """The parser of this command."""
-    return command.make_parser(SearchConfig, description=__doc__)
 
 
 def main(config: SearchConfig) -> None:

@@ -30,10 +30,9 @@ per line and contains neither queries nor keys.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from acqo_rl.addresses import Address
-from acqo_rl.cli import command
 from acqo_rl.cli.fields import group, setting
 from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.errors import ConfigError, check_ranges
@@ -81,11 +80,6 @@ class ServeConfig(ServiceSettings, WithStrategy):
         "Seconds to finish requests at shutdown; should be more than an answer takes.", 90.0
     )
     log_level: str = setting("DEBUG, INFO, WARNING or ERROR.", "INFO")
-
-
-def make_parser() -> Any:
-    """The parser of this command."""
-    return command.make_parser(ServeConfig, description=__doc__)
 
 
 def main(config: ServeConfig) -> None:

@@ -12,9 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
-from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
 from acqo_rl.errors import ConfigError
 from acqo_rl.files import write_atomic
@@ -28,11 +26,6 @@ class SkillConfig:
     """Settings of the skill."""
 
     output: str = setting("Folder in which the agent looks for skills.")
-
-
-def make_parser() -> Any:
-    """The parser of this command."""
-    return command.make_parser(SkillConfig, description=__doc__)
 
 
 def main(config: SkillConfig) -> None:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from acqo_rl.addresses import Address, whole_of
-from acqo_rl.cli import command, parser_of
+from acqo_rl.cli import command, module_of
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithPrompt, WithReward
 from acqo_rl.errors import AcqoError, ConfigError
@@ -83,11 +83,6 @@ class Stage:
         """The settings as command-line arguments; an empty list is the default of every list of the stages."""
         given = {key: value for key, value in self.settings.items() if value not in (None, [], {})}
         return [text for key, value in given.items() for text in (f"--{key}", *_words(value))]
-
-
-def make_parser() -> Any:
-    """The parser of this command."""
-    return command.make_parser(RecipeConfig, description=__doc__)
 
 
 def main(config: RecipeConfig) -> None:
@@ -166,7 +161,7 @@ def check(stage: Stage) -> Any:
         ConfigError: a setting is unknown or out of range; the message names the stage.
     """
     try:
-        given = command.parse(parser_of(stage.command), stage.arguments())
+        given = command.parse(module_of(stage.command).main, stage.arguments())
         if stage.command == "grpo":
             from acqo_rl.training.grpo import check_trainer
 

@@ -1,9 +1,9 @@
 r"""Train the network that chooses the first searches after reading results (the reformulator auto).
 
     acqo train-choice --data BEIR_DIR --index INDEX_DIR --model trained:four_sets --output_dir outputs/choice
-    acqo train-choice --data D1 D1 D2 --index D1_DENSE D1_BM25 D2_DENSE --limit 700 400 400 \\
+    acqo train-choice --data D1 D1 D2 --index D1_DENSE D1_BM25 D2_DENSE --limit 700 400 400 \
         --model trained:four_sets --output_dir outputs/choice
-    acqo search --data BEIR_DIR --index INDEX_DIR --reformulator auto --model trained:four_sets \\
+    acqo search --data BEIR_DIR --index INDEX_DIR --reformulator auto --model trained:four_sets \
         --choice outputs/choice/model --query "..."
 
 Each training query is searched as it is, with its last turns, as the rules rewrite it, and as the policy does. The
@@ -23,9 +23,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.scorer_runs import ScorerConfig, TrainingSet, run
 from acqo_rl.errors import FINITE, ConfigError, check_ranges
@@ -57,11 +56,6 @@ class TrainChoiceConfig(ScorerConfig):
         check_ranges(self, {"price": (0.0, FINITE), "topic_changes": (0.0, 1.0)})
         if not self.model:
             raise ConfigError("No policy is given; give --model, such as trained:four_sets.")
-
-
-def make_parser() -> Any:
-    """The parser of this command."""
-    return command.make_parser(TrainChoiceConfig, description=__doc__)
 
 
 def main(config: TrainChoiceConfig) -> None:

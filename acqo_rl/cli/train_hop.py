@@ -19,9 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.scorer_runs import ScorerConfig, TrainingSet, run
 from acqo_rl.errors import check_ranges
@@ -46,11 +45,6 @@ class TrainHopConfig(ScorerConfig):
         """Checks the settings; see :class:`acqo_rl.cli.scorer_runs.ScorerConfig`."""
         super().__post_init__()
         check_ranges(self, {"hops": (1.0, MOST_HOPS)})
-
-
-def make_parser() -> Any:
-    """The parser of this command."""
-    return command.make_parser(TrainHopConfig, description=__doc__)
 
 
 def main(config: TrainHopConfig) -> None:

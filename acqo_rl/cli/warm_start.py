@@ -21,9 +21,8 @@ The same command resumes an interrupted run, both during scoring and during trai
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithPrompt, WithReward
 from acqo_rl.errors import ConfigError
@@ -73,11 +72,6 @@ class WarmStartConfig(FineTuning, WithReward, WithPrompt, PathSettings):
         "towards --examples.",
         [],
     )
-
-
-def make_parser() -> Any:
-    """The parser of this command."""
-    return command.make_parser(WarmStartConfig, description=__doc__)
 
 
 def main(config: WarmStartConfig) -> None:

@@ -108,6 +108,6 @@ class TestVerdicts:
 def test_a_service_that_does_not_start_says_why(script, tmp_path, capsys):
     write_beir(tmp_path, [Document("1", "", "x")], [Query("1", "x")], {"dev": {"1": {"1": 1}}})
     with pytest.raises(SystemExit) as ended:
-        command.run(script.main, script.make_parser(), ["--collection", f"world={tmp_path},nowhere"])
+        command.run(script.main, ["--collection", f"world={tmp_path},nowhere"])
     assert ended.value.code == 2
     assert "nowhere" in capsys.readouterr().err

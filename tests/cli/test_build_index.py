@@ -51,7 +51,7 @@ def build(script):
     """Runs the command in this process with a list of arguments."""
 
     def run(*arguments):
-        script.main(command.parse(script.make_parser(), list(map(str, arguments))))
+        script.main(command.parse(script.main, list(map(str, arguments))))
 
     return run
 

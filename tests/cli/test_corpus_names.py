@@ -37,5 +37,5 @@ def test_the_lexicon_is_built_only_for_the_rules(folder, tmp_path, monkeypatch, 
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
     script = module_of(name)
     given = [argument.format(folder, tmp_path / "out") for argument in arguments]
-    command.run(script.main, script.make_parser(), ["--data", str(folder), "--reformulator", reformulator, *given])
+    command.run(script.main, ["--data", str(folder), "--reformulator", reformulator, *given])
     assert read == [DOCUMENTS] * times

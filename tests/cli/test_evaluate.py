@@ -113,7 +113,7 @@ def test_compares_and_adds_only_what_is_new(script, world, tmp_path):
         robustness=["typos"],
         measures=["R@5", "nDCG@10"],
     )
-    command.run(script.main, script.make_parser(), added)
+    command.run(script.main, added)
     after, now = answers(output), systems(output)
     assert len(now) == 27
     for asked, number in before.items():
@@ -125,7 +125,7 @@ def test_compares_and_adds_only_what_is_new(script, world, tmp_path):
     assert quantities(now["policy", "short", "rsf"])["calls"] > 0
     assert (output / "report.html").stat().st_size > 50_000
 
-    command.run(script.main, script.make_parser(), added)
+    command.run(script.main, added)
     assert answers(output) == after
     assert systems(output) == now
 
@@ -133,10 +133,10 @@ def test_compares_and_adds_only_what_is_new(script, world, tmp_path):
 @pytest.mark.slow
 def test_an_index_behind_a_server_gives_the_same_figures(script, world, tmp_path):
     local = arguments(world, tmp_path / "local")
-    command.run(script.main, script.make_parser(), local)
+    command.run(script.main, local)
     with started("serve", "--retriever", world / "short") as server:
         remote = arguments(world, tmp_path / "remote", index=[f"short={server.url}"])
-        command.run(script.main, script.make_parser(), remote)
+        command.run(script.main, remote)
     figures = [systems(tmp_path / name) for name in ("local", "remote")]
     assert figures[0].keys() == figures[1].keys() == {("raw", "short", "rsf"), ("rules", "short", "rsf")}
     for system, here in figures[0].items():
@@ -170,7 +170,7 @@ def test_every_strategy_asks_its_model_in_batches(script, tmp_path, monkeypatch)
         "fusion": "rrf",
     }
     words = [str(word) for key, value in given.items() for word in (f"--{key}", value)]
-    command.run(script.main, script.make_parser(), words)
+    command.run(script.main, words)
 
     assert len(loaded) == 1
     calls = [len(conversations) for model in loaded for conversations in model.calls]
@@ -184,7 +184,7 @@ def test_every_strategy_asks_its_model_in_batches(script, tmp_path, monkeypatch)
 def test_an_interruption_costs_a_few_queries_by_default(script):
     """Answers are kept batch by batch, and those of a server have been paid for."""
     given = ["--config", str(STRATEGIES), "--data", "d", "--index", "r=i", "--output", "o"]
-    assert command.parse(script.make_parser(), given).batch_size <= 32
+    assert command.parse(script.main, given).batch_size <= 32
 
 
 def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch):
@@ -202,11 +202,11 @@ def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch)
     monkeypatch.setattr(Heuristic, "reformulate", interrupted)
     shown = arguments(world, tmp_path / "out", reformulator=["rules"], batch_size=4)
     with pytest.raises(SystemExit) as stopped:
-        command.run(script.main, script.make_parser(), shown)
+        command.run(script.main, shown)
     assert stopped.value.code == 130
-    command.run(script.main, script.make_parser(), shown)
+    command.run(script.main, shown)
     assert asked == [4, 4, 4, 4]
-    command.run(script.main, script.make_parser(), arguments(world, tmp_path / "once", reformulator=["rules"]))
+    command.run(script.main, arguments(world, tmp_path / "once", reformulator=["rules"]))
     halves, once = (next(iter(systems(tmp_path / name).values()))["overall"] for name in ("out", "once"))
     assert halves["measures"] == once["measures"]
 
@@ -217,8 +217,8 @@ def test_no_file_and_no_message_has_the_password_of_an_index(script, world, tmp_
         place = url.replace("://", "://ann:s3cret@")
         refused = arguments(world, tmp_path / "no", index=f"{place}+{world / 'short'}?key=s3cret")
         with pytest.raises(SystemExit):
-            command.run(script.main, script.make_parser(), refused)
-        command.run(script.main, script.make_parser(), arguments(world, tmp_path / "out", index=place))
+            command.run(script.main, refused)
+        command.run(script.main, arguments(world, tmp_path / "out", index=place))
     written = [path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()]
     assert "http://ann:***@" in (tmp_path / "out" / "report.html").read_text()
     assert not [content for content in ["".join(capfd.readouterr()).encode(), *written] if b"s3cret" in content]
@@ -250,7 +250,7 @@ def test_no_file_and_no_message_has_the_password_of_an_index(script, world, tmp_
 )
 def test_errors_say_what_to_do(script, world, tmp_path, capsys, changed, message):
     with pytest.raises(SystemExit) as refused:
-        command.run(script.main, script.make_parser(), arguments(world, tmp_path / "out", **changed))
+        command.run(script.main, arguments(world, tmp_path / "out", **changed))
     assert refused.value.code == 2
     assert not list(tmp_path.glob("out/*.html"))
     assert message in capsys.readouterr().err
@@ -260,24 +260,22 @@ def test_one_index_searches_the_raw_query_alone(script, world, tmp_path):
     """A compound question is three searches, its parts by one index and itself by the other."""
     given = [f"short={world / 'short'}", f"long={world / 'long'}", "paths=short+long@original"]
     shown = arguments(world, tmp_path / "out", index=given, reformulator="rules", measures="R@5", fusion="rrf")
-    command.run(script.main, script.make_parser(), shown)
+    command.run(script.main, shown)
     searches = {name: quantities(s)["searches"] for (_, name, _), s in systems(tmp_path / "out").items()}
     assert searches == {"short": 1.5, "long": 1.5, "paths": 2.5}
 
 
 def test_a_folder_of_other_queries_is_refused(script, world, tmp_path, capsys):
-    command.run(script.main, script.make_parser(), arguments(world, tmp_path / "out", reformulator="raw"))
+    command.run(script.main, arguments(world, tmp_path / "out", reformulator="raw"))
     with pytest.raises(SystemExit):
-        command.run(script.main, script.make_parser(), arguments(world, tmp_path / "out", split="dev"))
+        command.run(script.main, arguments(world, tmp_path / "out", split="dev"))
     assert "split: 'test' -> 'dev'" in capsys.readouterr().err
 
 
 def test_a_larger_limit_goes_on_and_its_files_replace_those_of_the_smaller(script, world, tmp_path):
     sizes = []
     for limit in ({"limit": 3}, {}, {"limit": 3}):
-        command.run(
-            script.main, script.make_parser(), arguments(world, tmp_path / "out", reformulator="rules", **limit)
-        )
+        command.run(script.main, arguments(world, tmp_path / "out", reformulator="rules", **limit))
         [asked] = [number for who, number in answers(tmp_path / "out").items() if who.startswith("reformulate")]
         sizes.append((asked, len(rows(tmp_path / "out"))))
     assert sizes[0] == (4, 3)  # three queries, and what the reformulator reads of a first search
@@ -291,7 +289,7 @@ def test_judgements_of_documents_that_are_not_there_are_left_out_and_counted_onc
     with (folder / "qrels" / "test.tsv").open("a") as file:
         file.write("s-Peru\tnone\t1\n")
     for name, data in (("whole", world / "data"), ("lacking", folder)):
-        command.run(script.main, script.make_parser(), arguments(world, tmp_path / name, data=data))
+        command.run(script.main, arguments(world, tmp_path / name, data=data))
         assert caplog.text.count("document 'none'") == (name == "lacking")
     assert [[row["measures"] for row in rows(tmp_path / name)] for name in ("whole", "lacking")] == [
         [row["measures"] for row in rows(tmp_path / "whole")]
@@ -304,7 +302,7 @@ def test_an_index_of_another_corpus_is_refused(script, world, tmp_path, capsys):
     corpus = (other / "corpus.jsonl").read_text()
     (other / "corpus.jsonl").write_text(corpus.replace("Lima is", "Lima was"))
     with pytest.raises(SystemExit):
-        command.run(script.main, script.make_parser(), arguments(world, tmp_path / "out", data=other))
+        command.run(script.main, arguments(world, tmp_path / "out", data=other))
     assert "another corpus" in capsys.readouterr().err
 
 
@@ -312,7 +310,7 @@ def test_the_settings_of_a_report_have_paths_relative_to_it(script, world, tmp_p
     config = tmp_path / "evaluate.yaml"
     config.write_text(f"data: {world / 'data'}\nsplit: test\nreformulator: [raw]\nlimit: 5\n")
     given = ["--config", str(config), "--index", str(world / "short"), "--output", str(tmp_path / "out")]
-    command.run(script.main, script.make_parser(), given)
+    command.run(script.main, given)
     settings = json.loads((tmp_path / "out" / "summary.json").read_text())["settings"]
     assert (tmp_path / "out" / settings["data"]).resolve() == (world / "data").resolve()
     assert str(world / "data") not in (tmp_path / "out" / "report.html").read_text()
@@ -329,14 +327,14 @@ def reranker():
 def test_a_reranked_fusion_is_a_system_with_its_cost(script, world, tmp_path, reranker):
     given = {"fusion": ["rsf", "rsf+reranker"], "reranker": reranker.name, "rerank_depth": 3}
     shown = arguments(world, tmp_path / "out", **given)
-    command.run(script.main, script.make_parser(), shown)
+    command.run(script.main, shown)
     asked = sum(len(body["documents"]) for body in reranker.asked)
     costs = {(name, fusion): quantities(s) for (name, _, fusion), s in systems(tmp_path / "out").items()}
     assert [cost["reranked"] for cost in costs.values()][:3] == [0, 0, 3]
     assert costs["rules", "rsf+reranker"]["reranked"] > 3  # each part of a question is read with each document
     assert costs["rules", "rsf+reranker"]["reranking_ms"] > 0
     assert "| reranked |" in (tmp_path / "out" / "report.md").read_text()
-    command.run(script.main, script.make_parser(), shown)
+    command.run(script.main, shown)
     assert sum(len(body["documents"]) for body in reranker.asked) == asked  # every score is kept
 
 
@@ -351,7 +349,7 @@ def test_settings_are_varied_and_the_best_system_is_named(script, tmp_path, monk
     build_dense_index(tmp_path / "index", documents, SentenceTransformerEncoder("embedded:minilm", max_length=16))
     given = ["--data", tmp_path / "data", "--split", "dev", "--index", tmp_path / "index", "--output", tmp_path / "out"]
     given += ["--reformulator", "multi_query=m", "rules", "--vary.num_variants", "[1, 3]", "--measures", "RR@10"]
-    command.run(script.main, script.make_parser(), list(map(str, given)))
+    command.run(script.main, list(map(str, given)))
     found = {name: quantities(s) for (name, _, _), s in systems(tmp_path / "out").items()}
     assert {name: cost["calls"] for name, cost in found.items()} == {
         "multi_query": 1,

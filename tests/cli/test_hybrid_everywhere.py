@@ -30,7 +30,7 @@ def run(script, settings):
     """Runs a command in this process."""
     module = module_of(script)
     words = [str(word) for key, value in settings.items() for word in (f"--{key}", value)]
-    module.main(command.parse(module.make_parser(), words))
+    module.main(command.parse(module.main, words))
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_a_policy_with_feedback_and_raw_query_margin_is_evaluated(world, index, 
 def test_search_and_service_return_the_results_of_the_library(world, index, expected, capsys, monkeypatch):
     module = module_of("search")
     given = ["--data", str(world / "data"), "--index", index, "--reformulator", "rules"]
-    config = command.parse(module.make_parser(), given)
+    config = command.parse(module.main, given)
     answer = module.Loaded(config).searcher.search(Query("query", QUERY))
     assert answer.fused.doc_ids[:5] == expected.fused.doc_ids
 
@@ -137,7 +137,7 @@ def test_retriever_server_and_langchain_return_the_results_of_the_library(world,
 
 def test_the_recipe_builds_a_hybrid_index():
     recipe = module_of("train")
-    config = command.parse(recipe.make_parser(), ["--index_settings.kind", "hybrid"])
+    config = command.parse(recipe.main, ["--index_settings.kind", "hybrid"])
     [stage] = [stage for stage in recipe.plan(config) if stage.name == "index"]
     assert stage.settings["kind"] == "hybrid"
     recipe.check(stage)

@@ -61,7 +61,7 @@ def test_the_device_reaches_the_index(script, world, tmp_path, monkeypatch):
         words = words.replace(name, str(value))
     module = module_of(script)
     with pytest.raises(Opened):
-        module.main(command.parse(module.make_parser(), [*words.split(), *DEVICE]))
+        module.main(command.parse(module.main, [*words.split(), *DEVICE]))
     assert (given["index"], given["device"]) == (str(world["INDEX"]), "shards")
 
 
@@ -74,7 +74,7 @@ def test_the_service_benchmark_passes_the_device_to_the_server(monkeypatch):
 
     monkeypatch.setattr(subprocess, "Popen", start)
     module = load_script(ROOT / "benchmarks/service.py", "placed_benchmark_service")
-    config = command.parse(module.make_parser(), ["--collection", "w=data,index", *DEVICE])
+    config = command.parse(module.main, ["--collection", "w=data,index", *DEVICE])
     with pytest.raises(Opened), module.serving(config, 1, 0.0):
         pass
     words = started[0]
@@ -83,7 +83,7 @@ def test_the_service_benchmark_passes_the_device_to_the_server(monkeypatch):
 
 def test_the_recipe_passes_the_device_to_every_stage_that_searches():
     recipe = module_of("train")
-    config = command.parse(recipe.make_parser(), DEVICE)
+    config = command.parse(recipe.main, DEVICE)
     searching = [stage for stage in recipe.plan(config) if "index" in stage.settings]
     assert len(searching) == 4
     assert all(stage.settings["index_device"] == "shards" for stage in searching)

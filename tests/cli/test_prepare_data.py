@@ -15,7 +15,7 @@ SCRIPT = "data"
 @pytest.fixture
 def prepare():
     script = module_of(SCRIPT)
-    return lambda *arguments: script.main(command.parse(script.make_parser(), list(map(str, arguments))))
+    return lambda *arguments: script.main(command.parse(script.main, list(map(str, arguments))))
 
 
 @pytest.fixture

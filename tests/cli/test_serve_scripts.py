@@ -86,7 +86,7 @@ def test_log_level_and_shutdown_timeout_reach_the_server(name, places, folder, m
     monkeypatch.setattr("uvicorn.Server", lambda config: given.append(config.timeout_graceful_shutdown) or Finished())
     words = [*places.replace("FOLDER", str(folder)).split(), "--log_level", "WARNING", "--shutdown_timeout", "7"]
     module = module_of(name)
-    module.main(command.parse(module.make_parser(), words))
+    module.main(command.parse(module.main, words))
     assert given == ["WARNING", 7]
 
 
@@ -184,5 +184,5 @@ def test_collections_of_shipped_configs_are_complete(config, monkeypatch):
     """In a YAML list, a comma separates items unless they are quoted."""
     script = module_of("serve")
     file = ROOT / "configs" / "serve" / f"{config}.yaml"
-    settings = command.parse(script.make_parser(), ["--config", str(file)])
+    settings = command.parse(script.main, ["--config", str(file)])
     assert settings.collections == ["embedded=outputs/demo/data,outputs/demo/index"]

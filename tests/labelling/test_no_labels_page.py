@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from handbook import Judge, Writer, write_log, write_pages
 
-from acqo_rl.cli import command, main, module_of, parser_of
+from acqo_rl.cli import command, main, module_of
 from acqo_rl.data.beir import read_beir
 from acqo_rl.training.run_folder import read_rows
 from acqo_rl.training.warm_start import ScoredQuery
@@ -39,7 +39,7 @@ def test_a_folder_of_documents_becomes_a_data_set_that_the_recipe_accepts(here):
     *lines, train = FIRST.splitlines()
     for line in lines:
         main(shlex.split(line)[1:])
-    config = command.parse(parser_of("train"), shlex.split(train)[2:])
+    config = command.parse(module_of("train").main, shlex.split(train)[2:])
     recipe = module_of("train")
     stages = recipe.plan(config)
     for stage in stages:

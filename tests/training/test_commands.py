@@ -61,7 +61,7 @@ def run(name, settings, status=0):
 def train_here(monkeypatch, settings):
     """Runs acqo grpo in this process."""
     script = module_of("grpo")
-    script.main(command.parse(script.make_parser(), arguments_of(settings)))
+    script.main(command.parse(script.main, arguments_of(settings)))
 
 
 def log_of(folder):

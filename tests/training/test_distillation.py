@@ -151,7 +151,7 @@ def test_the_command_reads_several_results_and_resumes(data, index, folder, tmp_
         "epochs": 1, "batch_size": 4, "micro_batch_size": 2,
     }  # fmt: skip
     arguments = [text for name, value in given.items() for text in (f"--{name}", str(value))]
-    config = command.parse(script.make_parser(), arguments)
+    config = command.parse(script.main, arguments)
     materials = open_materials(config, PolicySettings(feedback_results=1).feedback)
     queries = script.variants(config, Policy.from_pretrained(folder).settings, materials)
     assert [q.id for q in queries] == [q.id for q in materials.train] * 3

@@ -43,7 +43,7 @@ def run(script, settings):
     """Runs a command in this process."""
     module = module_of(script)
     words = [str(word) for key, value in settings.items() for word in (f"--{key}", value)]
-    module.main(command.parse(module.make_parser(), words))
+    module.main(command.parse(module.main, words))
 
 
 @pytest.fixture

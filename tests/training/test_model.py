@@ -42,7 +42,7 @@ def test_a_model_without_a_chat_template_is_refused_before_any_work(name, tiny, 
     given = {"data": "no data", "index": "no index", "model": str(folder), "output_dir": str(tmp_path / "out")}
     module = module_of(name)
     arguments = [part for key, value in given.items() for part in (f"--{key}", value)]
-    config = command.parse(module.make_parser(), arguments)
+    config = command.parse(module.main, arguments)
     with pytest.raises(ConfigError):
         module.main(config)
     assert not (tmp_path / "out").exists()

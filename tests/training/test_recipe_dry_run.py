@@ -52,7 +52,7 @@ def recipe(data, passing, tmp_path):
         settings[stage] |= {"eval_limit": 4, "rollouts": 4, "trainer": {**settings[stage]["trainer"], **SMALL}}
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
     script = module_of("train")
-    return script, command.parse(script.make_parser(), ["--config", str(tmp_path / "recipe.yaml")])
+    return script, command.parse(script.main, ["--config", str(tmp_path / "recipe.yaml")])
 
 
 def run(stage):
@@ -62,7 +62,7 @@ def run(stage):
         assert done.returncode == 0, done.stderr[-3000:]
         return
     script = module_of(stage.command)
-    script.main(command.parse(script.make_parser(), stage.arguments()))
+    script.main(command.parse(script.main, stage.arguments()))
 
 
 def test_every_stage_of_the_recipe_runs(recipe, monkeypatch, tmp_path):
