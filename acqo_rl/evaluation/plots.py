@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
 """Colours of Okabe and Ito, which colour-blind readers can tell apart."""
 
+_FAR = 20
+"""If the largest cost exceeds the smallest by this factor, the cost axis is logarithmic."""
+
 
 @dataclass(frozen=True, slots=True)
 class Point:
@@ -48,6 +51,9 @@ def draw_costs(points: Sequence[Point], cost: str, measure: str) -> bytes:
             )
             at = (point.cost, point.quality.mean)
             axes.annotate(one_line(point.name), at, (6, 4), textcoords="offset points", color=colour, fontsize=7)
+        costs = [point.cost for point in points]
+        if 0 < _FAR * min(costs) < max(costs):
+            axes.set_xscale("log")
         axes.margins(0.15)
         axes.set_xlabel(cost)
         axes.set_ylabel(f"{measure}, 95 % confidence interval")
