@@ -78,7 +78,8 @@ def test_the_answer_compares_the_best_system_with_the_baseline():
     """Gains of a half on twenty queries at a further search; on three queries the gain may be chance."""
     raw = evaluation("raw", [0.25] * 20, ms=(0.0, 10.0))
     policy = evaluation("policy", [0.75] * 20, searches=2, ms=(390.0, 10.0))
-    study = Study({System(e.name, "i", "rsf"): e for e in (raw, policy)}, {}, "raw", ["nDCG@10"])
+    worse = evaluation("worse", [0.1] * 20)
+    study = Study({System(e.name, "i", "rsf"): e for e in (raw, policy, worse)}, {}, "raw", ["nDCG@10"])
     answer = answer_of(study)
     for part in ("policy has nDCG@10 0.750 against 0.250 of raw", "+0.500 [+0.500, +0.500]", "2.0 searches", "0.4 s",
                  "20 queries"):  # fmt: skip

@@ -14,6 +14,7 @@ from acqo_rl.evaluation.significance import holm
 from acqo_rl.evaluation.study import Study, choose, with_kinds
 from acqo_rl.evaluation.summary import summarise
 from acqo_rl.evaluation.systems import System
+from acqo_rl.evaluation.tables import results_table
 
 MEASURES = ["nDCG@10"]
 KINDS = ["simple", "simple", "ambiguous", "compound", "compound", "compound"] * 4
@@ -63,6 +64,7 @@ def test_contrasts_change_one_part_only(study):
     assert found[0].comparison.hurt == pytest.approx(1 / 6)
     assert found[1].comparison.differences["nDCG@10"].mean == pytest.approx(0.3)
     assert [gain.significant("nDCG@10") for gain in found] == [False, True]
+    assert ["*" in row[-1] for row in results_table(study, found).rows] == [False, False, False, True]
     assert found[1].corrected["nDCG@10"] == pytest.approx(2 * found[1].comparison.differences["nDCG@10"].p)
 
     [fused_raw, fused] = study.comparisons("fusion")

@@ -13,7 +13,16 @@ from acqo_rl.conversations import read_history
 from acqo_rl.data.beir import read_beir
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.labelling.drafts import KINDS, Draft, choose_drafts, divide, linked_pairs, name_of, namesakes
+from acqo_rl.labelling.drafts import (
+    KINDS,
+    Draft,
+    choose_drafts,
+    divide,
+    linked_pairs,
+    name_of,
+    namesakes,
+    similar_pairs,
+)
 from acqo_rl.labelling.filters import (
     COPIED,
     DUPLICATE,
@@ -70,6 +79,11 @@ class TestDrafts:
 
     def test_a_link_goes_to_the_document_that_is_named(self):
         assert linked_pairs(ALL) == [(MILL, ANNA)]
+
+    def test_similar_documents_have_other_titles(self):
+        twin = Document("twin", "Veld mill", LONG)
+        retriever = ScriptedRetriever({f"{d.title}. {d.text}": ["mill", "twin", "gone", "anna"] for d in (MILL, ANNA)})
+        assert similar_pairs([MILL, ANNA], [MILL, twin, ANNA], retriever) == [(MILL, ANNA)]
 
     def test_namesakes_have_one_name_and_two_subjects(self):
         same = [Document("other", "Marken (ferry)", LONG), Document("aspect", "Marken (ferry): seats", LONG)]
