@@ -53,7 +53,7 @@ PLOTS = ROOT / "docs" / "figures" / "results"
 
 _BLOCK = re.compile(r"<!-- (?P<kind>table|text|plot)\n(?P<source>.*?)-->\n.*?<!-- end -->", re.S)
 _FIGURE = re.compile(r"\{([^{}/]+)/([^{}/]+)/([^{}]+)\}")
-_COUNTS = ("searches", "tokens")
+_COUNTS = ("searches", "tokens", "calls")
 
 Figures = dict[str, dict[str, dict[str, float | list[float]]]]
 

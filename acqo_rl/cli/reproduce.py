@@ -172,6 +172,7 @@ def figures_of(file: Path) -> Figures:
                 **{measure: round(value, 4) for measure, value in measures.items()},
                 "searches": round(system["overall"]["quantities"]["texts"], 4),
                 "tokens": round(system["overall"]["quantities"]["tokens"], 4),
+                "calls": round(system["overall"]["quantities"]["calls"], 4),
                 **{f"{first}, {k}": round(kind["measures"][first], 4) for k, kind in kinds.items()},
             }
         for comparison in summary["comparisons"]:

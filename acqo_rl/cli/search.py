@@ -9,7 +9,8 @@ r"""Search a corpus with a reformulator: one query, or a conversation.
     acqo search --data data/embedded --index indexes/embedded --reformulator multi_query+hyde \
         --model openai:qwen3@http://localhost:8000/v1 --fusion rrf --query "Why did Peru change its currency?"
 
-Reformulators: policy (a trained policy), policy_with_rules (the same and the rules, which split compound questions and
+Reformulators: auto (reads the results of searches without a model and asks the policy in --model only where it should
+help; needs no model), policy (a trained policy), policy_with_rules (the same and the rules, which split compound questions and
 reformulate queries that the policy leaves unchanged), raw, rules, turns, prompted, adaptive,
 rewrite_retrieve_read (rewrites a query only if it finds nothing similar), or a strategy that prompts a language model:
 multi_query, hyde, step_back, decomposition, expansion, rewrite, or several of them joined by "+". The model is a
@@ -70,7 +71,7 @@ class SearchConfig(StepSettings, WithStrategy, IndexSettings):
 
     index: Address = setting(INDEX_HELP)
     data: str | None = setting("BEIR folder with the documents (corpus.jsonl); not needed for a search engine.", None)
-    reformulator: str = setting("Reformulator; see above.", "policy")
+    reformulator: str = setting("Reformulator; see above.", "auto")
     model: Address | None = setting("Policy (folder or Hub id), or language model of the strategy.", None)
     engine: Engine = setting(ENGINE_HELP, "auto")
     query: str | None = setting("The query; without it, queries are read interactively.", None)

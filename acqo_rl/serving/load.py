@@ -42,7 +42,7 @@ class ServiceSettings(StepSettings, IndexSettings):
         },
     )
     strategies: list[str] = field(
-        default_factory=lambda: ["rules"],
+        default_factory=lambda: ["auto"],
         metadata={
             "help": "NAME, NAME=MODEL or a policy such as trained:demo. The first one is the default. raw is always "
             "offered."

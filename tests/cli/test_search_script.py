@@ -142,10 +142,21 @@ def test_a_conversation_with_a_policy(folder, policy):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "made_by"), [((), "policy"), (("--reformulator", "policy_with_rules"), "rules")])
-def test_a_policy_is_alone_by_default(folder, policy, name, made_by):
-    done = run(folder, *name, "--model", policy, "--json", "--query", "compare lima and quito")
+@pytest.mark.parametrize(("name", "made_by"), [("policy", "policy"), ("policy_with_rules", "rules")])
+def test_a_policy_is_alone_without_the_rules(folder, policy, name, made_by):
+    done = run(folder, "--reformulator", name, "--model", policy, "--json", "--query", "compare lima and quito")
     assert json.loads(done.stdout)["made_by"] == made_by
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("with_model", [True, False])
+def test_searches_are_chosen_after_reading_results_by_default(folder, policy, with_model):
+    model = ("--model", policy) if with_model else ()
+    done = run(folder, *model, "--json", "--query", "capital of Peru")
+    answer = json.loads(done.stdout)
+    assert answer["documents"][0]["id"] == "Peru-capital"
+    assert "Chosen after reading results" in answer["reasoning"]
+    assert answer["ms"]["first searches"] > 0
 
 
 def test_an_interrupt_at_the_prompt_ends_the_conversation(folder):
