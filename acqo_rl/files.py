@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import shutil
 from collections.abc import Iterable, Iterator
@@ -69,3 +70,12 @@ def write_atomic(path: Path, lines: Iterable[str]) -> None:
     """Writes a UTF-8 file atomically."""
     with atomic(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(f"{line}\n" for line in lines)
+
+
+def hash_files(paths: Iterable[Path]) -> str:
+    """SHA-256 over the names and contents of files."""
+    digest = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            digest.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return digest.hexdigest()

@@ -20,7 +20,7 @@ import shutil
 from pathlib import Path
 
 from acqo_rl.errors import HubError
-from acqo_rl.files import atomic, atomic_folder
+from acqo_rl.files import atomic, atomic_folder, hash_files
 from acqo_rl.language_models.loopback import proxy_note
 from acqo_rl.reformulation.policy import SETTINGS_FILE, PolicySettings
 
@@ -83,12 +83,7 @@ def read_export(folder: str | Path) -> dict[str, str] | None:
 
 def fingerprint(folder: str | Path) -> str:
     """SHA-256 over the names and contents of a folder's files."""
-    digest = hashlib.sha256()
-    for path in sorted(path for path in Path(folder).iterdir() if path.is_file()):
-        with path.open("rb") as file:
-            content = hashlib.file_digest(file, "sha256").hexdigest()
-        digest.update(f"{path.name} {content}\n".encode())
-    return digest.hexdigest()
+    return hash_files(sorted(path for path in Path(folder).iterdir() if path.is_file()))
 
 
 def read_settings(folder: Path) -> PolicySettings:

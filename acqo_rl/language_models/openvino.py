@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.files import hash_files
 from acqo_rl.language_models.chat import Chat
 from acqo_rl.language_models.embedded import loading
 from acqo_rl.roles import SamplingModel
@@ -267,8 +268,4 @@ def _content(name: str, config_file: str) -> str:
     from transformers.utils import cached_file
 
     folder = Path(str(cached_file(name, config_file))).parent
-    digest = hashlib.sha256()
-    for path in (folder / config_file, *sorted(folder.glob("*.safetensors"))):
-        with path.open("rb") as file:
-            digest.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
-    return digest.hexdigest()
+    return hash_files((folder / config_file, *sorted(folder.glob("*.safetensors"))))

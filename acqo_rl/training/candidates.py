@@ -16,7 +16,7 @@ from acqo_rl.reformulation.names import NAME_WORD, Lexicon
 from acqo_rl.reformulation.turns import with_last_turns
 from acqo_rl.text import normalised, one_line
 from acqo_rl.training.titles import Titles, titles_by_source
-from acqo_rl.types import Document, Query, Route, SubQuery, SubQueryKind, Turn
+from acqo_rl.types import Document, Query, Route, SubQuery, SubQueryKind
 
 
 class Candidate(NamedTuple):
@@ -125,9 +125,11 @@ def _with_names_of_the_conversation(query: Query, titles: Titles) -> Iterator[Ca
     Names of the user's turns come first. Pairs of names come before single names, because one form that suits most
     queries is easier to learn. With a wrong name, the full query still finds more than its content words.
     """
-    turns = newest_first(query.history)
-    names = last_said(user_turns_first(query.history), lambda turn: _names(turn) or _runs(turn))[:_MAX_TURN_NAMES]
-    newest = last_said(turns, _names)[:2]
+    latest = query.history[::-1]
+    turns = [turn.text for turn in latest]
+    users_first = [turn.text for speaker in ("user", "assistant") for turn in latest if turn.speaker == speaker]
+    names = _last_said(users_first, lambda turn: _names(turn) or _runs(turn))[:_MAX_TURN_NAMES]
+    newest = _last_said(turns, _names)[:2]
     chosen = {"names 1 and 2": names[:2], "newest names": newest}
     chosen |= {f"name {i}": [name] for i, name in enumerate(names, start=1)}
     chosen |= {f"names {i} and {j}": [one, other] for (i, one), (j, other) in _pairs(names)}
@@ -167,17 +169,7 @@ def _content_words_after(
         yield f"turn {i} + words", "disambiguate", [" ".join([*_content(turn)[:8], words])]
 
 
-def newest_first(history: Sequence[Turn]) -> list[str]:
-    """The texts of the turns, newest first."""
-    return [turn.text for turn in reversed(history)]
-
-
-def user_turns_first(history: Sequence[Turn]) -> list[str]:
-    """The texts of the turns: the user's newest first, then the assistant's newest first."""
-    return [turn.text for speaker in ("user", "assistant") for turn in reversed(history) if turn.speaker == speaker]
-
-
-def last_said(turns: Iterable[str], spans: Callable[[str], Sequence[str]]) -> list[str]:
+def _last_said(turns: Iterable[str], spans: Callable[[str], Sequence[str]]) -> list[str]:
     """The distinct spans of the turns, in the order of the turns; within a turn, the last span comes first."""
     return list(dict.fromkeys(span for turn in turns for span in reversed(spans(turn))))
 

@@ -353,16 +353,11 @@ def finish(trainer: AcqoTrainer, policy: PolicySettings, start: str, measure: st
         write_json(Path(output_dir, "log.json"), trainer.state.log_history)
         model = trainer.accelerator.unwrap_model(trainer.model)
         if not improved:
-            model, _ = load_trainable(
-                start, 0 if not hasattr(model, "peft_config") else _rank(model), trainer.args.seed
-            )
+            rank = model.peft_config["default"].r if hasattr(model, "peft_config") else 0
+            model, _ = load_trainable(start, rank, trainer.args.seed)
         save_policy(model, trainer.processing_class, policy, output_dir, weights)
     trainer.accelerator.wait_for_everyone()
     if improved:
         return f"{measure} on dev rose from {first:.4f} to {max(later):.4f}; the best checkpoint was kept."
     after = f"at most {max(later):.4f} afterwards" if later else "training stopped before the next evaluation"
     return f"{measure} on dev was {first:.4f} before training, and {after}; the starting model was kept."
-
-
-def _rank(model: Any) -> int:
-    return int(model.peft_config["default"].r)

@@ -230,14 +230,25 @@ def test_warm_start(data, index, tiny, tmp_path):
 
 
 @pytest.fixture
-def warm_start(monkeypatch):
+def warm_start():
     """The module of the command."""
     return module_of("warm-start")
 
 
-def test_scoring_resumes_after_the_last_batch(warm_start, data, index, passing, tmp_path, monkeypatch):
-    config = warm_start.WarmStartConfig(data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path))
-    materials = open_materials(config, FeedbackSpec(config.prompt.feedback_results or 0))
+@pytest.fixture
+def prepared(warm_start, data, index, passing, tmp_path):
+    """A config of the command with some settings, and its materials."""
+
+    def prepare(**settings):
+        given = {"data": str(data), "index": str(index), "model": passing, "output_dir": str(tmp_path), **settings}
+        config = warm_start.WarmStartConfig(**given)
+        return config, open_materials(config, FeedbackSpec(0))
+
+    return prepare
+
+
+def test_scoring_resumes_after_the_last_batch(warm_start, prepared, tmp_path, monkeypatch):
+    config, materials = prepared()
     whole = warm_start.collect(config, materials, tmp_path / "whole" / "examples.jsonl")
     monkeypatch.setattr("acqo_rl.training.warm_start._BATCH", 3)
     asked = []
@@ -257,12 +268,9 @@ def test_scoring_resumes_after_the_last_batch(warm_start, data, index, passing, 
     assert asked[2] == asked[1]
 
 
-def test_rollouts_of_the_policy_are_candidates(warm_start, data, index, passing, tmp_path, monkeypatch):
+def test_rollouts_of_the_policy_are_candidates(warm_start, prepared, tmp_path, monkeypatch):
     """The scripted policy writes the texts of the gold passages; there are no other candidates."""
-    config = warm_start.WarmStartConfig(
-        data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path), rollouts_per_query=2, examples=8
-    )
-    materials = open_materials(config, FeedbackSpec(config.prompt.feedback_results or 0))
+    config, materials = prepared(rollouts_per_query=2, examples=8)
     texts = {q.id: [materials.corpus[doc_id].text for doc_id in materials.qrels[q.id]] for q in materials.train}
 
     class Scripted(Reformulator):
@@ -281,14 +289,13 @@ def test_rollouts_of_the_policy_are_candidates(warm_start, data, index, passing,
     assert all(e.completion.split("\n")[1:] == [each_word_once(text) for text in texts[e.query_id]] for e in chosen)
 
 
-def test_kinds_to_keep_get_the_policys_own_reformulations(warm_start, data, index, passing, tmp_path, monkeypatch):
+def test_kinds_to_keep_get_the_policys_own_reformulations(warm_start, prepared, data, tmp_path, monkeypatch):
     """They become targets although they are worse than the raw query."""
     folder = shutil.copytree(data, tmp_path / "data")
     rows = [json.loads(line) for line in (data / "queries.jsonl").read_text().splitlines()]
     kinds = {"s": "simple", "c": "compound"}
     lines = [json.dumps({**row, "metadata": {"kind": kinds[row["_id"][0]]}}) for row in rows]
     (folder / "queries.jsonl").write_text("\n".join(lines))
-    settings = {"data": str(folder), "index": str(index), "model": str(passing), "output_dir": str(tmp_path)}
     asked = []
 
     class Scripted(Reformulator):
@@ -301,8 +308,7 @@ def test_kinds_to_keep_get_the_policys_own_reformulations(warm_start, data, inde
     monkeypatch.setattr(
         Policy, "from_pretrained", lambda *_, **generation: {0.0: Scripted()}[generation["temperature"]]
     )
-    config = warm_start.WarmStartConfig(**settings, preserve_kinds=["simple"])
-    materials = open_materials(config, FeedbackSpec(config.prompt.feedback_results or 0))
+    config, materials = prepared(data=str(folder), preserve_kinds=["simple"])
     examples = {e.query_id: e for e in warm_start.collect(config, materials, tmp_path / "examples.jsonl")}
     simple = [q.id for q in materials.train if q.id.startswith("s-")]
     assert asked == simple
@@ -332,18 +338,10 @@ def test_keep_requires_a_policy_and_its_settings(data, index, passing, tmp_path)
     assert not (tmp_path / "run").exists()
 
 
-def test_rollouts_are_determined_by_the_seed(warm_start, data, index, passing, tmp_path):
+def test_rollouts_are_determined_by_the_seed(warm_start, prepared):
     def completions(seed):
-        config = warm_start.WarmStartConfig(
-            data=str(data),
-            index=str(index),
-            model=str(passing),
-            output_dir=str(tmp_path),
-            rollouts_per_query=4,
-            seed=seed,
-        )
-        queries = open_materials(config, FeedbackSpec(config.prompt.feedback_results or 0)).train
-        return [answer.completion for answer in warm_start.rollouts(config, queries, 4, temperature=1.0)]
+        config, materials = prepared(rollouts_per_query=4, seed=seed)
+        return [answer.completion for answer in warm_start.rollouts(config, materials.train, 4, temperature=1.0)]
 
     first = completions(1)
     assert completions(1) == first
