@@ -32,17 +32,11 @@ class Table:
 def aligned(table: Table) -> str:
     """The table in Markdown, with aligned columns."""
     lines = [[*map(escaped, row)] for row in (table.header, *table.rows)]
-    widths = [max(3, *(len(cell) for cell in column)) for column in zip(*lines, strict=True)]
-    left = [position < table.labels for position in range(len(widths))]
-    rule = ["-" * width if label else f"{'-' * (width - 1)}:" for width, label in zip(widths, left, strict=True)]
-    padded = [
-        [
-            cell.ljust(width) if label else cell.rjust(width)
-            for cell, width, label in zip(line, widths, left, strict=True)
-        ]
-        for line in (lines[0], rule, *lines[1:])
-    ]
-    return "\n".join(f"| {' | '.join(line)} |" for line in padded)
+    widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
+    sides = [str.ljust if position < table.labels else str.rjust for position in range(len(widths))]
+    lines.insert(1, ["-" * (width - 1) + ("-" if i < table.labels else ":") for i, width in enumerate(widths)])
+    padded = ([pad(cell, width) for pad, cell, width in zip(sides, line, widths, strict=True)] for line in lines)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in padded)
 
 
 def escaped(text: str) -> str:
