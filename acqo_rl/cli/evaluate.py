@@ -62,7 +62,7 @@ from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import fusion_named
-from acqo_rl.measures import MEASURES, check_measures, judged
+from acqo_rl.measures import MEASURES, check_measures
 from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
     WITH_RULES,
@@ -76,7 +76,6 @@ from acqo_rl.searching.names import RERANKED, name_indexes, name_reformulators
 from acqo_rl.searching.reranking import DEPTH as RERANKED_DOCUMENTS
 from acqo_rl.searching.settings import StepSettings
 from acqo_rl.searching.sub_queries import DEPTH
-from acqo_rl.types import Query
 
 if TYPE_CHECKING:
     from acqo_rl.data.beir import Beir
@@ -108,14 +107,11 @@ class EvaluateConfig(StepSettings, WithStrategy, IndexSettings):
         "Names as in ir_measures, or AllGold@k. The first one is the primary measure.", list(MEASURES)
     )
     limit: Positive | None = setting("Evaluate only the first queries, this many; by default all.", None)
-    sample: Positive | None = setting(
-        "Evaluate a random sample of this many queries that have a relevant document (--seed).", None
-    )
     robustness: list[Literal["typos"]] = setting("Also evaluate changed queries: typos (drawn by --seed).", [])
     vary: dict[Varied, Annotated[list[int | float], MinLen(1)]] = setting(
         "Setting of the reformulators -> list of values to evaluate, such as num_variants: [1, 3, 5].", {}
     )
-    seed: int = setting("Seed of the sample, of the typos and of the folds of a choice.", 0)
+    seed: int = setting("Seed of the typos and of the folds of a choice.", 0)
     batch_size: Positive = setting("Number of queries per batch; an interruption loses one batch.", 32)
 
 
@@ -137,7 +133,7 @@ def main(config: EvaluateConfig) -> None:
     data = read_beir(config.data, config.split)
     hashed = hash_queries(data.queries[config.split], data.qrels[config.split], data.metadata)
     open_run(config.output, {"data": str(Path(config.data).resolve()), "split": config.split, "queries": hashed})
-    queries = choose_queries(config, data)
+    queries = list(data.queries[config.split][: config.limit])
     kinds = kinds_of(queries, data.metadata)  # by the rules, where the data set has none
     metadata = {query_id: {**data.metadata.get(query_id, {}), "kind": kind} for query_id, kind in kinds.items()}
     with closing(Cache(Path(config.output, "cache.sqlite"))) as cache:
@@ -205,21 +201,6 @@ def baseline_of(config: EvaluateConfig) -> str:
     return config.baseline or next(iter(name_reformulators(config.reformulator, config.model)))
 
 
-def choose_queries(config: EvaluateConfig, data: Beir) -> list[Query]:
-    """The queries of the split, restricted by ``limit`` and ``sample``, in their order.
-
-    A sample is drawn because data sets are often sorted by origin: the first queries may all have one origin.
-    """
-    from acqo_rl.data.draw import draw
-
-    queries = list(data.queries[config.split][: config.limit])
-    if config.sample is None:
-        return queries
-    relevant = judged(data.qrels[config.split])
-    measured = [query for query in queries if query.id in relevant]
-    return draw(measured, config.sample, config.seed)
-
-
 def settings_of(
     config: EvaluateConfig, components: StudyComponents, data: Beir, queries: int, hashed: str
 ) -> dict[str, Any]:
@@ -241,7 +222,7 @@ def settings_of(
         "reformulators": {name: place(model) for name, model in models.items()},
         "kinds": "data set" if any("kind" in metadata for metadata in data.metadata.values()) else "rules",
     }
-    for key in ("fusion", "measures", "choice", "hops", "hop", "limit", "sample", "robustness", "vary", "batch_size"):
+    for key in ("fusion", "measures", "choice", "hops", "hop", "limit", "robustness", "vary", "batch_size"):
         if value := getattr(config, key):
             settings[key] = value
     if config.reranker:

@@ -53,7 +53,9 @@ CROSS_ENCODER = "cross-encoder:"
 _QUESTIONS = 600
 _LONGEST_COPY = 7
 """Maximum number of consecutive words that a question may copy from its passage."""
-_RANGES = {**dict.fromkeys(("depth", "most"), (1, FINITE)), "limit": (1, FINITE), "easy": (0, 1)}
+_MOST = 40
+"""Maximum number of documents that are judged per query; the best ranks are kept."""
+_RANGES = {"depth": (1, FINITE), "limit": (1, FINITE), "easy": (0, 1)}
 
 
 @dataclass
@@ -72,7 +74,6 @@ class LabelConfig(WithStrategy, IndexSettings):
         "drawn at random, by default all.",
         None,
     )
-    kinds: list[str] = setting("questions: kinds to write.", list(KINDS))
     easy: float = setting(
         "questions: maximum share of questions whose relevant documents the raw query already ranks first.", 0.5
     )
@@ -80,7 +81,6 @@ class LabelConfig(WithStrategy, IndexSettings):
         "judgements: reformulators whose results are pooled, as in acqo evaluate.", ["raw", "rules", "turns"]
     )
     depth: int = setting("judgements: number of results of each reformulator in the pool.", 10)
-    most: int = setting("judgements: maximum number of documents per query; the best ranks are kept.", 40)
     gold: str = setting("judgements: split of --data with gold judgements, to compare the judge with.", "")
     plan: bool = setting("Print the number of calls and tokens; call no model.", False)
     seed: int = setting("Seed for the choice of documents, questions and queries.", 0)
@@ -105,8 +105,6 @@ def check(config: LabelConfig) -> None:
     """
     check_ranges(config, _RANGES)
     name_reformulators(config.reformulator, None)
-    if unknown := set(config.kinds) - set(KINDS):
-        raise ConfigError(f"kinds names {', '.join(sorted(unknown))}; choose among {', '.join(KINDS)}.")
     folder = Path(config.output)
     if folder.is_dir() and any(folder.iterdir()) and not _kept_in(config).exists():
         raise ConfigError(f"{folder} is not empty and holds no {config.task}; give another output folder.")
@@ -126,12 +124,11 @@ def label_questions(config: LabelConfig, corpus: Mapping[str, Document], retriev
     from acqo_rl.labelling.writing import conversation_for
 
     splits = divide(corpus.values(), config.seed)
-    kinds = [kind for kind in KINDS if kind in config.kinds]
-    drafts = choose_drafts(splits, kinds, config.limit or _QUESTIONS, retriever, config.seed)
+    drafts = choose_drafts(splits, KINDS, config.limit or _QUESTIONS, retriever, config.seed)
     if not drafts:
         raise DataError(
             f"No question can be written: {sum(map(len, splits.values())):,} of {len(corpus):,} documents of "
-            f"{config.data} have a text of at least {SHORTEST} characters. Give longer documents, or other kinds."
+            f"{config.data} have a text of at least {SHORTEST} characters. Give longer documents."
         )
     model = recorded(config, [conversation_for(draft) for draft in drafts], max_new_tokens=200)
     if config.plan:
@@ -140,7 +137,7 @@ def label_questions(config: LabelConfig, corpus: Mapping[str, Document], retriev
     filter_questions(
         questions, retriever, RankScoreFusion(), longest_copy=_LONGEST_COPY, easy=config.easy, seed=config.seed
     )
-    made = f"{command_of(config)} --kinds {' '.join(config.kinds)} --easy {config.easy:g}"
+    made = f"{command_of(config)} --easy {config.easy:g}"
     folder = Path(config.output)
     write_questions(folder, corpus, questions, model=without_url(config.model), command=made)
     print(f"{len(questions.kept):,} questions are kept: {folder}. Read {folder / 'report.md'} before you train.")
@@ -164,9 +161,7 @@ def judge_queries(config: LabelConfig, corpus: Mapping[str, Document], retriever
     models = name_reformulators(config.reformulator, None)
     lexicon = lexicon_for(models, corpus.values())
     reformulators = [load_reformulator(name, model, lexicon=lexicon) for name, model in models.items()]
-    pooled = pool(
-        queries, reformulators, candidates, retriever, RankScoreFusion(), depth=config.depth, most=config.most
-    )
+    pooled = pool(queries, reformulators, candidates, retriever, RankScoreFusion(), depth=config.depth, most=_MOST)
     pairs = [Pair(query, corpus[doc_id]) for query in queries for doc_id in pooled[query.id] if doc_id in corpus]
     folder = Path(config.output)
     print(f"{len(pairs):,} pairs of {len(queries):,} queries are pooled.", flush=True)
@@ -184,7 +179,6 @@ def judge_queries(config: LabelConfig, corpus: Mapping[str, Document], retriever
     graded = dict(zip(pairs, grades, strict=True))
     agreed = compare(config, queries, relevance(graded), candidates, retriever) if config.gold else []
     made = f"{command_of(config)} --reformulator {' '.join(config.reformulator)} --depth {config.depth}"
-    made = f"{made} --most {config.most}"
     numbers = write_judged(
         folder, corpus, queries, graded, judge=without_url(config.model), command=made, agreement=agreed
     )
