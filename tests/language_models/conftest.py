@@ -74,11 +74,6 @@ class _Handler(BaseHTTPRequestHandler):
             return self.send(int(status), {"object": "error", "message": complaint, "code": int(status)})
         if body.get("stream"):
             return self.send(200, _STREAMED, {"Content-Type": "text/event-stream"})
-        if wish.startswith("at most "):
-            most, complaint = wish.removeprefix("at most ").split(": ", 1)
-            sent = body.get("max_tokens") or body["max_completion_tokens"]
-            if sent > int(most):
-                return self.send(400, {"error": {"message": complaint.replace("{}", str(sent))}})
         if wish == "no formats" and {"response_format", "output_config"} & set(body):
             return self.send(400, {"error": {"message": "This model reads no grammar."}})
         if wish == "other roles":

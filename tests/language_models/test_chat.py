@@ -155,13 +155,6 @@ def test_a_template_that_cannot_write_a_conversation_is_refused(template):
         prepare_template(tokenizer, "mine")
 
 
-def test_the_reason_of_a_template_that_fails_is_told():
-    tokenizer = tokenizer_of("plain")
-    tokenizer.chat_template = "{{ raise_exception('Give a date') }}"
-    with pytest.raises(ConfigError, match="Give a date"):
-        prepare_template(tokenizer, "mine")
-
-
 def test_a_model_without_an_eos_token_is_trained_and_asked_with_the_end_of_its_template(tmp_path):
     folder_of("qwen base", tmp_path)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path)

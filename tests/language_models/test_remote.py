@@ -113,17 +113,6 @@ def test_one_failure_is_one_items_problem_position_for_position(connect):
     assert all(len(problem) <= 300 for problem in problems.values() if problem)
 
 
-def test_a_limit_that_is_too_large_is_the_reason(connect):
-    [completion] = connect(max_new_tokens=9).generate([say("at most 5: max_tokens is too large: {}")])
-    assert "too large" in completion.problem
-
-
-def test_an_empty_reply_is_reported_without_the_names_of_classes(connect):
-    for problem in (c.problem for c in connect().generate([say("empty"), say("something else")])):
-        assert "(" not in problem
-        assert "ChatCompletion" not in problem
-
-
 ODD = [
     '{"choices": "text"}',
     '{"choices": {"a": 1}}',
@@ -240,12 +229,6 @@ class TestWhatAServerTakes:
     def test_an_answer_in_parts_is_read_without_its_thoughts(self, model):
         parts = '[{"type": "thinking", "thinking": []}, {"type": "text", "text": "Li"}, {"type": "text", "text": "ma"}]'
         assert model.generate([say(f'{{"choices": [{{"message": {{"content": {parts}}}}}]}}')])[0].text == "Lima"
-
-    @pytest.mark.parametrize(
-        "body", ['{"detail": "the queue is full"}', '{"error": "the queue is full"}', "{the queue is full"]
-    )
-    def test_the_reason_is_the_servers_own_whatever_the_shape_of_its_body(self, model, body):
-        assert "the queue is full" in model.generate([say(f"refuse seed: {body}")])[0].problem
 
     def test_an_answer_that_its_thoughts_left_no_room_for_says_which_limit_to_raise(self, model):
         body = '{"choices": [{"finish_reason": "length", "message": {"content": null, "reasoning_content": "Hm"}}]}'
