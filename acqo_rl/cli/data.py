@@ -59,7 +59,7 @@ from acqo_rl.cli.fields import setting
 from acqo_rl.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from acqo_rl.data.public import Table
+    from acqo_rl.data.public import HubTable
 
 
 OF_FILES = ("documents", "queries", "qrels", "document_fields", "query_fields")
@@ -187,7 +187,7 @@ def write_collection(folder: Path, config: PrepareDataConfig) -> None:
     write_atomic(folder / "README.md", [f"# Documents of a collection\n\n`{command_of(config)}`"])
 
 
-def open_table(table: Table) -> dict[str, Iterator[dict[str, Any]]]:
+def open_table(table: HubTable) -> dict[str, Iterator[dict[str, Any]]]:
     """Streams the rows of a table from the Hub, by split; offline, reads the cache of ``datasets``.
 
     Raises:
@@ -207,7 +207,7 @@ def open_table(table: Table) -> dict[str, Iterator[dict[str, Any]]]:
     return {split: read(rows, table, split) for split, rows in splits.items()}
 
 
-def read(rows: Iterable[dict[str, Any]], table: Table, split: str) -> Iterator[dict[str, Any]]:
+def read(rows: Iterable[dict[str, Any]], table: HubTable, split: str) -> Iterator[dict[str, Any]]:
     """Yields the rows, with a progress bar."""
     from tqdm import tqdm
 
@@ -217,7 +217,7 @@ def read(rows: Iterable[dict[str, Any]], table: Table, split: str) -> Iterator[d
         raise unreadable(table, error) from error
 
 
-def unreadable(table: Table, error: Exception) -> DataError:
+def unreadable(table: HubTable, error: Exception) -> DataError:
     """The error for a table that cannot be read; the Hub's client raises many unrelated classes of errors."""
     name = f"{table.path} (configuration {table.config})" if table.config else table.path
     load = "huggingface_hub.hf_hub_download" if table.files else "datasets.load_dataset"

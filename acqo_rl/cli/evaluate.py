@@ -122,7 +122,7 @@ def main(config: EvaluateConfig) -> None:
     from acqo_rl.data.robustness import QUERY_SETS
     from acqo_rl.evaluation.cache import Cache, hash_queries
     from acqo_rl.evaluation.report import write_report
-    from acqo_rl.evaluation.study import Study, choose
+    from acqo_rl.evaluation.study import Study, find_best
     from acqo_rl.evaluation.summary import QUANTITIES
     from acqo_rl.evaluation.systems import evaluate_systems
     from acqo_rl.evaluation.tables import aligned, interval
@@ -143,7 +143,7 @@ def main(config: EvaluateConfig) -> None:
         variants: dict[str, Any] = {name: evaluate_systems(components, some) for name, some in changed.items()}
     study = Study(evaluations, variants, baseline_of(config), config.measures)
     print("Comparing and writing the report ...", flush=True)
-    choice = choose(study, config.seed) if config.vary else None
+    choice = find_best(study, config.seed) if config.vary else None
     settings = settings_of(config, components, data, len(queries), hashed)
     answer, tables = write_report(Path(config.output), study, settings, choice=choice and asdict(choice))
     print("\n".join(["", aligned(tables[0]), "", answer]))

@@ -31,7 +31,7 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
-class Table:
+class HubTable:
     """One table of the Hub.
 
     Attributes:
@@ -45,12 +45,12 @@ class Table:
     files: tuple[tuple[str, str], ...] = ()
 
 
-OpenTable = Callable[[Table], Mapping[str, Iterable[Row]]]
+OpenTable = Callable[[HubTable], Mapping[str, Iterable[Row]]]
 """Returns the rows of a table by split."""
 
 
 @dataclass(frozen=True)
-class Example:
+class JudgedQuery:
     """One question of a source.
 
     Attributes:
@@ -81,10 +81,10 @@ class Source:
         read: returns the questions, and all documents.
     """
 
-    tables: tuple[Table, ...]
+    tables: tuple[HubTable, ...]
     licence: str
     judgements: str
-    read: Callable[[OpenTable], tuple[Sequence[Example], Iterable[Document]]]
+    read: Callable[[OpenTable], tuple[Sequence[JudgedQuery], Iterable[Document]]]
 
 
 def find_source(name: str) -> Source:
@@ -97,7 +97,7 @@ def find_source(name: str) -> Source:
         return _beir(name.removeprefix("beir/"))
     # load_dataset refuses repositories with a loading script, but this one also has plain JSONL files.
     files = (("validation", "data/topiocqa_valid.jsonl"), ("train", "data/topiocqa_train.jsonl"))
-    hotpotqa, topiocqa = Table("hotpotqa/hotpot_qa", "distractor"), Table("McGill-NLP/TopiOCQA", files=files)
+    hotpotqa, topiocqa = HubTable("hotpotqa/hotpot_qa", "distractor"), HubTable("McGill-NLP/TopiOCQA", files=files)
     sources = {
         "hotpotqa": Source(
             (hotpotqa,),
@@ -240,14 +240,14 @@ class _TopiOCQA(TypedDict):
 _HOTPOT, _TOPIOCQA = TypeAdapter(_Hotpot), TypeAdapter(_TopiOCQA)
 
 
-def _read_hotpot(split: str, given: Row) -> Example:
+def _read_hotpot(split: str, given: Row) -> JudgedQuery:
     """HotpotQA (Yang et al. 2018)."""
     row = _HOTPOT.validate_python(given)
     titles, context = row["context"]["title"], row["context"]["sentences"]
     paragraphs = [passage(title, " ".join(sentences)) for title, sentences in zip(titles, context, strict=True)]
     supporting = set(row["supporting_facts"]["title"])
     gold = {p.id: 1 for title, p in zip(titles, paragraphs, strict=True) if title in supporting}
-    return Example(
+    return JudgedQuery(
         Query(row["id"], row["question"]),
         split,
         row["id"],
@@ -257,13 +257,13 @@ def _read_hotpot(split: str, given: Row) -> Example:
     )
 
 
-def _read_topiocqa(split: str, given: Row) -> Example:
+def _read_topiocqa(split: str, given: Row) -> JudgedQuery:
     """TopiOCQA (Adlakha et al. 2022)."""
     row = _TOPIOCQA.validate_python(given)
     gold = row["Gold_passage"]
     paragraph = passage(gold["title"].replace(" [SEP] ", ": "), gold["text"])
     conversation = f"{split}-{row['Conversation_no']}"
-    return Example(
+    return JudgedQuery(
         Query(f"{conversation}-{row['Turn_no']}", row["Question"], read_history(row["Context"], row["Question"])),
         split,
         conversation,
@@ -274,8 +274,8 @@ def _read_topiocqa(split: str, given: Row) -> Example:
 
 
 def _read_with_passages(
-    table: Table, read: Callable[[str, Row], Example], open_table: OpenTable
-) -> tuple[Sequence[Example], Iterable[Document]]:
+    table: HubTable, read: Callable[[str, Row], JudgedQuery], open_table: OpenTable
+) -> tuple[Sequence[JudgedQuery], Iterable[Document]]:
     """A data set whose rows contain the passages. Its validation split becomes test, on which papers report."""
     rows, examples = open_table(table), []
     documents: dict[str, Document] = {}
@@ -289,12 +289,12 @@ def _read_with_passages(
 def _beir(name: str) -> Source:
     """A data set of BEIR (Thakur et al. 2021), with its original ids."""
     corpus, queries, qrels = (
-        Table(f"BeIR/{name}", "corpus"),
-        Table(f"BeIR/{name}", "queries"),
-        Table(f"BeIR/{name}-qrels"),
+        HubTable(f"BeIR/{name}", "corpus"),
+        HubTable(f"BeIR/{name}", "queries"),
+        HubTable(f"BeIR/{name}-qrels"),
     )
 
-    def read(open_table: OpenTable) -> tuple[Sequence[Example], Iterable[Document]]:
+    def read(open_table: OpenTable) -> tuple[Sequence[JudgedQuery], Iterable[Document]]:
         rows = _read_split(open_table(queries), "queries", queries, lambda row: (row["_id"], row["text"]))
         texts, judgements = dict(rows), open_table(qrels)
         examples = []
@@ -304,7 +304,7 @@ def _beir(name: str) -> Source:
             pairs = _read_split(judgements, theirs, qrels, _judgement) if theirs in judgements else ()
             for query_id, doc_id, score in pairs:
                 judged.setdefault(query_id, {})[doc_id] = score
-            examples += [Example(Query(q, texts.get(q, "")), ours, q, relevance) for q, relevance in judged.items()]
+            examples += [JudgedQuery(Query(q, texts.get(q, "")), ours, q, relevance) for q, relevance in judged.items()]
         documents = _read_split(
             open_table(corpus), "corpus", corpus, lambda row: Document(row["_id"], row["title"], row["text"])
         )
@@ -324,8 +324,8 @@ def _judgement(row: Row) -> tuple[str, str, int]:
 
 
 def _read_split(
-    splits: Mapping[str, Iterable[Row]], split: str, table: Table, read: Callable[..., Any]
-) -> Iterator[Any]:
+    splits: Mapping[str, Iterable[Row]], split: str, table: HubTable, read: Callable[[Row], Value]
+) -> Iterator[Value]:
     """Yields what ``read`` makes of the rows of one split.
 
     Raises:
@@ -342,7 +342,7 @@ def _read_split(
             raise DataError(f"{table.path}, split {split}: {problem} {remedy}") from error
 
 
-def _hold_out(examples: list[Example]) -> list[Example]:
+def _hold_out(examples: list[JudgedQuery]) -> list[JudgedQuery]:
     """Moves groups from train to dev and test if the source does not have them.
 
     The choice does not depend on a seed, so a test query in one folder is never a train query in another.
@@ -350,14 +350,14 @@ def _hold_out(examples: list[Example]) -> list[Example]:
     there = {example.split for example in examples}
     missing = [split for split in ("dev", "test") if split not in there]
 
-    def split_of(example: Example) -> str:
+    def split_of(example: JudgedQuery) -> str:
         place = int(hashed("held out", example.group) / HELD_OUT)
         return missing[place] if example.split == "train" and place < len(missing) else example.split
 
     return [replace(example, split=split_of(example)) for example in examples]
 
 
-def _sample(examples: list[Example], limit: int | None, seed: int) -> list[Example]:
+def _sample(examples: list[JudgedQuery], limit: int | None, seed: int) -> list[JudgedQuery]:
     """Draws at most ``limit`` examples per split and keeps their order."""
     if limit is None:
         return examples
@@ -386,5 +386,5 @@ def _choose(documents: Iterable[Document], own: set[str], distractors: int | Non
     return kept | {document.id: document for document in drawn[:distractors]}
 
 
-def _is_judged(example: Example) -> bool:
+def _is_judged(example: JudgedQuery) -> bool:
     return max(example.relevance.values(), default=0) > 0

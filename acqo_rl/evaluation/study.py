@@ -113,7 +113,7 @@ def with_kinds(evaluation: Evaluation, groups: Mapping[str, str]) -> Evaluation:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class BestSystem:
     """The system with the highest mean of the first measure.
 
     Attributes:
@@ -127,7 +127,7 @@ class Choice:
     unseen: Difference
 
 
-def choose(study: Study, seed: int = 0) -> Choice:
+def find_best(study: Study, seed: int = 0) -> BestSystem:
     """Chooses among all systems, the reference among them, and estimates the gain on queries that were not used.
 
     Args:
@@ -144,4 +144,4 @@ def choose(study: Study, seed: int = 0) -> Choice:
         chosen = int(table[:, others].mean(axis=1).argmax()) if others.any() else first
         unseen[~others] = table[chosen, ~others]
     gain, estimate = (mean_difference(after - table[first]) for after in (table[best], unseen))
-    return Choice(study.name(systems[best]), gain, estimate)
+    return BestSystem(study.name(systems[best]), gain, estimate)

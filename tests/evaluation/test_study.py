@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acqo_rl.evaluation.significance import holm
-from acqo_rl.evaluation.study import Study, choose, with_kinds
+from acqo_rl.evaluation.study import Study, find_best, with_kinds
 from acqo_rl.evaluation.summary import summarise
 from acqo_rl.evaluation.systems import System
 from acqo_rl.evaluation.tables import results_table
@@ -120,20 +120,20 @@ def study_of(table):
 
 
 def test_the_best_mean_is_chosen_and_compared_to_the_reference():
-    choice = choose(study_of([[0.2] * 20, [0.1] * 20, [0.5] * 20]))
+    choice = find_best(study_of([[0.2] * 20, [0.1] * 20, [0.5] * 20]))
     assert (choice.system, choice.gain.mean, choice.unseen.mean) == ("2", pytest.approx(0.3), pytest.approx(0.3))
-    assert choose(study_of(np.ones((2, 9)))).system == "0"  # of equal ones the first
+    assert find_best(study_of(np.ones((2, 9)))).system == "0"  # of equal ones the first
 
 
 def test_a_choice_by_chance_gains_on_unseen_queries_less_than_on_its_own():
     """Thirty systems of noise, ten times: the best one gains for certain, and nothing of it is seen again."""
-    choices = [choose(study_of(np.random.default_rng(seed).normal(size=(30, 60)))) for seed in range(10)]
+    choices = [find_best(study_of(np.random.default_rng(seed).normal(size=(30, 60)))) for seed in range(10)]
     assert np.mean([choice.gain.mean for choice in choices]) > 0.2
     assert abs(np.mean([choice.unseen.mean for choice in choices])) < 0.12
 
 
 @given(st.integers(1, 12), st.integers(1, 4), st.integers(0, 3))
 def test_a_choice_takes_any_number_of_queries_and_systems(queries, systems, seed):
-    choice = choose(study_of(np.random.default_rng(seed).random((systems, queries))), seed)
+    choice = find_best(study_of(np.random.default_rng(seed).random((systems, queries))), seed)
     assert choice.gain.mean >= 0
     assert choice.unseen.queries == queries
