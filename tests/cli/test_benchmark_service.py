@@ -51,10 +51,8 @@ def test_nothing_is_lost_or_mixed_up(tmp_path):
     assert "of " in machine and "load before the run" in machine
     rows = [re.split(r" *\| *", line.strip("| ")) for line in table[2:]]
     assert [row[:3] for row in rows] == [["auto", batching, clients] for clients in "14" for batching in ("off", "on")]
-    assert all(row[10:] == ["0", "0", "0", "0", "9"] for row in rows)
+    assert all(row[9:] == ["0", "0", "0", "0", "9"] for row in rows)
     assert all(float(cell) > 0 for row in rows for cell in row[3:9])
-    assert [row[9] for row in rows[:3]] == ["1.0"] * 3
-    assert float(rows[3][9]) > 1
 
 
 async def test_a_query_is_sent_with_its_conversation(script):

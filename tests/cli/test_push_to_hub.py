@@ -7,7 +7,7 @@ import os
 import subprocess
 
 import pytest
-from shared import ACQO, help_of
+from shared import ACQO
 from tiny_policy import full_model
 
 SCRIPT = "push"
@@ -68,9 +68,3 @@ def test_dry_run_writes_everything_and_prints_the_card(model, tmp_path):
 )
 def test_errors_name_the_setting(model, tmp_path, arguments, message):
     assert message in run("--model", model, *arguments, home=tmp_path, status=2).stderr
-
-
-def test_help_is_fast():
-    printed, imported = help_of(SCRIPT)
-    assert "--dry_run" in printed
-    assert imported == []

@@ -1,6 +1,0 @@
-"""Runs ``acqo train`` from a checkout."""
-
-from acqo_rl.cli import launch
-
-if __name__ == "__main__":
-    launch("train")
