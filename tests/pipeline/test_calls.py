@@ -31,6 +31,12 @@ def test_a_passage_is_kept_once_with_its_best_similarity_and_its_source(state):
     assert [(c.similarity, c.source, c.query) for c in state.ranked()] == [(0.9, "initial", "a"), (0.4, "initial", "a")]
 
 
+def test_a_boost_helps_a_negative_similarity_too(state):
+    state.add_chunks([(Document("a", "", ""), -0.3), (Document("b", "", ""), -0.25)], "initial", "q")
+    state.boost = lambda chunk: 1.4 if chunk.document.id == "a" else 1.0
+    assert [chunk.document.id for chunk in state.ranked()] == ["a", "b"]
+
+
 def test_a_failed_search_is_named_and_finds_nothing(state, searching):
     assert searching(BrokenRetriever()).search(state, "hop", ["a", "b"], 3) == [[], []]
     assert (state.failures[0].step, state.broken) == ("hop", {"search"})
@@ -114,6 +120,8 @@ class TestBudget:
         assert budget.use(essential=True)
         assert not budget.use(essential=True)
         assert budget.used == budget.limit == 8
+        budget = Budget(2, reserved=1)
+        assert budget.use(essential=True) and budget.use()
 
     @given(st.integers(0, 10), st.integers(0, 5), st.lists(st.tuples(st.integers(1, 3), st.booleans())))
     def test_it_is_never_exceeded(self, limit, reserved, wishes):

@@ -9,7 +9,14 @@ from stand_ins import Obedient, ScriptedLanguageModel
 
 from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.language_models import load as language_models
-from acqo_rl.reformulation.load import STRATEGIES, lexicon_for, load_reformulator, max_calls, strategy_key
+from acqo_rl.reformulation.load import (
+    REWRITE_RETRIEVE_READ,
+    STRATEGIES,
+    lexicon_for,
+    load_reformulator,
+    max_calls,
+    strategy_key,
+)
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.roles import SamplingModel
 from acqo_rl.types import Completion, Document, Query, SubQuery
@@ -95,6 +102,10 @@ def test_adaptive_can_be_forced(model):
     assert reformulate("adaptive", force_strategy="expansion").reasoning == "Selected expansion for conceptual query"
     assert reformulate("adaptive", force_strategy="raw").calls == 0
     assert reformulate("adaptive", force_strategy="hyde+expansion").calls == 2
+    for name, force in ((REWRITE_RETRIEVE_READ, None), ("adaptive", REWRITE_RETRIEVE_READ)):
+        retries = load_reformulator(name, "m", StrategySettings(similarity_threshold=0.4, force_strategy=force))
+        assert (retries.retry_below, retries.feedback.results) == (0.4, 3)
+    assert load_reformulator("adaptive", "m", StrategySettings()).retry_below is None
 
 
 def test_adaptive_can_ask_the_model_for_the_type(model):
