@@ -97,6 +97,7 @@ class TestConfidence:
     def test_is_between_zero_and_one(self, similarities, grounding):
         confidence = calibrate(similarities, grounding)
         assert 0 <= confidence.score <= 1
+        assert 0 <= calibrate([0.5] * 3, 1.0, cosine=False).score <= 1
         assert calibrate(similarities[::-1], grounding) == confidence
 
     def test_claims_are_traced_to_passages(self, state, budgeted):
