@@ -44,7 +44,7 @@ class TrainChoiceConfig(ScorerConfig):
     """Settings of the training."""
 
     cost: float = setting("Subtracted from the reward for each search after the first.", 0.01)
-    price: float = setting("Subtracted from the reward for asking the policy.", 0.05)
+    price: float = setting("Subtracted from the reward for asking the policy.", 0.04)
     topic_changes: float = setting(
         "Share of the questions without a conversation that are also asked after the conversation of another query.",
         0.5,
