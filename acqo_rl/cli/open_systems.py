@@ -109,7 +109,7 @@ def open_reformulators(
             opened[shown] = CachedReformulator(shown, partial(load, name, model, settings), cache_key, cache)
             if name == REWRITE_RETRIEVE_READ:
                 opened[shown].retry_below = settings.similarity_threshold
-            if choice := config.open_choice(name, model, corpus):
+            if choice := config.open_choice(name, corpus, asks=bool(model)):
                 choices[shown] = choice
     return opened, choices
 

@@ -121,7 +121,7 @@ class Loaded:
             fusion,
             corpus=self.corpus,
             hops=config.open_hops(self.corpus),
-            choice=config.open_choice(name, model, self.corpus),
+            choice=config.open_choice(name, self.corpus, asks=bool(model)),
             **after,
         )
         retriever.search(["the first search of a process is slow"], 1)

@@ -48,22 +48,22 @@ class StepSettings:
         return Hops(LearnedHop(Scorer.load(self.hop, hop.KIND), corpus, words), self.hops)
 
     def open_choice(
-        self, name: str, model: str, corpus: Mapping[str, Document], words: CorpusWords | None = None
+        self, name: str, corpus: Mapping[str, Document], words: CorpusWords | None = None, *, asks: bool
     ) -> Choice | None:
         """Loads the network of the choice; ``None`` for all reformulators except ``auto``.
 
         Args:
             name: name of the reformulator.
-            model: its model; without one, only searches without a model are chosen.
             corpus: document id -> document.
             words: words of the corpus; by default they are read.
+            asks: whether there is a model to ask.
 
         Raises:
             ConfigError: the folder contains no such network.
         """
         if name != AUTO:
             return None
-        return Choice(Scorer.load(self.choice, choice.KIND), corpus, words or words_of(corpus), asks=bool(model))
+        return Choice(Scorer.load(self.choice, choice.KIND), corpus, words or words_of(corpus), asks=asks)
 
 
 def words_of(corpus: Mapping[str, Document]) -> CorpusWords:

@@ -123,7 +123,7 @@ class Service:
                 fusion,
                 corpus=documents,
                 hops=self._steps.open_hops(documents, words),
-                choice=self._steps.open_choice(strategy, self.strategies.model(strategy), documents, words),
+                choice=self._steps.open_choice(strategy, documents, words, asks=bool(offered.calls)),
                 timeouts=self.timeouts,
                 workers=self._workers,
                 reranking=Reranking(self._reranker, documents, self._rerank_depth) if self._reranker else None,

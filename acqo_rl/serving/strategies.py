@@ -93,10 +93,6 @@ class Strategies:
                 self._loaded[name, num_variants] = self._load(name, num_variants)
             return self._loaded[name, num_variants]
 
-    def model(self, name: str) -> str:
-        """The model of a strategy; empty for those without one."""
-        return self._models.get(name, "")
-
     def _load(self, name: str, num_variants: int) -> ServedStrategy:
         model = self._models.get(name, "")
         settings = replace(self._settings, num_variants=num_variants)
@@ -104,7 +100,7 @@ class Strategies:
         loaded = load_reformulator(name, model, settings, language_model=language_model, lexicon=self._lexicon)
         if model and not language_model and not model.startswith(PREFIX):  # a policy; its prompts are made in the batch
             loaded = BatchedReformulator(loaded, self._batcher)
-        return ServedStrategy(loaded, max_calls(name, settings))
+        return ServedStrategy(loaded, max_calls(name, settings) if model else 0)
 
     def _language_model(self, model: str) -> LanguageModel:
         if model not in self._language_models:
