@@ -21,7 +21,6 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithPrompt, WithReward
 from acqo_rl.errors import ConfigError
 from acqo_rl.measures import check_measures
@@ -45,8 +44,6 @@ _SAMPLED_AT_ONCE = 64
 @dataclass
 class GrpoRunConfig(GrpoSettings, WithReward, WithPrompt, PathSettings):
     """Settings of a GRPO run."""
-
-    dev_split: str = setting("Dev queries, which choose the checkpoint: qrels/SPLIT.tsv.", "dev")
 
     def __post_init__(self) -> None:
         """Checks the settings.

@@ -96,7 +96,10 @@ class PathSettings(_Checked, IndexSettings):
     model: str = field(metadata={"help": "Starting model: Hub id, folder, adapter folder or embedded:smollm2."})
     split: str = field(default="train", metadata={"help": "Training queries: qrels/SPLIT.tsv."})
     dev_split: str = field(
-        default="dev", metadata={"help": "Dev queries: qrels/SPLIT.tsv. None of them may be a training query."}
+        default="dev",
+        metadata={
+            "help": "Dev queries, with which GRPO chooses the checkpoint: qrels/SPLIT.tsv, without training queries."
+        },
     )
     limit: int = field(default=0, metadata={"help": "Maximum number of training queries; 0 means all."})
     fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})

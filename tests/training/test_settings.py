@@ -26,13 +26,6 @@ def test_every_number_has_a_range_that_contains_its_default(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_only_grpo_says_that_dev_queries_choose_the_checkpoint(name, tmp_path):
-    config = config_of(module_of(name), name, tmp_path)
-    [text] = [field.metadata["help"] for field in fields(config) if field.name == "dev_split"]
-    assert ("checkpoint" in text) == (name == "grpo")
-
-
-@pytest.mark.parametrize("name", CONFIGS)
 def test_nan_is_rejected_for_every_number(name, tmp_path):
     module = module_of(name)
     for field in fields(config_of(module, name, tmp_path)):
