@@ -128,7 +128,7 @@ def several(tmp_path_factory):
         write_beir(folder, documents, [], {})
         build_bm25_index(folder / "index", documents)
         settings.append(f"{name}={folder},{folder}/index")
-    service = load_service(ServiceSettings(settings, fusion="rsf"), StrategySettings())
+    service = load_service(ServiceSettings(settings, strategies=["rules"], fusion="rsf"), StrategySettings())
     with running(make_app(service, Metrics(), Limits())) as url, httpx.Client(base_url=url, timeout=20) as client:
         yield client
 
