@@ -112,7 +112,9 @@ def test_search_and_service_return_the_results_of_the_library(world, index, expe
     answer = module.Loaded(config).searcher.search(Query("query", QUERY))
     assert answer.fused.doc_ids[:5] == expected.fused.doc_ids
 
-    service = load_service(ServiceSettings(collections=[f"world={world / 'data'},{index}"]), StrategySettings())
+    service = load_service(
+        ServiceSettings(collections=[f"world={world / 'data'},{index}"], strategies=["rules"]), StrategySettings()
+    )
     try:
         [collection] = service.collections
         assert (collection.cosine, [r.name for r in collection.retrievers]) == (False, ["world/dense", "world/bm25"])
