@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from small_world import GOOD, Scripted, evaluated
+from small_study import GOOD, Scripted, evaluated
 
 from acqo_rl.reformulation.pass_through import PassThrough
 

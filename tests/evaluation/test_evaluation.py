@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_world import GOOD, QUERIES, Scripted, WordRetriever, evaluated
+from small_study import GOOD, QUERIES, Scripted, WordRetriever, evaluated
 from stand_ins import BrokenRetriever
 
 from acqo_rl.errors import DataError

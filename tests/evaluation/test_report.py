@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import ir_measures
 import pytest
 from by_hand import evaluation
-from small_world import QRELS
+from small_study import QRELS
 
 from acqo_rl.conversations import read_history
 from acqo_rl.evaluation.files import trec_lines

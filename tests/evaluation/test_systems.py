@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from small_world import CORPUS, GOOD, METADATA, QRELS, QUERIES, Scripted, WordRetriever, evaluated
+from small_study import CORPUS, GOOD, METADATA, QRELS, QUERIES, Scripted, WordRetriever, evaluated
 from stand_ins import ScriptedHop
 
 from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever

@@ -130,7 +130,7 @@ class TestErrors:
             (b"\xff\xfe", JSON),
             (b"[" * 100_000, JSON),
             (b'{"query": ' + b"9" * 5000 + b"}", JSON),
-            (gzip.compress(b'{"query": "a"}'), {**JSON, "Content-Encoding": "gzip"}),
+            (gzip.compress(b'{"query": "a"}', mtime=0), {**JSON, "Content-Encoding": "gzip"}),
             (b'{"query": "a"}', {}),
             (b"query=a", {"Content-Type": "application/x-www-form-urlencoded"}),
         ],
