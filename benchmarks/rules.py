@@ -1,7 +1,7 @@
 """How well the rules classify and rewrite questions that were labelled by hand; nothing is searched.
 
     python benchmarks/rules.py
-    python benchmarks/rules.py --strategy policy_with_rules --model trained:demo
+    python benchmarks/rules.py --strategy policy --model trained:demo
 
 The rules were written with the questions in ``seen.jsonl``. Those in ``held_out.jsonl`` and ``everyday.jsonl`` were
 labelled before the rules were run on them, and no rule may be changed to suit one of them.

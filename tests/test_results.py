@@ -60,7 +60,9 @@ def test_figures_are_of_listed_results_and_of_their_systems(listed):
         assert result.tolerance > 0, name
         named = " ".join(re.findall(r"--(?:reformulator|pipeline) ([^-]+)", result.command)).split()
         if named:
-            assert set(systems) == {word.partition("=")[0] for word in named}, name
+            assert {system.partition(" / ")[0] for system in systems} == {word.partition("=")[0] for word in named}, (
+                name
+            )
 
 
 def test_files_of_figures_are_made_by_the_command(listed):

@@ -20,8 +20,6 @@ A reformulator is NAME or NAME=MODEL:
     auto=MODEL         searches without a model first, reads the results and asks the policy only where it should
                        help; auto alone never asks a model
     policy=MODEL       a trained policy; any other name is a policy too: warm_start=runs/warm final=runs/final
-    policy_with_rules=MODEL  the policy and the rules, which split compound questions and reformulate queries that the
-                       policy leaves unchanged; the suffix _with_rules works for every policy
     trained:demo       a MODEL alone, if it contains ":" or "/", is a policy; its name here is trained-demo
 
 With the prefix openvino:, a policy runs with OpenVINO on a CPU.
@@ -65,7 +63,6 @@ from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import MEASURES, check_measures
 from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
-    WITH_RULES,
     check_strategy,
     is_policy,
     prompts_model,
@@ -176,7 +173,7 @@ def check(config: EvaluateConfig) -> None:
     for name, model in names.items():
         if name != REWRITE_RETRIEVE_READ:
             check_strategy(name, model)
-        if is_policy(name.removesuffix(WITH_RULES)):
+        if model and is_policy(name):
             read_settings(model)
     name_indexes(config.index)
     possible = [name for name in names if name != REWRITE_RETRIEVE_READ]

@@ -10,8 +10,7 @@ r"""Search a corpus with a reformulator: one query, or a conversation.
         --model openai:qwen3@http://localhost:8000/v1 --fusion rrf --query "Why did Peru change its currency?"
 
 Reformulators: auto (reads the results of searches without a model, and asks the policy in --model, if there is one,
-only where it should help), policy (a trained policy), policy_with_rules (the same and the rules, which split compound
-questions and reformulate queries that the policy leaves unchanged), raw, rules, turns, prompted, adaptive,
+only where it should help), policy (a trained policy), raw, rules, turns, prompted, adaptive,
 rewrite_retrieve_read (rewrites a query only if it finds nothing similar), or a strategy that prompts a language model:
 multi_query, hyde, step_back, decomposition, expansion, rewrite, or several of them joined by "+". The model is a
 folder, a Hub id, embedded:smollm2, or (except for a policy) a server: openai:NAME@URL, openai:NAME, anthropic:NAME.

@@ -8,7 +8,6 @@ from operator import attrgetter
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.classify import Classifier
-from acqo_rl.reformulation.in_turn import with_costs
 from acqo_rl.roles import Reformulator
 from acqo_rl.types import Query, QueryType, Reformulation
 
@@ -75,9 +74,21 @@ class Adaptive(Reformulator):
             answers |= dict(zip(places, made, strict=True))
         return [
             replace(
-                with_costs(answers[i], one),
+                _with_costs(answers[i], one),
                 query_type=one.query_type,
                 reasoning=f"Selected {strategy} for {one.query_type} query",
             )
             for i, (one, strategy) in enumerate(zip(classified, chosen, strict=True))
         ]
+
+
+def _with_costs(answer: Reformulation, before: Reformulation) -> Reformulation:
+    """A reformulation with the costs and problems of the one made before it."""
+    return replace(
+        answer,
+        completion=answer.completion or before.completion,
+        tokens=before.tokens + answer.tokens,
+        calls=before.calls + answer.calls,
+        failed_calls=before.failed_calls + answer.failed_calls,
+        problem="; ".join(filter(None, (before.problem, answer.problem))) or None,
+    )

@@ -77,27 +77,15 @@ class Heuristic(Reformulator):
 
     name = "rules"
 
-    def __init__(
-        self,
-        max_sub_queries: int = 3,
-        lexicon: Lexicon | None = None,
-        *,
-        needs_reference: bool = False,
-        splits_only: bool = False,
-    ) -> None:
+    def __init__(self, max_sub_queries: int = 3, lexicon: Lexicon | None = None) -> None:
         """Creates the reformulator.
 
         Args:
             max_sub_queries: maximum number of sub-queries per query.
             lexicon: names of the corpus.
-            needs_reference: in a conversation, only questions with a pronoun such as "it" or "her" are rewritten, and
-                not every question without a name.
-            splits_only: only compound questions without a conversation are rewritten, and none that asks for yes or no.
         """
         self.max_sub_queries = max_sub_queries
         self._lexicon = lexicon or Lexicon()
-        self._needs_reference = needs_reference
-        self._splits_only = splits_only
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order, with query type and reasoning; small talk passes."""
@@ -113,13 +101,13 @@ class Heuristic(Reformulator):
         return Reformulation(query, route, sub_queries, self.name, reasoning=reasoning)
 
     def _rewritten(self, query: Query, text: str) -> tuple[Route, list[SubQuery], str]:
-        if has("code", text) or (self._splits_only and (query.history or re.match(rf"{VERB} ", text, re.I))):
+        if has("code", text):
             return "pass", [], ""
         parts = parts_of(text, self._lexicon)
         leans = query.history and not (parts and has("comparison", text) and not has("reference", text))
-        if leans and (found := list(follow_up(query, text, self._lexicon, sure=self._needs_reference))):
+        if leans and (found := list(follow_up(query, text, self._lexicon))):
             return "disambiguate", found, f"Depends on the conversation; searched as {found[0].text!r}"
-        if not self._splits_only and (readings := self._lexicon.readings.get(_BARE.sub("", text).lower(), ())):
+        if readings := self._lexicon.readings.get(_BARE.sub("", text).lower(), ()):
             found = [SubQuery(f"{text} {reading}", "reading") for reading in readings]
             return "disambiguate", found, f"A name with {len(readings)} meanings"
         found = [SubQuery(part, "part") for part in parts]
@@ -128,7 +116,7 @@ class Heuristic(Reformulator):
         return "decompose", found, f"Asks for {len(parts)} things, each with a search of its own"
 
 
-def follow_up(query: Query, text: str, lexicon: Lexicon, *, sure: bool = False) -> Iterator[SubQuery]:
+def follow_up(query: Query, text: str, lexicon: Lexicon) -> Iterator[SubQuery]:
     """Searches for a question that depends on the conversation; none for other questions.
 
     Names of the user's last turns resolve the question; if the user's last turn has no name, the answers' names count
@@ -138,7 +126,6 @@ def follow_up(query: Query, text: str, lexicon: Lexicon, *, sure: bool = False) 
         query: with a history.
         text: the question on one line.
         lexicon: names of the corpus.
-        sure: only questions with a pronoun.
     """
     own = [name for name in lexicon.names(text) if not name.isupper()]
     said = " ".join(turn.text for turn in query.history)
@@ -154,16 +141,14 @@ def follow_up(query: Query, text: str, lexicon: Lexicon, *, sure: bool = False) 
             yield SubQuery(f"{asked[:start]}{own[0]}{asked[end:]}", "reading")
         return
     first = (clauses(text) or [text])[0]
-    is_complete = own and not (has("reference", text) and not lexicon.names(first))
-    if is_complete or (sure and not has("pronoun", text)):
+    if own and not (has("reference", text) and not lexicon.names(first)):
         return
     is_named = bool(users and lexicon.names(users[0].text))
     found = (name for turn in (users if is_named else turns) for name in reversed(lexicon.names(turn.text)))
     names = list(dict.fromkeys(found))[:2]
     if names:
         yield SubQuery(" ".join([one_line(query.text), *names]), "expansion", 1.0 if is_named else 0.5)
-    if names or not sure:
-        yield SubQuery(with_last_turns(query), "reading", 0.5 if is_named else 1.0)
+    yield SubQuery(with_last_turns(query), "reading", 0.5 if is_named else 1.0)
 
 
 def parts_of(text: str, lexicon: Lexicon | None = None) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.adaptive import BY_TYPE, Adaptive
 from acqo_rl.reformulation.classify import PROMPT, Classifier
 from acqo_rl.reformulation.heuristic import Heuristic
-from acqo_rl.reformulation.in_turn import with_rules
 from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.policy import Policy
@@ -46,9 +45,6 @@ ENGINE_HELP = (
     "package."
 )
 
-WITH_RULES = "_with_rules"
-"""Suffix of the name of a policy that is combined with the rules."""
-
 
 def prompts_model(name: str) -> bool:
     """Whether a name stands for strategies that prompt a language model; a trained policy does not count."""
@@ -56,8 +52,8 @@ def prompts_model(name: str) -> bool:
 
 
 def is_policy(name: str) -> bool:
-    """Whether a name stands for a trained policy without the rules."""
-    return not (name in WITHOUT_MODEL or prompts_model(name) or name.endswith(WITH_RULES))
+    """Whether a name stands for a trained policy."""
+    return not (name in WITHOUT_MODEL or prompts_model(name))
 
 
 def with_engine_prefix(name: str, model: str, engine: Engine) -> str:
@@ -82,7 +78,7 @@ def lexicon_for(names: Iterable[str], documents: Iterable[Document]) -> Lexicon 
         names: names of reformulators, see :func:`load_reformulator`.
         documents: the corpus.
     """
-    return Lexicon.of(documents) if any(name == "rules" or name.endswith(WITH_RULES) for name in names) else None
+    return Lexicon.of(documents) if "rules" in names else None
 
 
 def max_calls(name: str, settings: StrategySettings) -> int:
@@ -124,8 +120,7 @@ def load_reformulator(
     Args:
         name: ``raw``, ``rules``, ``turns``, ``prompted``, ``adaptive``, one of ``STRATEGIES`` or several joined by
             ``+`` (``multi_query+hyde``). ``auto`` without a model is ``raw``; see
-            :class:`acqo_rl.searching.choice.Choice`. Any other name is that of a trained policy; with the suffix
-            ``_with_rules`` (``policy_with_rules``) it is combined with the rules.
+            :class:`acqo_rl.searching.choice.Choice`. Any other name is that of a trained policy.
         model: folder, Hub id or ``embedded:`` name, with ``openvino:`` before a policy to run it with
             OpenVINO; also ``openai:NAME@URL`` or ``anthropic:NAME`` for prompted strategies. Not used by ``raw``,
             ``rules`` and ``turns``.
@@ -147,9 +142,7 @@ def load_reformulator(
     check_strategy(name, model)
     if prompts_model(name):
         return _prompted(name, model, settings, language_model)
-    alone = name.removesuffix(WITH_RULES)
-    policy = Policy.from_pretrained(model, name=alone, batch_size=settings.generation_batch)
-    return policy if name == alone else with_rules(policy, lexicon, name)
+    return Policy.from_pretrained(model, name=name, batch_size=settings.generation_batch)
 
 
 def strategy_key(name: str, model: str, settings: StrategySettings) -> str:

@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-_ORIGIN = re.compile(r"\*|[a-z][a-z0-9+.-]*://[^/\s?#@*]+", re.I)
+_ORIGIN = re.compile(r"^(?:\*|[a-z][a-z0-9+.-]*://[^/\s?#@*]+)", re.I)
 _HOST = re.compile(r"\*|(\*\.)?[\w.-]+|\[[\da-f:.]+\]", re.I)
 _PREFIX = re.compile(r"(/[\w.~-]+)+")
 

@@ -58,12 +58,18 @@ SUMMARY = {
     "systems": [
         {
             "name": "raw",
-            "overall": {"measures": {"nDCG@10": 0.5, "R@10": 0.25}, "quantities": {"texts": 1.0, "tokens": 0.0}},
+            "overall": {
+                "measures": {"nDCG@10": 0.5, "R@10": 0.25},
+                "quantities": {"texts": 1.0, "tokens": 0.0, "calls": 0.0},
+            },
             "by_kind": {},
         },
         {
             "name": "policy",
-            "overall": {"measures": {"nDCG@10": 0.61239, "R@10": 0.5}, "quantities": {"texts": 1.5, "tokens": 9.0}},
+            "overall": {
+                "measures": {"nDCG@10": 0.61239, "R@10": 0.5},
+                "quantities": {"texts": 1.5, "tokens": 9.0, "calls": 1.0},
+            },
             "by_kind": {"simple": {"measures": {"nDCG@10": 0.7, "R@10": 0.5}}},
         },
     ],
@@ -72,12 +78,13 @@ SUMMARY = {
     ],
 }
 FIGURES = {
-    "raw": {"nDCG@10": 0.5, "R@10": 0.25, "searches": 1.0, "tokens": 0.0},
+    "raw": {"nDCG@10": 0.5, "R@10": 0.25, "searches": 1.0, "tokens": 0.0, "calls": 0.0},
     "policy": {
         "nDCG@10": 0.6124,
         "R@10": 0.5,
         "searches": 1.5,
         "tokens": 9.0,
+        "calls": 1.0,
         "nDCG@10, simple": 0.7,
         "nDCG@10, difference": [0.1124, 0.05, 0.2],
     },
@@ -119,7 +126,7 @@ import json, sys
 from pathlib import Path
 file = Path(sys.argv[1])
 file.parent.mkdir(parents=True, exist_ok=True)
-overall = {"measures": {"nDCG@10": float(sys.argv[2])}, "quantities": {"texts": 1, "tokens": 0}}
+overall = {"measures": {"nDCG@10": float(sys.argv[2])}, "quantities": {"texts": 1, "tokens": 0, "calls": 0}}
 raw = {"overall": overall, "by_kind": {}}
 content = {"settings": {"kinds": "rules"}, "systems": [{"name": "raw", **raw}], "comparisons": []}
 file.write_text(json.dumps(content))
@@ -131,7 +138,7 @@ def replay(reproduce, tmp_path):
     """Replays results computed by a test program; the published nDCG@10 of each is 0.5."""
     (tmp_path / "make it.py").write_text(MAKER)
     figures = tmp_path / "figures.json"
-    published = {"raw": {"nDCG@10": 0.5, "searches": 1.0, "tokens": 0.0}}
+    published = {"raw": {"nDCG@10": 0.5, "searches": 1.0, "tokens": 0.0, "calls": 0.0}}
     reproduce.write_figures(figures, dict.fromkeys(("good", "bad", "first", "second"), published))
 
     def run(names, data_sets=None, record=False, **results):
@@ -242,7 +249,7 @@ def test_real_commands_are_replayed_and_resume(tmp_path):
     recorded = replay("raw", "--record")
     assert recorded.returncode == 0, recorded.stdout + recorded.stderr
     figures = json.loads((tmp_path / "figures.json").read_text())["raw"]
-    assert figures["raw"] == {"nDCG@10": 0.8066, "AllGold@10": 0.5, "searches": 1.0, "tokens": 0.0}
+    assert figures["raw"] == {"nDCG@10": 0.8066, "AllGold@10": 0.5, "searches": 1.0, "tokens": 0.0, "calls": 0.0}
     assert figures["rules"]["nDCG@10, difference"] == [0.0, 0.0, 0.0]
     again = replay("raw")
     assert again.returncode == 0, again.stdout + again.stderr

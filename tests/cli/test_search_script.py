@@ -142,13 +142,6 @@ def test_a_conversation_with_a_policy(folder, policy):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "made_by"), [("policy", "policy"), ("policy_with_rules", "rules")])
-def test_a_policy_is_alone_without_the_rules(folder, policy, name, made_by):
-    done = run(folder, "--reformulator", name, "--model", policy, "--json", "--query", "compare lima and quito")
-    assert json.loads(done.stdout)["made_by"] == made_by
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("with_model", [True, False])
 def test_searches_are_chosen_after_reading_results_by_default(folder, policy, with_model):
     model = ("--model", policy) if with_model else ()
@@ -208,7 +201,7 @@ def test_a_query_of_100000_characters(folder):
     [
         (("--reformulator", "raw", "--query", " \x1b\n"), "The query is empty"),
         (("--reformulator", "raw", "--query", "a", "--k", "0"), "k is 0"),
-        (("--query", "a"), "--model MODEL"),
+        (("--reformulator", "policy", "--query", "a"), "--model MODEL"),
         (("--query", "a", "--model", "runs/acqo/modle"), "no such folder"),
         (("--query", "a", "--reformulator", "raw", "--index", "nowhere"), "nowhere"),
     ],

@@ -54,7 +54,7 @@ SHOWN = 20
 """Maximum number of documents in a response of the service."""
 
 NAMES = (
-    *("rules", "raw", "turns", "policy", "policy_with_rules", "prompted", "adaptive", "multi_query", "hyde"),
+    *("rules", "raw", "turns", "policy", "auto", "prompted", "adaptive", "multi_query", "hyde"),
     *("step_back", "decomposition", "expansion", "rewrite", "multi_query+hyde", REWRITE_RETRIEVE_READ),
 )
 LONG = "the harbour and the bank of the old town by the river in the north of the country " * 4

@@ -162,12 +162,6 @@ def test_a_question_with_a_name_of_its_own_depends_on_nothing():
     assert searched("Where is Bergen and what is its area?", GUERNICA) == ["Where is Bergen", "what is Bergen's area"]
 
 
-def test_surer_rules_rewrite_only_questions_with_a_pronoun():
-    assert len(searched("Where was he born?", GUERNICA, needs_reference=True)) == 2
-    assert searched("birthplace?", GUERNICA, needs_reference=True) == ["birthplace?"]
-    assert searched("compare tin and zinc", GUERNICA, needs_reference=True) == ["tin", "zinc"]
-
-
 def test_answers_are_in_input_order_and_have_type_and_reasoning():
     queries = [Query("a", "python"), Query("b", "Compare tin and zinc"), Query("c", "Who wrote Emma?")]
     answers = Heuristic().reformulate(queries)

@@ -40,7 +40,7 @@ def test_maximum_number_of_model_calls(name, settings, calls):
 
 @pytest.mark.parametrize(
     ("names", "reads"),
-    [(["rules"], True), (["raw", "policy_with_rules"], True), ([], False), (["raw", "policy", "adaptive"], False)],
+    [(["rules"], True), ([], False), (["raw", "policy", "adaptive"], False)],
 )
 def test_names_of_the_corpus_are_read_only_for_the_rules(names, reads):
     documents = iter([Document("1", "Nebra (town)", ""), Document("2", "Nebra (sky disc)", "")])

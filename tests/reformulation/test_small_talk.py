@@ -9,7 +9,6 @@ from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.conversations import read_history
 from acqo_rl.reformulation.heuristic import Heuristic
-from acqo_rl.reformulation.in_turn import with_rules
 from acqo_rl.reformulation.load import STRATEGIES, load_reformulator
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.reformulation.small_talk import is_small_talk, past_small_talk
@@ -23,7 +22,7 @@ def everyone(model):
     settings = PolicySettings()
     policy = Policy(model, prompt_of(settings, len), settings)
     prompted = [load_reformulator(name, "stand-in", language_model=model) for name in ("prompted", *STRATEGIES)]
-    return [policy, with_rules(policy, None), Heuristic(), RecentTurns(), *prompted]
+    return [policy, Heuristic(), RecentTurns(), *prompted]
 
 
 @pytest.mark.parametrize("text", ["hi", "Good morning!", "ok, thanks", "Thank you very much.", "谢谢。", "Danke"])

@@ -68,7 +68,7 @@ class TestSearch:
         assert problem["loc"] == ["body", "history"]
 
     def test_a_policy_can_be_requested_by_its_model(self, serving):
-        offered = {"trained-x": PassThrough(), "trained-x_with_rules": PassThrough()}
+        offered = {"trained-x": PassThrough(), "trained-x-2": PassThrough()}
         with serving(strategies=Scripted(**offered)) as client:
             for given in offered:
                 for name in (given, given.replace("-", ":")):

@@ -63,7 +63,7 @@ def test_num_variants_of_the_settings_is_the_default_of_requests(load):
 
 @pytest.mark.parametrize(
     ("strategies", "times"),
-    [(["raw"], 0), (["raw", "mine=a/b"], 0), (["turns", "rules"], 1), (["mine_with_rules=a/b"], 1)],
+    [(["raw"], 0), (["raw", "mine=a/b"], 0), (["turns", "rules"], 1)],
 )
 def test_the_lexicon_is_built_only_if_the_rules_are_used(load, monkeypatch, passing_policy, strategies, times):
     """Building it takes seconds for a large corpus."""

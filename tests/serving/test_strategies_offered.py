@@ -44,17 +44,17 @@ def test_each_number_of_variants_has_its_own_reformulator(model):
     assert model.loaded == 1
 
 
-def test_a_policy_is_offered_alone_and_with_the_rules_if_requested(passing_policy):
+def test_a_policy_and_the_rules_are_offered(passing_policy):
     lexicon = Lexicon(readings={"nebra": ("town", "sky disc")})
-    given = {"mine": "a/b", "mine_with_rules": "a/b", "rules": ""}
-    served = Strategies(given, StrategySettings(), lexicon=lexicon)
-    assert (served.names, served.default) == (("mine", "mine_with_rules", "rules", "raw"), "mine")
-    both, alone = served.get("mine_with_rules", 3), served.get("mine", 3)
-    assert (both.calls, both.reformulator.feedback) == (1, FeedbackSpec(1, 5))
+    served = Strategies({"mine": "a/b", "auto": "", "rules": ""}, StrategySettings(), lexicon=lexicon)
+    assert (served.names, served.default) == (("mine", "auto", "rules", "raw"), "mine")
+    mine, auto, rules = (served.get(name, 3) for name in ("mine", "auto", "rules"))
+    assert (mine.calls, auto.calls, rules.calls) == (1, 0, 0)
+    assert mine.reformulator.feedback == FeedbackSpec(1, 5)
     queries = [Query("1", "compare tin and zinc"), Query("2", "nebra"), Query("3", "capital of Peru")]
-    assert [a.made_by for a in both.reformulator.reformulate(queries)] == ["rules", "rules", "mine"]
-    assert [a.route for a in alone.reformulator.reformulate(queries)] == ["pass"] * 3
-    assert [a.route for a in served.get("rules", 3).reformulator.reformulate(queries[1:])] == ["disambiguate", "pass"]
+    assert [a.route for a in mine.reformulator.reformulate(queries)] == ["pass"] * 3
+    assert [a.route for a in auto.reformulator.reformulate(queries)] == ["pass"] * 3
+    assert [a.route for a in rules.reformulator.reformulate(queries[1:])] == ["disambiguate", "pass"]
 
 
 def test_unknown_strategies_and_invalid_settings_are_rejected(model):
