@@ -167,7 +167,7 @@ def test_figures_within_the_tolerance_hold(replay, capsys):
     out = capsys.readouterr().out
     assert "== 1/1 good" in out
     assert "| good | raw: nDCG@10 | 0.5 | 0.495 | 0.01 | yes |" in " ".join(out.split())
-    assert "3 of 3 figures hold." in out
+    assert "4 of 4 figures hold." in out
 
 
 def test_a_figure_that_does_not_hold_ends_with_status_1(replay, capsys):
@@ -176,7 +176,7 @@ def test_a_figure_that_does_not_hold_ends_with_status_1(replay, capsys):
     assert ended.value.code == 1
     out = capsys.readouterr().out
     assert out.count(" NO |") == 1
-    assert "2 of 3 figures hold." in out
+    assert "3 of 4 figures hold." in out
 
 
 def test_recorded_figures_are_published_beside_the_others(reproduce, replay):
@@ -191,12 +191,12 @@ def test_a_result_without_published_figures_is_computed_but_not_checked(replay, 
     replay(["good", "new"], good=entry(replay, 0.5), new=entry(replay, 0, **new))
     printed = capsys.readouterr().out
     assert "new: computed" in printed
-    assert "3 of 3 figures hold." in printed
+    assert "4 of 4 figures hold." in printed
 
 
 def test_only_named_results_are_compared(replay, capsys):
     replay(["second"], first=entry(replay, 0.9), second=entry(replay, 0.5, needs=["first"]))
-    assert "3 of 3 figures hold." in capsys.readouterr().out
+    assert "4 of 4 figures hold." in capsys.readouterr().out
 
 
 def test_a_command_that_fails_is_reported(replay):
@@ -254,4 +254,4 @@ def test_real_commands_are_replayed_and_resume(tmp_path):
     again = replay("raw")
     assert again.returncode == 0, again.stdout + again.stderr
     assert "already exists" in again.stdout
-    assert "10 of 10 figures hold." in again.stdout
+    assert "12 of 12 figures hold." in again.stdout
