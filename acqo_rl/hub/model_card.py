@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from acqo_rl.errors import DataError, HubError
+from acqo_rl.errors import HubError
 from acqo_rl.hub.export import fingerprint, read_export
 from acqo_rl.reformulation.policy import SETTINGS_FILE, PolicySettings
 from acqo_rl.text import one_line
@@ -112,49 +113,25 @@ def _facts(
     """The table at the top of the card."""
     from acqo_rl.evaluation.tables import Table, aligned
 
+    trained = {"trained on": "data", "split": "split", "dev split": "dev_split", "index": "index"}
     rows = [
         ("base model", base or "unknown"),
         ("weights", "merged, bfloat16" if merged else "LoRA adapter"),
         ("grammar, prompt", f"version {settings.grammar_version}, version {settings.prompt_version}"),
-        *_data_facts(config),
-        *_index_facts(config),
+        *((name, str(_public(config[key]))) for name, key in trained.items() if config.get(key)),
+        *_index_fingerprint(config.get("index")),
         *evaluated,
     ]
     return aligned(Table("", "", ("", ""), tuple(rows), labels=2))
 
 
-def _data_facts(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    from acqo_rl.data.beir import read_qrels
-
-    if "data" not in config:
-        return
-    yield "trained on", Path(config["data"]).name
-    for key in ("split", "dev_split"):
-        if key in config:
-            try:
-                queries = f", {len(read_qrels(config['data'], config[key]))} queries"
-            except DataError:
-                queries = ""
-            yield key.replace("_", " "), f"{config[key]}{queries}"
-
-
-def _index_facts(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _index_fingerprint(index: str | None) -> Iterator[tuple[str, str]]:
     from acqo_rl.errors import IndexMismatchError
-    from acqo_rl.retrieval.manifest import DenseSettings, read_manifest
+    from acqo_rl.retrieval.manifest import read_manifest
 
-    if not config.get("index"):
-        return
-    try:
-        manifest = read_manifest(Path(config["index"]))
-    except IndexMismatchError:
-        yield "index", Path(config["index"]).name
-        return
-    index = manifest.settings
-    made_of = "BM25"
-    if isinstance(index, DenseSettings):
-        made_of = f"{index.factory}, embeddings of {_public((index.encoder or {}).get('model', 'another encoder'))}"
-    yield "index", f"{made_of}, {manifest.document_count:,} documents"
-    yield "index fingerprint", manifest.fingerprint
+    with suppress(IndexMismatchError):
+        if index:
+            yield "index fingerprint", read_manifest(Path(index)).fingerprint
 
 
 def _results(folder: Path, model: Path) -> Results:

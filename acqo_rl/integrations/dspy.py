@@ -1,19 +1,4 @@
-"""A search tool for DSPy, and for other frameworks that accept a plain function as a tool.
-
-    import dspy
-
-    from acqo_rl.data.beir import read_corpus
-    from acqo_rl.fusion import RankScoreFusion
-    from acqo_rl.integrations.dspy import make_search
-    from acqo_rl.searching.searcher import AdaptiveSearcher
-    from acqo_rl.reformulation.heuristic import Heuristic
-    from acqo_rl.retrieval.load import load_retriever
-
-    searcher = AdaptiveSearcher(Heuristic(), load_retriever("outputs/demo/index"), RankScoreFusion())
-    agent = dspy.ReAct("question -> answer", tools=[make_search(searcher, read_corpus("outputs/demo/data"))])
-
-This module needs no extra, because it does not import DSPy.
-"""
+"""A search tool for DSPy, and for other frameworks that accept a plain function as a tool; it does not import DSPy."""
 
 from __future__ import annotations
 

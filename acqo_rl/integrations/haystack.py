@@ -1,21 +1,4 @@
-"""A Haystack component that searches adaptively.
-
-    from acqo_rl.data.beir import read_corpus
-    from acqo_rl.fusion import RankScoreFusion
-    from acqo_rl.integrations.haystack import AdaptiveRetriever
-    from acqo_rl.searching.searcher import AdaptiveSearcher
-    from acqo_rl.reformulation.heuristic import Heuristic
-    from acqo_rl.retrieval.load import load_retriever
-
-    def open_demo():
-        searcher = AdaptiveSearcher(Heuristic(), load_retriever("outputs/demo/index"), RankScoreFusion())
-        return searcher, read_corpus("outputs/demo/data")
-
-    for document in AdaptiveRetriever(open_demo, top_k=3).run("compare Oslo and Bergen")["documents"]:
-        print(document.score, document.meta["acqo_rl"]["found_by"], document.content)
-
-Needs ``pip install 'acqo-rl[haystack]'``.
-"""
+"""A Haystack component that searches adaptively. Needs ``pip install 'acqo-rl[haystack]'``."""
 
 # No "from __future__ import annotations": Haystack needs the annotations of run() as types, not as strings.
 

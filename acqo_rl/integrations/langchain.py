@@ -1,18 +1,5 @@
 """A LangChain retriever that searches adaptively, in an index of this package or through any LangChain retriever.
 
-    from acqo_rl.data.beir import read_corpus
-    from acqo_rl.fusion import RankScoreFusion
-    from acqo_rl.integrations.langchain import AdaptiveRetriever
-    from acqo_rl.searching.searcher import AdaptiveSearcher
-    from acqo_rl.reformulation.heuristic import Heuristic
-    from acqo_rl.retrieval.load import load_retriever
-
-    searcher = AdaptiveSearcher(Heuristic(), load_retriever("outputs/demo/index"), RankScoreFusion())
-    retriever = AdaptiveRetriever(searcher=searcher, corpus=read_corpus("outputs/demo/data"), k=3)
-    for document in retriever.invoke("compare Oslo and Bergen"):
-        details = document.metadata["acqo_rl"]
-        print(details["rank"], details["found_by"], document.page_content)
-
 Needs ``pip install 'acqo-rl[langchain]'``.
 """
 
@@ -21,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from numbers import Integral, Real
 from typing import Any
 
 from acqo_rl import types
@@ -47,15 +34,6 @@ try:
     from pydantic import Field, SkipValidation
 except ImportError as error:
     raise missing("langchain", error) from error
-
-
-_OF_A_SEARCH = re.compile(
-    r"\A[_@]*(?:(?:re(?:levance|ranke?r?|trieval)|similarity|search|query|vector|dense|sparse|semantic|keyword|text|lexical"
-    r"|bm25|hybrid|fus(?:ed|ion)|rrf|cosine|embedding|normali[sz]ed|cross|encoder)[_ .-]?)*"
-    r"(?:scores?|distance|similarity|rank)",
-    re.I,
-)
-"""Names of metadata that a store adds to what it finds; ``world_rank`` and ``credit_score`` belong to a document."""
 
 
 class AdaptiveRetriever(BaseRetriever):
@@ -229,7 +207,11 @@ def _is_truncated(reply: BaseMessage | str) -> bool:
 
 
 def _content_id(document: Document) -> str:
-    """A hash of text and metadata, because pages may have equal texts; scores differ from query to query."""
-    own = {str(key): value for key, value in document.metadata.items() if not _OF_A_SEARCH.fullmatch(str(key))}
+    """A hash of text and metadata, because pages may have equal texts; fractions are scores, and differ by query."""
+    own = {str(key): value for key, value in document.metadata.items() if not _is_fraction(value)}
     written = json.dumps([document.page_content, own], sort_keys=True, default=str)
     return hashlib.sha256(written.encode()).hexdigest()[:32]
+
+
+def _is_fraction(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, Integral)

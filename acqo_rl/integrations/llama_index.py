@@ -1,19 +1,4 @@
-"""A LlamaIndex retriever that searches adaptively.
-
-    from acqo_rl.data.beir import read_corpus
-    from acqo_rl.fusion import RankScoreFusion
-    from acqo_rl.integrations.llama_index import AdaptiveRetriever
-    from acqo_rl.searching.searcher import AdaptiveSearcher
-    from acqo_rl.reformulation.heuristic import Heuristic
-    from acqo_rl.retrieval.load import load_retriever
-
-    searcher = AdaptiveSearcher(Heuristic(), load_retriever("outputs/demo/index"), RankScoreFusion())
-    retriever = AdaptiveRetriever(searcher, read_corpus("outputs/demo/data"), similarity_top_k=3)
-    for found in retriever.retrieve("compare Oslo and Bergen"):
-        print(found.score, found.node.metadata["acqo_rl"]["found_by"], found.node.get_content())
-
-Needs ``pip install 'acqo-rl[llama-index]'``.
-"""
+"""A LlamaIndex retriever that searches adaptively. Needs ``pip install 'acqo-rl[llama-index]'``."""
 
 from __future__ import annotations
 

@@ -1,13 +1,6 @@
 """An MCP (Model Context Protocol) server that offers ``search`` and ``reformulate`` as tools.
 
-    from acqo_rl.integrations.mcp import make_server, run
-    from acqo_rl.reformulation.settings import StrategySettings
-    from acqo_rl.serving.load import ServiceSettings, load_service
-
-    settings = ServiceSettings(["demo=outputs/demo/data,outputs/demo/index"], strategies=["rules"])
-    run(make_server(load_service(settings, StrategySettings())))  # over stdin and stdout
-
-``acqo serve --mcp`` does the same on the command line. Needs ``pip install 'acqo-rl[mcp]'``.
+``acqo serve --mcp`` runs it. Needs ``pip install 'acqo-rl[mcp]'``.
 """
 
 from __future__ import annotations
@@ -15,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import wraps
 from typing import Annotated, Any
@@ -31,15 +24,14 @@ from acqo_rl.serving.collections import DocumentsOf
 from acqo_rl.serving.reading import as_query
 from acqo_rl.serving.schemas import MAX_LIMIT
 from acqo_rl.serving.service import Service
-from acqo_rl.types import Document, Reformulation, well_formed
+from acqo_rl.types import Document, well_formed
 
 try:
     from mcp.server.mcpserver import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.server.mcpserver.tools import Tool
-    from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
     from mcp_types import ToolAnnotations
-    from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
+    from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 except ImportError as error:
     raise missing("mcp", error) from error
 
@@ -79,28 +71,19 @@ History = Annotated[Any, BeforeValidator(_or_none), WithJsonSchema(HISTORY_SCHEM
 Notes = Annotated[list[str], Field(description="Parts of the request that were shortened, dropped or replaced.")]
 
 
-class SubQueryReply(BaseModel):
+class SubQueryReply(BaseModel, from_attributes=True):
     """A sub-query."""
 
     text: str
     kind: str
 
 
-class ReformulationReply(BaseModel):
+class ReformulationReply(BaseModel, from_attributes=True):
     """A reformulation."""
 
     route: str = Field(description="pass, disambiguate, decompose or expand.")
     sub_queries: list[SubQueryReply]
     problem: str | None = Field(description="What went wrong, for example why the raw question is searched.")
-
-    @classmethod
-    def of(cls, reformulation: Reformulation) -> ReformulationReply:
-        """Converts a reformulation."""
-        return cls(
-            route=reformulation.route,
-            sub_queries=[SubQueryReply(text=s.text, kind=s.kind) for s in reformulation.sub_queries],
-            problem=reformulation.problem,
-        )
 
 
 class ReformulateReply(ReformulationReply):
@@ -125,16 +108,8 @@ class DocumentReply(BaseModel):
     def of(cls, document: Document, details: Mapping[str, Any]) -> DocumentReply:
         """Converts a document and its details."""
         collection, doc_id = split_id(document.id)
-        return cls(
-            document_id=doc_id,
-            collection=collection,
-            title=document.title,
-            text=document.text,
-            score=details["score"],
-            similarity=details["similarity"],
-            found_by=details["found_by"],
-            metadata=dict(document.metadata),
-        )
+        own: dict[str, Any] = {"text": document.text, "metadata": dict(document.metadata)}
+        return cls(document_id=doc_id, collection=collection, **own, **details)
 
 
 class SearchReply(BaseModel):
@@ -193,7 +168,7 @@ def make_server(service: Service) -> MCPServer[None]:
         found = service.searcher(service.strategy(strategy), None, chosen).search(asked, DEPTH)
         return SearchReply(
             documents=[DocumentReply.of(*hit) for hit in hits(found, DocumentsOf(chosen))[: k or _DEFAULT_LIMIT]],
-            reformulation=ReformulationReply.of(found.reformulation),
+            reformulation=ReformulationReply.model_validate(found.reformulation),
             failures=failures(found),
             notes=notes,
         )
@@ -203,7 +178,7 @@ def make_server(service: Service) -> MCPServer[None]:
         asked, notes = as_query(query, history)
         searcher = service.searcher(service.strategy(strategy), None, service.collections.named(()))
         made = searcher.reformulate(asked)
-        return ReformulateReply(**dict(ReformulationReply.of(made)), notes=notes)
+        return ReformulateReply(**dict(ReformulationReply.model_validate(made)), notes=notes)
 
     return MCPServer(
         "acqo-rl",
@@ -217,27 +192,21 @@ def make_server(service: Service) -> MCPServer[None]:
     )
 
 
-class _Arguments(ArgModelBase, extra="allow"):
-    """Arguments of a tool; the names of unknown ones are given to it, which the SDK would drop without a word."""
-
-    def model_dump_one_level(self) -> dict[str, Any]:
-        return {**super().model_dump_one_level(), "unknown": list(self.model_extra or ())}
-
-
 def _tool(function: Callable[..., SearchReply | ReformulateReply]) -> Tool:
-    """Offers a function as a tool that reports errors of this package and unknown arguments."""
+    """Offers a function as a tool that reports errors of this package and refuses unknown arguments."""
 
     @wraps(function)
-    def call(*, unknown: Sequence[str], **arguments: Any) -> SearchReply | ReformulateReply:
+    def call(**arguments: Any) -> SearchReply | ReformulateReply:
         try:
-            reply = function(**arguments)
+            return function(**arguments)
         except AcqoError as error:
             raise ToolError(str(error)) from error
-        reply.notes.extend(f"There is no argument {name}; it was ignored." for name in unknown)
-        return reply
 
     hints = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
     tool = Tool.from_function(call, annotations=hints)
     known = tool.fn_metadata.arg_model
-    tool.fn_metadata.arg_model = create_model(known.__name__, __base__=(_Arguments, known))
+    # The SDK drops unknown arguments without a word.
+    strict = {**known.model_config, "extra": "forbid"}
+    tool.fn_metadata.arg_model = type(known.__name__, (known,), {"model_config": strict, "__module__": __name__})
+    tool.parameters = tool.fn_metadata.arg_model.model_json_schema(by_alias=True)
     return tool

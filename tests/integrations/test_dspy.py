@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
-import types
 
 import pytest
 from small_world import CORPUS, QUERY, make_searcher
@@ -41,16 +39,6 @@ def test_errors_are_raised(searcher, broken_searcher):
         make_search(searcher, CORPUS)(QUERY, k=0)
     with pytest.raises(SearchError, match="does not answer"):
         make_search(broken_searcher, CORPUS)(QUERY)
-
-
-def test_the_example_with_a_stand_in_for_dspy(run_example, monkeypatch):
-    stand_in = types.ModuleType("dspy")
-    stand_in.ReAct = lambda signature, tools: (signature, tools)
-    monkeypatch.setitem(sys.modules, "dspy", stand_in)
-    made, _ = run_example("dspy")
-    signature, [search] = made["agent"]
-    assert signature == "question -> answer"
-    assert search(QUERY, k=1) == ["CFA franc | The CFA franc is the currency of Chad."]
 
 
 def test_a_dspy_agent_searches_and_reads_errors(searcher):

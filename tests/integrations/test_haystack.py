@@ -135,10 +135,3 @@ def test_errors_are_raised(pipeline, broken_searcher):
         AdaptiveRetriever(lambda: (broken_searcher, CORPUS)).run(QUERY)
     with pytest.raises(PipelineRuntimeError):
         pipeline.run({"retriever": {"query": ""}})
-
-
-def test_the_example(run_example):
-    made, printed = run_example("haystack")
-    assert "Oslo is" in printed
-    assert "Bergen is" in printed
-    assert AdaptiveRetriever(made["open_demo"]).run(QUERY)["documents"][0].id == "franc"

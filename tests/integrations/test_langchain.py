@@ -360,11 +360,3 @@ def test_if_both_calls_fail_the_first_error_is_raised(store):
         retriever.invoke(QUERY)
     with pytest.raises(SearchError, match="the store does not answer"):
         asyncio.run(retriever.ainvoke(QUERY))
-
-
-def test_the_example(run_example):
-    made, printed = run_example("langchain")
-    assert printed.startswith("1 [")
-    assert "Oslo is" in printed
-    assert "Bergen is" in printed
-    assert made["retriever"].invoke(QUERY)[0].id == "franc"

@@ -77,10 +77,3 @@ def test_errors_are_raised(retriever, broken_searcher):
         AdaptiveRetriever(broken_searcher, CORPUS, similarity_top_k=0)
     with pytest.raises(SearchError, match="does not answer"):
         AdaptiveRetriever(broken_searcher, CORPUS).retrieve(QUERY)
-
-
-def test_the_example(run_example):
-    made, printed = run_example("llama_index")
-    assert "Oslo is" in printed
-    assert "Bergen is" in printed
-    assert made["retriever"].retrieve(QUERY)[0].node_id == "franc"
