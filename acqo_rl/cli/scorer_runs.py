@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -174,21 +175,36 @@ class TrainingSet:
         return [*lines, "", f"{text} The reward adds {gain.mean:+.4f} [{gain.low:+.4f}, {gain.high:+.4f}].", ""]
 
 
-def run(config: ScorerConfig, train: Callable[[list[TrainingSet], Path], tuple[Scorer, list[str]]]) -> None:
+def run(
+    config: ScorerConfig,
+    settings: Training,
+    collect: Callable[[list[TrainingSet]], list[Options]],
+    without: str,
+    path_of: Callable[[TrainingSet, Scorer | None], SearchPath],
+) -> None:
     """Runs a training in its folder and publishes the model; a finished run is only reported.
 
     Args:
-        config: its settings.
-        train: returns the scorer and the lines of the report.
+        config: the settings of the command.
+        settings: of the training.
+        collect: returns the options of the training queries.
+        without: name of the system without a scorer, in the report.
+        path_of: the search path of a data set with a scorer.
     """
     from acqo_rl.files import atomic_folder, write_atomic
-    from acqo_rl.training.run_folder import open_run
+    from acqo_rl.training.hop import train
+    from acqo_rl.training.run_folder import open_run, write_json
 
     folder = Path(config.output_dir)
     if open_run(folder, asdict(config)) == "finished":
         print(f"{folder} is finished: {folder / 'model'}")
         return
-    scorer, rows = train([TrainingSet(config, number) for number in range(len(config.data))], folder)
+    sets = [TrainingSet(config, number) for number in range(len(config.data))]
+    options = collect(sets)
+    scorer, curve = train(options, settings)
+    imitation, _ = train(options, replace(settings, imitation=1.0))
+    write_json(folder / "curve.json", curve)
+    rows = [row for one in sets for row in one.report(without, partial(path_of, one), imitation, scorer)]
     write_atomic(folder / "report.md", rows)
     with atomic_folder(folder / "model") as half_done:
         scorer.save(half_done)

@@ -22,7 +22,6 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acqo_rl.cli.fields import setting
@@ -66,8 +65,6 @@ def main(config: TrainChoiceConfig) -> None:
     from acqo_rl.searching.path import SearchPath
     from acqo_rl.searching.sub_queries import DEPTH
     from acqo_rl.training.choice import collect, with_asking
-    from acqo_rl.training.hop import train
-    from acqo_rl.training.run_folder import write_json
 
     policy = load_reformulator(AUTO, with_engine_prefix(AUTO, str(config.model), "auto"))
     settings = config.training(KIND, 0.0)
@@ -89,7 +86,7 @@ def main(config: TrainChoiceConfig) -> None:
                 found += both
         return found
 
-    def train_in(sets: list[TrainingSet], folder: Path) -> tuple[Scorer, list[str]]:
+    def collect_all(sets: list[TrainingSet]) -> list[Options]:
         histories = [q.history for one in sets for q in one.training_queries() if q.history]
         decisions: list[list[Options]] = [[], []]
         for one in sets:
@@ -99,14 +96,9 @@ def main(config: TrainChoiceConfig) -> None:
             decisions[0] += options[::2]
             decisions[1] += options[1::2]
         first, second = decisions
-        options = [*with_asking(first, second, settings, config.price), *second]
-        scorer, curve = train(options, settings)
-        imitation, _ = train(options, replace(settings, imitation=1.0))
-        write_json(folder / "curve.json", curve)
-        reports = [one.report("policy", partial(path_of, one), imitation, scorer) for one in sets]
-        return scorer, [row for rows in reports for row in rows]
+        return [*with_asking(first, second, settings, config.price), *second]
 
-    run(config, train_in)
+    run(config, settings, collect_all, "policy", path_of)
 
 
 def _with_topic_changes(

@@ -16,9 +16,8 @@ report.md (what the reward adds to imitation, by seed, on the dev queries) and m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acqo_rl.cli.fields import setting
@@ -54,7 +53,6 @@ def main(config: TrainHopConfig) -> None:
     from acqo_rl.searching.hop_candidates import CandidateReader
     from acqo_rl.searching.path import SearchPath
     from acqo_rl.training.hop import collect, expand, train, with_returns
-    from acqo_rl.training.run_folder import write_json
 
     reformulator = load_reformulator(config.reformulator, config.model or "")
     settings = config.training(KIND, 2 * config.cost)
@@ -69,7 +67,7 @@ def main(config: TrainHopConfig) -> None:
         batches = collect(states[part], one.qrels, reader, one.retriever, one.fusion, one.reward)
         return [option for batch in batches for option in batch]
 
-    def train_in(sets: list[TrainingSet], folder: Path) -> tuple[Scorer, list[str]]:
+    def collect_all(sets: list[TrainingSet]) -> list[Options]:
         readers = [CandidateReader(one.data.corpus, one.words) for one in sets]
         first = [path_of(one, None).search(one.training_queries()) for one in sets]
         states = [[result.reformulation for result in results] for results in first]
@@ -85,11 +83,6 @@ def main(config: TrainHopConfig) -> None:
                 states = [expand(some, options, scorer) for some, options in zip(states, found, strict=True)]
         for hop in reversed(range(config.hops - 1)):
             by_hop[hop] = with_returns(by_hop[hop], by_hop[hop + 1], scorer, settings.cost)
-        options = [option for some in by_hop for option in some]
-        scorer, curve = train(options, settings)
-        imitation, _ = train(options, replace(settings, imitation=1.0))
-        write_json(folder / "curve.json", curve)
-        reports = [one.report("no hop", partial(path_of, one), imitation, scorer) for one in sets]
-        return scorer, [row for rows in reports for row in rows]
+        return [option for some in by_hop for option in some]
 
-    run(config, train_in)
+    run(config, settings, collect_all, "no hop", path_of)
