@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from acqo_rl.errors import NotFoundError
@@ -20,6 +21,9 @@ from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.serving.batching import BatchedModel, BatchedReformulator, Batcher
+
+_CALLS = 8
+"""Concurrent calls of a policy on OpenVINO, which answers each call as soon as it is finished."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ class Strategies:
         Args:
             models: name (see :func:`acqo_rl.reformulation.load.load_reformulator`) -> model.
             settings: settings of the strategies that prompt a language model.
-            batcher: combines the calls of a model of Transformers. OpenVINO does this itself.
+            batcher: combines the calls of a model in this process.
             lexicon: names in the collections, used by the rules.
 
         Raises:
@@ -98,8 +102,9 @@ class Strategies:
         settings = replace(self._settings, num_variants=num_variants)
         language_model = self._language_model(model) if prompts_model(name) else None
         loaded = load_reformulator(name, model, settings, language_model=language_model, lexicon=self._lexicon)
-        if model and not language_model and not model.startswith(PREFIX):  # a policy; its prompts are made in the batch
-            loaded = BatchedReformulator(loaded, self._batcher)
+        if model and not language_model:  # a policy; its prompts are made in the batch
+            batcher = partial(self._batcher, threads=_CALLS) if model.startswith(PREFIX) else self._batcher
+            loaded = BatchedReformulator(loaded, batcher)
         return ServedStrategy(loaded, max_calls(name, settings) if model else 0)
 
     def _language_model(self, model: str) -> LanguageModel:
