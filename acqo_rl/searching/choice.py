@@ -113,7 +113,7 @@ class Choice:
             if some.arms[best]:
                 reason = f"Chosen after reading results: {' and '.join(ARMS[arm] for arm in some.arms[best])}."
                 one = some.searched[best]
-                chosen.append(replace(one, reasoning=f"{one.reasoning} {reason}".strip()))
+                chosen.append(replace(one, reasoning=f"{reason} {one.reasoning}".strip()))
             else:
                 chosen.append(None)
         return chosen
