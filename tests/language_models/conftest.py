@@ -76,10 +76,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self.send(200, _STREAMED, {"Content-Type": "text/event-stream"})
         if wish == "no formats" and {"response_format", "output_config"} & set(body):
             return self.send(400, {"error": {"message": "This model reads no grammar."}})
-        if wish == "other roles":
-            return self.send(400, {"error": {"message": "the system message has no role"}})
-        if wish == "too long":
-            return self.send(400, {"error": {"message": "the messages are too long for this model"}})
+        if wish.startswith("complain "):
+            return self.send(400, wish.removeprefix("complain "))
         if wish == "malformed":
             return self.send(200, "{this is no JSON")
         if wish == "something else":

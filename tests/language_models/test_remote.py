@@ -87,7 +87,7 @@ class TestSchemas:
 
     def test_a_call_that_fails_with_and_without_format_says_nothing_about_formats(self, connect, server):
         model = connect()
-        assert "too long" in model.generate([say("too long")], SCHEMA)[0].problem
+        assert "too long" in model.generate([say('complain {"error": "the messages are too long"}')], SCHEMA)[0].problem
         model.generate([say("a")], SCHEMA)
         assert [schema is None for schema in self.formats_in(server.requests)] == [False, True, False]
 
@@ -111,6 +111,22 @@ def test_one_failure_is_one_items_problem_position_for_position(connect):
     assert problems["hang up"].startswith("APIConnectionError")
     assert problems["empty"].startswith("the server returned no text")
     assert all(len(problem) <= 300 for problem in problems.values() if problem)
+
+
+@pytest.mark.parametrize("reason", ["max_tokens is too large: 9", "the queue is full"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"error": {"code": "bad", "message": "%s"}}',
+        '{"error": "%s"}',
+        '{"detail": "%s"}',
+        '["%s"]',
+        "%s, and this is no JSON",
+    ],
+)
+def test_a_complaint_that_stays_is_the_reason_whatever_the_shape_of_its_body(connect, body, reason):
+    [completion] = connect(max_new_tokens=9).generate([say(f"complain {body % reason}")])
+    assert completion.problem.startswith(f"BadRequestError: status 400: {reason}")
 
 
 ODD = [
@@ -200,7 +216,7 @@ class TestWhatAServerTakes:
         assert sent[-1] == [{"role": "user", "content": "Write.\n\nfirst"}, *say(wish)[2:]]
 
     def test_a_complaint_about_roles_that_stays_ends_the_call(self, model, server):
-        assert "no role" in model.generate([say("other roles")])[0].problem
+        assert "no role" in model.generate([say('complain {"error": "the system message has no role"}')])[0].problem
         assert len(server.requests) == 2
 
     @pytest.mark.parametrize(
