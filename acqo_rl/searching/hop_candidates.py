@@ -145,7 +145,8 @@ class CandidateReader:
                 for first, last in spans:
                     around = text.stems[max(0, first - _WINDOW) : last + 1 + _WINDOW]
                     add(text.spelled(first, last), source, rank, first / length, document.id, around)
-        for first, last in [*self._titles_in(asked), *self._spans(asked)]:
+        names = [span for span in self._spans(asked) if span != (0, 0)]  # the capital of a first word says nothing
+        for first, last in [*self._titles_in(asked), *names]:
             add(asked.spelled(first, last), 3, 0, first / max(len(asked.stems), 1), None, ())
         return found
 

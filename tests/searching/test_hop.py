@@ -147,6 +147,13 @@ def test_candidates_are_names_in_the_results_that_are_not_searched_yet():
     assert "Free Range Films" not in read(CORPUS, ranking("film"), made).names
 
 
+def test_the_first_word_of_a_question_is_no_name_by_its_capital_alone():
+    made = pass_through(Query("q", "Which company made the Quillon car of Mira?"), "raw")
+    names = read(CORPUS, ranking("city"), made).names
+    assert {"Quillon", "Mira"} <= set(names)
+    assert "Which" not in names
+
+
 def test_documents_on_a_server_are_fetched_and_their_titles_are_not_needed():
     corpus = Remote(CORPUS)
     found = read(corpus, ranking("film", "deleted", "untitled"), words=CorpusWords())
