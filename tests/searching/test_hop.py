@@ -150,7 +150,7 @@ def test_candidates_are_names_in_the_results_that_are_not_searched_yet():
 def test_the_first_word_of_a_question_is_no_name_by_its_capital_alone():
     made = pass_through(Query("q", "Which company made the Quillon car of Mira?"), "raw")
     names = read(CORPUS, ranking("city"), made).names
-    assert {"Quillon", "Mira"} <= set(names)
+    assert "Quillon car of Mira" in names
     assert "Which" not in names
 
 
