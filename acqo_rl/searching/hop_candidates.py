@@ -145,8 +145,7 @@ class CandidateReader:
                 for first, last in spans:
                     around = text.stems[max(0, first - _WINDOW) : last + 1 + _WINDOW]
                     add(text.spelled(first, last), source, rank, first / length, document.id, around)
-        names = [span for span in self._spans(asked) if span != (0, 0)]  # the capital of a first word says nothing
-        for first, last in [*self._titles_in(asked), *names]:
+        for first, last in [*self._titles_in(asked), *self._spans(asked)]:
             add(asked.spelled(first, last), 3, 0, first / max(len(asked.stems), 1), None, ())
         return found
 
@@ -175,14 +174,20 @@ class CandidateReader:
             last = i
             while (following := self._next(text, last)) is not None:
                 last = following
-            if last > i or not (self._words.is_common(text.stems[i]) or text.lower[i].isdecimal()):
+            if last > i or not (
+                self._begins(text, i) or self._words.is_common(text.stems[i]) or text.lower[i].isdecimal()
+            ):
                 spans.append((i, last))
             i = last + 1
         return spans
 
     def _continues(self, text: _Words, i: int) -> bool:
+        return not self._begins(text, i) and self._next(text, i) is not None
+
+    def _begins(self, text: _Words, i: int) -> bool:
+        """Whether a word begins a sentence, so that its capital says nothing."""
         before = text.text[: text.starts[i]].rstrip()
-        return bool(before) and before[-1] not in '.?!:"' and self._next(text, i) is not None
+        return not before or before[-1] in '.?!:"'
 
     def _next(self, text: _Words, i: int) -> int | None:
         for following in (i + 1, i + 2, i + 3):

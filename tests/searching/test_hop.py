@@ -151,7 +151,7 @@ def test_the_first_word_of_a_question_is_no_name_by_its_capital_alone():
     made = pass_through(Query("q", "Which company made the Quillon car of Mira?"), "raw")
     names = read(CORPUS, ranking("city"), made).names
     assert "Quillon car of Mira" in names
-    assert "Which" not in names
+    assert not {"Which", "The"} & set(names)
 
 
 def test_documents_on_a_server_are_fetched_and_their_titles_are_not_needed():
