@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from acqo_rl.errors import GrammarError
 from acqo_rl.reformulation.grammar import MAX_CHARACTERS, Grammar
-from acqo_rl.text import normalised, one_line
+from acqo_rl.text import each_word_once, normalised, one_line
 from acqo_rl.types import Query, SubQuery
 
 QUERY = Query("q", "What is the capital of Peru?")
@@ -25,7 +25,7 @@ def expansion(words):
 
 
 def searches(text):
-    return one_line(text)[:MAX_CHARACTERS].strip()
+    return each_word_once(one_line(text)[:MAX_CHARACTERS].strip())
 
 
 TEXTS = st.text(max_size=40).map(searches).filter(lambda t: normalised(t) and normalised(t) != normalised(QUERY.text))
