@@ -6,16 +6,9 @@ import shutil
 from contextlib import contextmanager
 
 from pipeline_stand_ins import ModelByRole
-from serving_stand_ins import DOCUMENTS, Parts, Scripted, Words, running
+from serving_stand_ins import DOCUMENTS, Parts, Scripted, collection, serving
 
-from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.searching.searcher import Timeouts
-from acqo_rl.serving.app import make_app
-from acqo_rl.serving.collections import Collection, InCollection
-from acqo_rl.serving.http import AT_ROOT
-from acqo_rl.serving.limits import Limits
-from acqo_rl.serving.metrics import Metrics
-from acqo_rl.serving.service import Service
 from acqo_rl.types import Document
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -36,17 +29,15 @@ class Writing(ModelByRole):
 
 
 @contextmanager
-def served(*, limits=None, web=AT_ROOT, retriever=None, fusion=None, names=("world",), **more):
+def served(*, names=("world",), strategies=(), **settings):
+    """The URL of a service with a page."""
     documents = {**DOCUMENTS, "evil": EVIL_DOCUMENT}
-    collections = [
-        Collection(name, documents, (InCollection(retriever or Words(documents), name, f"dense {name}"),))
-        for name in names
-    ]
-    strategies = Scripted(parts=Parts(), **more)
-    timeouts = Timeouts(sub_query=0.5)
-    service = Service(collections, strategies, fusion or RankScoreFusion(), timeouts, answer_model=Writing(**MODEL))
-    with running(make_app(service, Metrics(), limits or Limits(), web)) as url:
-        yield url
+    collections = [collection(name, documents=documents) for name in names]
+    offered = Scripted(parts=Parts(), **dict(strategies))
+    limits = Timeouts(sub_query=0.5)
+    model = Writing(**MODEL)
+    with serving(collections, strategies=offered, timeouts=limits, answer_model=model, **settings) as client:
+        yield str(client.base_url).rstrip("/")
 
 
 CONTRASTS = """() => {

@@ -7,9 +7,24 @@ import threading
 import time
 from contextlib import contextmanager
 
+import httpx
 from stand_ins import ranking
 
+from acqo_rl.errors import NotFoundError
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.retrieval.remote import IndexInfo
 from acqo_rl.roles import LanguageModel, Reformulator, Retriever
+from acqo_rl.searching.searcher import Timeouts
+from acqo_rl.serving.app import make_app
+from acqo_rl.serving.collections import Collection, InCollection
+from acqo_rl.serving.http import AT_ROOT
+from acqo_rl.serving.limits import Limits
+from acqo_rl.serving.metrics import Metrics
+from acqo_rl.serving.retriever_app import make_retriever_app
+from acqo_rl.serving.server import make_server
+from acqo_rl.serving.service import Service
+from acqo_rl.serving.strategies import ServedStrategy
 from acqo_rl.types import Completion, Document, Reformulation, SubQuery
 
 DOCUMENTS = {
@@ -31,8 +46,6 @@ def post(client, path="/v1/search", **body):
 @contextmanager
 def running(app):
     """Runs the application on a server in a thread; yields its URL."""
-    from acqo_rl.serving.server import make_server
-
     server = make_server(app, "127.0.0.1", 0, 5)
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -45,6 +58,36 @@ def running(app):
         server.should_exit = True
         thread.join(20)
         assert not thread.is_alive()
+
+
+def collection(name="world", retriever=None, documents=DOCUMENTS, *, cosine=True):
+    """A collection with one index, which by default finds documents by their words."""
+    retriever = retriever or Words(documents, cosine=cosine)
+    return Collection(name, documents, (InCollection(retriever, name, "dense 1"),))
+
+
+@contextmanager
+def serving(collections=None, *, strategies=None, fusion=None, timeouts=None, limits=None, web=AT_ROOT, **settings):
+    """Runs a service of stand-ins; yields a client."""
+    service = Service(
+        collections or [collection()],
+        strategies or Scripted(parts=Parts()),
+        fusion or RankScoreFusion(),
+        timeouts or Timeouts(),
+        **settings,
+    )
+    app = make_app(service, Metrics(), limits or Limits(), web)
+    with running(app) as url, httpx.Client(base_url=url, timeout=20) as client:
+        yield client
+
+
+@contextmanager
+def serving_index(retriever=None, *, limits=None, web=AT_ROOT):
+    """Runs the server of an index; yields a client."""
+    info = IndexInfo("dense", "fingerprint", "corpus", len(DOCUMENTS), "encoder")
+    app = make_retriever_app(retriever or Words(), info, Metrics(), limits or Limits(), web)
+    with running(app) as url, httpx.Client(base_url=url, timeout=20) as client:
+        yield client
 
 
 def events(text):
@@ -110,32 +153,22 @@ class Parts(Reformulator):
 
 
 class Back(Reformulator):
-    """Searches "capital of Peru" and the raw query, whose list must lead by 0.2."""
+    """Searches "capital of Peru" with weight 0.5, and the raw query, whose list must lead by 0.2; gives a reason."""
 
     name = "back"
 
     def reformulate(self, queries):
-        reading = SubQuery("capital of Peru", "reading")
+        details = {"calls": 2, "query_type": "factual", "reasoning": "a reason"}
         return [
             Reformulation(
-                q, "disambiguate", (reading, SubQuery(q.text, "original", min_margin=0.2)), self.name, calls=1
+                query,
+                "disambiguate",
+                (SubQuery("capital of Peru", "reading", 0.5), SubQuery(query.text, "original", min_margin=0.2)),
+                self.name,
+                **details,
             )
-            for q in queries
+            for query in queries
         ]
-
-
-class Weighted(Reformulator):
-    """Searches "capital of Peru" and a hypothetical passage with different weights, and gives a reason."""
-
-    name = "weighted"
-
-    def reformulate(self, queries):
-        subs = (
-            SubQuery("capital of Peru", "original", 0.5),
-            SubQuery("Lima is the capital of Peru.", "hypothetical", 1.5),
-        )
-        details = {"calls": 2, "query_type": "factual", "reasoning": "Selected hyde for factual query"}
-        return [Reformulation(query, "expand", subs, self.name, **details) for query in queries]
 
 
 class Gate(Reformulator):
@@ -170,17 +203,12 @@ class Scripted:
     """The given reformulators with the interface of ``Strategies``."""
 
     def __init__(self, **reformulators):
-        from acqo_rl.reformulation.pass_through import PassThrough
-        from acqo_rl.serving.strategies import ServedStrategy
-
         self._offered = {name: ServedStrategy(r) for name, r in {**reformulators, "raw": PassThrough()}.items()}
         self.names = tuple(self._offered)
         self.default = self.names[0]
         self.asked = []
 
     def get(self, name, num_variants):
-        from acqo_rl.errors import NotFoundError
-
         self.asked.append((name, num_variants))
         if name not in self._offered:
             raise NotFoundError(f"Unknown strategy {name!r}.")

@@ -5,25 +5,15 @@ from __future__ import annotations
 import gzip
 import json
 
-import httpx
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from pipeline_stand_ins import ModelByRole
-from serving_stand_ins import DOCUMENTS, Parts, Scripted, Searching, events, running
+from serving_stand_ins import Parts, Scripted, Searching, collection, events, serving, serving_index
 
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConversationError
-from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.heuristic import Heuristic
-from acqo_rl.retrieval.remote import IndexInfo
-from acqo_rl.searching.searcher import Timeouts
-from acqo_rl.serving.app import make_app
-from acqo_rl.serving.collections import Collection, InCollection
-from acqo_rl.serving.limits import Limits
-from acqo_rl.serving.metrics import Metrics
-from acqo_rl.serving.retriever_app import make_retriever_app
-from acqo_rl.serving.service import Service
 from acqo_rl.text import MAX_TURN, MAX_TURNS, one_line
 
 REFUSED = {400, 404, 409, 413, 422}
@@ -45,23 +35,17 @@ class Recording(Parts):
 def service():
     """A client of a running service, and the reformulator that records the queries of the strategy ``parts``."""
     recording = Recording()
-    service = Service(
-        [Collection("world", DOCUMENTS, (InCollection(Searching(), "world", "dense 1"),))],
-        Scripted(parts=recording, rules=Heuristic()),
-        RankScoreFusion(),
-        Timeouts(),
-        answer_model=ModelByRole(analyzer="simple", synthesis="Lima.", grounding='{"claims": []}'),
-        cache_size=0,
-    )
-    with running(make_app(service, Metrics(), Limits())) as url, httpx.Client(base_url=url, timeout=30) as client:
+    strategies = Scripted(parts=recording, rules=Heuristic())
+    model = ModelByRole(analyzer="simple", synthesis="Lima.", grounding='{"claims": []}')
+    with serving(
+        [collection(retriever=Searching())], strategies=strategies, answer_model=model, cache_size=0
+    ) as client:
         yield client, recording
 
 
 @pytest.fixture(scope="module")
 def retriever():
-    info = IndexInfo("dense", "f", "c", len(DOCUMENTS), "e")
-    app = make_retriever_app(Searching(), info, Metrics(), Limits())
-    with running(app) as url, httpx.Client(base_url=url, timeout=30) as client:
+    with serving_index(Searching()) as client:
         yield client
 
 
@@ -97,12 +81,11 @@ FIELDS = {
     "include_rankings": st.booleans(),
     "x": VALUES,
 }
+SHARED = {"history", "rewriting_strategy", "num_variants", "user_context", "knowledge_pool_ids"}
 OF_PATH = {
     "/v1/search": FIELDS.keys() - {"mode", "x"},
-    "/v1/reformulate": {
-        *("history", "rewriting_strategy", "num_variants", "user_context", "filter", "tenant", "knowledge_pool_ids")
-    },
-    "/v1/answer": {"history", "rewriting_strategy", "num_variants", "user_context", "knowledge_pool_ids", "mode"},
+    "/v1/reformulate": SHARED | {"filter", "tenant"},
+    "/v1/answer": SHARED | {"mode"},
 }
 
 

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 import httpx
 import pytest
 from server_process import started
-from serving_stand_ins import post
+from serving_stand_ins import post, serving
 
 from acqo_rl.data.beir import write_beir
 from acqo_rl.retrieval.build import build_bm25_index
@@ -29,7 +29,7 @@ def half_open(url, begin=HALF):
 
 
 @pytest.mark.parametrize("begin", [b"", HALF, HALF.replace(b"X-Slow: ", b"\r\n") + HALF])
-def test_headers_have_a_time_limit(serving, monkeypatch, begin):
+def test_headers_have_a_time_limit(monkeypatch, begin):
     """Also those of the second request of a connection, and bytes that keep coming do not extend it."""
     monkeypatch.setattr(server, "_HEADER_SECONDS", 0.5)
     with serving() as client, half_open(client.base_url, begin) as connection:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 import tenacity
-from serving_stand_ins import DOCUMENTS, Words
-from shared import in_thread
+from serving_stand_ins import DOCUMENTS, Words, collection, post, serving, serving_index
 
+from acqo_rl.errors import SearchError
 from acqo_rl.retrieval.remote import RemoteRetriever
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.limits import Limits
@@ -22,53 +20,30 @@ CLIENTS, REQUESTS = 32, 96
 CAPITAL = {"Peru": "lima", "Chad": "ndjamena", "Japan": "tokyo"}
 
 
-class FaultyIndex(ThreadingHTTPServer):
-    """A retriever server where every fifth call fails, or all calls."""
-
-    request_queue_size = 128
-    daemon_threads = True
+class Faulty(Words):
+    """Every fifth call, or every call, fails or stalls."""
 
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server_port}"
-        self.words, self.numbers, self.over = Words(DOCUMENTS), itertools.count(1), threading.Event()
-        self.fault, self.every = "", 5
-        self.calls = 0
+        super().__init__()
+        self.fault, self.every, self.asked = "", 5, 0
+        self.numbers, self.over = itertools.count(1), threading.Event()
 
-    def fails(self):
-        self.calls = next(self.numbers)
-        return self.fault and self.calls % self.every == 0
-
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self):
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        status = 200
-        if self.server.fails():
-            if self.server.fault == "stall":
-                self.server.over.wait(20)
-                self.close_connection = True
-                return
-            status = 503
-        found = self.server.words.search(asked["texts"], asked["k"])
-        rows = [{"doc_ids": r.doc_ids, "scores": r.scores} for r in found]
-        body = json.dumps({"rankings": rows, "fingerprint": ""} if status == 200 else {}).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+    def search(self, texts, k):
+        self.asked = next(self.numbers)
+        if self.fault and self.asked % self.every == 0:
+            if self.fault == "error":
+                raise SearchError("the index is down", public="the index is down")
+            self.over.wait(20)
+        return super().search(texts, k)
 
 
 @pytest.fixture
 def index():
-    server = FaultyIndex()
-    with in_thread(server, server.over):
-        yield server
+    faulty = Faulty()
+    with serving_index(faulty, limits=Limits(max_queued=REQUESTS)) as client:
+        faulty.url = str(client.base_url)
+        yield faulty
+        faulty.over.set()
 
 
 @pytest.fixture
@@ -124,19 +99,19 @@ def check_own(number, query, answer):
 
 
 class TestOneCallInFiveFails:
-    def test_with_retries_all_requests_succeed(self, serving, in_collection, index, connect):
+    def test_with_retries_all_requests_succeed(self, index, connect):
         index.fault = "error"
-        pool = [in_collection("world", connect(attempts=9))]
+        pool = [collection("world", connect(attempts=9))]
         with serving(pool, timeouts=Timeouts(20, 20, 20), limits=Limits(max_queued=REQUESTS)) as client:
             for number, query, answer, _ in all_at_once(client):
                 assert answer.status_code == 200
                 assert check_own(number, query, answer) == []
-        assert index.calls > 2 * REQUESTS  # failed calls were retried
+        assert index.asked > 2 * REQUESTS  # failed calls were retried
 
-    def test_without_retries_failures_are_reported(self, serving, in_collection, index, connect):
+    def test_without_retries_failures_are_reported(self, index, connect):
         """The other part is returned, and partial results are not cached."""
         index.fault = "error"
-        pool = [in_collection("world", connect(attempts=1))]
+        pool = [collection("world", connect(attempts=1))]
         with serving(pool, timeouts=Timeouts(20, 20, 20), limits=Limits(max_queued=REQUESTS)) as client:
             outcomes = all_at_once(client)
             statuses = [answer.status_code for _, _, answer, _ in outcomes]
@@ -147,21 +122,19 @@ class TestOneCallInFiveFails:
             nothing = [answer for _, _, answer, _ in outcomes if answer.status_code == 503]
             assert not [answer for _, _, answer, _ in outcomes if "127.0.0.1" in answer.text]
             assert all("503" in answer.json()["detail"] and answer.headers["retry-after"] for answer in nothing)
-            assert failed + 2 * len(nothing) == index.calls // 5 > 0
+            assert failed + 2 * len(nothing) == index.asked // 5 > 0
             index.fault = ""
             for number, query, answer, _ in all_at_once(client):
                 assert check_own(number, query, answer) == []
 
 
 class TestOneCallInFiveStalls:
-    def test_timeouts_are_enforced_and_the_service_recovers(self, serving, in_collection, index, connect):
+    def test_timeouts_are_enforced_and_the_service_recovers(self, index, connect):
         """A stalled call takes at most the time limit of its sub-query; then its thread is free again."""
         index.fault = "stall"
         retriever = connect(seconds=0.5)
         limits = Timeouts(total=4, reformulation=2, sub_query=0.5)
-        with serving(
-            [in_collection("world", retriever)], timeouts=limits, limits=Limits(max_queued=REQUESTS)
-        ) as client:
+        with serving([collection("world", retriever)], timeouts=limits, limits=Limits(max_queued=REQUESTS)) as client:
             outcomes = all_at_once(client)
             late = 0
             for number, query, answer, _ in outcomes:
@@ -177,12 +150,12 @@ class TestOneCallInFiveStalls:
                 _, query, answer, _ = ask(client, number)
                 assert check_own(number, query, answer) == []
 
-    def test_a_hanging_collection_does_not_block_the_other(self, serving, in_collection, index, connect):
+    def test_a_hanging_collection_does_not_block_the_other(self, index, connect):
         """All its calls stall: each request ends after the time limit, with the results of the other."""
         index.fault, index.every = "stall", 1
-        hanging = in_collection("hanging", connect(seconds=0.3))
+        hanging = collection("hanging", connect(seconds=0.3))
         limits = Timeouts(total=4, reformulation=2, sub_query=0.3)
-        with serving([in_collection("world"), hanging], timeouts=limits, limits=Limits(max_queued=REQUESTS)) as client:
+        with serving([collection("world"), hanging], timeouts=limits, limits=Limits(max_queued=REQUESTS)) as client:
             for number, _, answer, seconds in [ask(client, number) for number in range(8)]:
                 body = answer.json()
                 assert {failure["retriever"] for failure in body["failures"]} == {"hanging/dense"}
@@ -191,10 +164,10 @@ class TestOneCallInFiveStalls:
                 assert seconds < 4
 
 
-def test_a_document_missing_from_the_corpus_is_reported(serving, in_collection):
+def test_a_document_missing_from_the_corpus_is_reported():
     older = dict(list(DOCUMENTS.items())[:1])
     newest = list(DOCUMENTS.values())[-1]
-    with serving([in_collection("world", Words(DOCUMENTS), older)]) as client:
-        answer = client.post("/v1/search", json={"query": f"{newest.title} {newest.text}"})
+    with serving([collection("world", Words(DOCUMENTS), older)]) as client:
+        answer = post(client, query=f"{newest.title} {newest.text}")
     assert answer.status_code == 503
     assert newest.id in answer.json()["detail"]

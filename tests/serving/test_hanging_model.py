@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from serving_stand_ins import Parts, Scripted, events, post
+from serving_stand_ins import events, post, serving
 from shared import in_thread
 
 from acqo_rl.language_models.openai import OpenAIModel
@@ -55,12 +55,10 @@ def hanging():
 
 
 @pytest.fixture
-def start(serving, hanging):
+def start(hanging):
     def start(**settings):
         model = OpenAIModel("m", base_url=hanging.url, timeout=60)
-        return serving(
-            answer_model=model, strategies=Scripted(parts=Parts()), limits=Limits(concurrency=PLACES), **settings
-        )
+        return serving(answer_model=model, limits=Limits(concurrency=PLACES), **settings)
 
     return start
 

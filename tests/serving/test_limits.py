@@ -7,7 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from serving_stand_ins import Gate, Scripted
+from serving_stand_ins import Gate, Scripted, serving
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.serving import limits
@@ -22,7 +22,7 @@ def search(client, **headers):
 
 
 class TestKeys:
-    def test_only_requests_with_a_valid_key_are_accepted(self, serving):
+    def test_only_requests_with_a_valid_key_are_accepted(self):
         with serving(limits=Limits(keys=KEYS)) as client:
             wrong = [{}, {"Authorization": "Bearer wrong"}, {"X-API-Key": ""}, {"Authorization": f"Basic {KEYS[0]}"}]
             for headers in [*wrong, {"X-API-Key": KEYS[0][:-1]}, {"X-API-Key": "\xe9".encode("latin-1")}]:
@@ -36,7 +36,7 @@ class TestKeys:
                 assert client.get(path).status_code == 200
             assert 'acqo_http_requests_refused_total{reason="key"} 7.0' in client.get("/metrics").text
 
-    def test_keys_are_compared_in_constant_time(self, serving, monkeypatch):
+    def test_keys_are_compared_in_constant_time(self, monkeypatch):
         """All keys are compared by hmac.compare_digest, with values of equal length."""
         seen = []
         original = limits.hmac.compare_digest
@@ -56,7 +56,7 @@ def test_keys_of_the_environment(monkeypatch):
 
 class TestSize:
     @pytest.mark.parametrize("chunked", [False, True])
-    def test_a_large_body_is_rejected_and_the_next_request_is_served(self, serving, chunked):
+    def test_a_large_body_is_rejected_and_the_next_request_is_served(self, chunked):
         body = b'{"query": "' + b"x" * 3_000_000 + b'"}'
         parts = (body[i : i + 65536] for i in range(0, len(body), 65536))
         with serving(limits=Limits(body_bytes=1000)) as client:
@@ -65,7 +65,7 @@ class TestSize:
             assert "1000" in refused.json()["detail"]
             assert search(client).status_code == 200
 
-    def test_an_incomplete_body_times_out(self, serving):
+    def test_an_incomplete_body_times_out(self):
         with serving(limits=Limits(body_timeout=0.2)) as client:
             address = (client.base_url.host, client.base_url.port)
             with socket.create_connection(address, timeout=10) as slow:
@@ -74,7 +74,7 @@ class TestSize:
 
 
 class TestConcurrency:
-    def test_excess_requests_are_rejected_at_once_and_the_others_succeed(self, serving):
+    def test_excess_requests_are_rejected_at_once_and_the_others_succeed(self):
         """One request runs and one waits; the others get 429 while the first still runs."""
         gate = Gate()
         limited = Limits(concurrency=1, max_queued=1, queue_timeout=20)
@@ -94,7 +94,7 @@ class TestConcurrency:
             assert {answer.headers["retry-after"] for answer in refused} == {"1"}
             assert search(client).status_code == 200
 
-    def test_waiting_is_limited(self, serving):
+    def test_waiting_is_limited(self):
         gate = Gate()
         limited = Limits(concurrency=1, max_queued=5, queue_timeout=0.1)
         with serving(limits=limited, strategies=Scripted(gate=gate)) as client, ThreadPoolExecutor(1) as pool:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from rerank_server import RerankServer
+from shared import in_thread
 from stand_ins import eager_scorer
 
 from acqo_rl.data.beir import write_beir
+from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.build import build_bm25_index
@@ -26,9 +29,10 @@ def load(tmp_path):
     build_bm25_index(tmp_path / "index", DOCUMENTS)
     opened = []
 
-    def load(strategy_settings=None, **settings):
+    def load(**settings):
         collections = [f"world={tmp_path},{tmp_path}/index"]
-        opened.append(load_service(ServiceSettings(collections, **settings), strategy_settings or StrategySettings()))
+        strategies = StrategySettings(num_variants=2)
+        opened.append(load_service(ServiceSettings(collections, **settings), strategies))
         return opened[-1]
 
     yield load
@@ -36,16 +40,16 @@ def load(tmp_path):
         service.close()
 
 
-def search(service, text, strategy="raw"):
-    return service.searcher(strategy, None, service.collections.named(())).search(text)
+def search(service, text):
+    return service.searcher("raw", None, service.collections.named(())).search(Query("q", text))
 
 
-@pytest.mark.parametrize(("settings", "name"), [({}, "rsf"), ({"fusion": "rrf"}, "rrf")])
-def test_the_fusion_is_rsf_by_default(load, settings, name):
+@pytest.mark.parametrize(("settings", "name", "first"), [({}, "rsf", 1.0), ({"fusion": "rrf"}, "rrf", 1 / 61)])
+def test_settings_reach_the_service(load, settings, name, first):
     """With RSF, a document of rank 1 in one list has 1/P = 1."""
-    fused = search(load(**settings), "capital of Norway").fused
-    assert fused.retriever == name
-    assert fused.scores[0] == pytest.approx({"rsf": 1.0, "rrf": 1 / 61}[name])
+    service = load(**settings)
+    fused = search(service, "capital of Norway").fused
+    assert (fused.retriever, fused.scores[0], service.num_variants) == (name, pytest.approx(first), 2)
 
 
 def test_defaults():
@@ -55,10 +59,6 @@ def test_defaults():
     assert (strategies.hyde_include_original, strategies.step_back_combine) == (True, "both")
     assert strategies.similarity_threshold == 0.7
     assert SearchRequest(query="a").use_query_rewriting
-
-
-def test_num_variants_of_the_settings_is_the_default_of_requests(load):
-    assert load(StrategySettings(num_variants=2)).num_variants == 2
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,16 @@ def test_the_lexicon_is_built_only_if_the_rules_are_used(load, monkeypatch, pass
 def test_hops_look_up_titles_of_local_documents(load, tmp_path):
     eager_scorer().save(tmp_path / "hop")
     service = load(strategies=["raw"], hops=1, hop=str(tmp_path / "hop"))
-    query = Query("q", "What is the inlet near a city of norway?")
-    found = service.searcher("raw", None, service.collections.named(())).search(query)
-    [_, name, longer] = found.reformulation.sub_queries
+    [query, name, longer] = search(service, "What is the inlet near a city of norway?").reformulation.sub_queries
     assert longer.text == f"{query.text} {name.text}"
-    assert service._words(service.collections.named(())).titles["oslo"] == ("world/oslo",)
+
+
+def test_the_reranker_reorders_as_many_documents_as_set(load):
+    server = RerankServer()
+    with in_thread(server, server.waiting):
+        service = load(strategies=["raw"], reranker=server.name, rerank_depth=2)
+        found = search(service, "a city or the capital of Norway")
+        assert {len(body["documents"]) for body in server.asked} == {2}
+        assert found.fused.doc_ids[0] == "world/oslo"
+        with pytest.raises(ConfigError):
+            load(reranker=server.name, rerank_depth=0)

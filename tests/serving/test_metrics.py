@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
-from serving_stand_ins import Parts, Scripted
+from serving_stand_ins import Parts, Scripted, serving
 
 from acqo_rl.searching.searcher import Timeouts
 
@@ -21,7 +21,7 @@ def values(text):
     return {(s.name, *sorted(s.labels.items())): s.value for s in samples}
 
 
-def test_requests_and_searches_are_counted(serving):
+def test_requests_and_searches_are_counted():
     with serving(timeouts=Timeouts(sub_query=10), strategies=Scripted(parts=Parts())) as client:
         for body in (QUERY, QUERY, {**QUERY, "use_query_rewriting": False}, {"query": "capital of Peru and broken it"}):
             assert client.post("/v1/search", json=body).status_code == 200
@@ -47,7 +47,7 @@ def test_requests_and_searches_are_counted(serving):
     assert "users" not in text
 
 
-def test_failed_calls_are_counted(serving):
+def test_failed_calls_are_counted():
     with serving(timeouts=Timeouts(sub_query=0.2), strategies=Scripted(parts=Parts())) as client:
         assert client.post("/v1/search", json={"query": "stall"}).status_code == 503
         assert client.post("/v1/search", json={"query": "broken"}).status_code == 503
@@ -61,7 +61,7 @@ def test_failed_calls_are_counted(serving):
     assert seen["rag_query_rewriting_total", ("query_type", "complex"), ("strategy", "parts")] == 1
 
 
-def test_the_dashboard_uses_existing_metrics_and_labels(serving):
+def test_the_dashboard_uses_existing_metrics_and_labels():
     with serving() as client:
         client.post("/v1/search", json=QUERY)
         client.post("/v1/search", json={"query": "broken"})

@@ -7,46 +7,30 @@ import sys
 
 import pytest
 from pipeline_stand_ins import ModelByRole
-from serving_stand_ins import DOCUMENTS, Parts, Scripted, Words, running
+from serving_stand_ins import Parts, Scripted, collection, serving, serving_index
 
-from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.retrieval.remote import IndexInfo
 from acqo_rl.searching.searcher import Timeouts
-from acqo_rl.serving.app import make_app
-from acqo_rl.serving.collections import Collection, InCollection
-from acqo_rl.serving.limits import Limits
-from acqo_rl.serving.metrics import Metrics
-from acqo_rl.serving.retriever_app import make_retriever_app
-from acqo_rl.serving.service import Service
 
 OPTIONS = ["--max-examples", "5", "--generation-deterministic", "--no-color", "--workers", "1"]
 
 
-def service_app():
-    collections = [
-        Collection("world", DOCUMENTS, (InCollection(Words(), "world", "dense 1"),)),
-        Collection("words", DOCUMENTS, (InCollection(Words(cosine=False), "words", "bm25"),)),
-    ]
-    model = ModelByRole(analyzer="simple", synthesis="Lima.", grounding='{"claims": []}')
-    strategies = Scripted(rules=Parts())
-    service = Service(collections, strategies, RankScoreFusion(), Timeouts(10, 5, 5), answer_model=model)
-    return make_app(service, Metrics(), Limits())
-
-
-def retriever_app():
-    info = IndexInfo("dense", "fingerprint", "corpus", len(DOCUMENTS), "encoder")
-    return make_retriever_app(Words(), info, Metrics(), Limits(body_bytes=16_777_216, concurrency=1))
+def service():
+    return serving(
+        [collection(), collection("words", cosine=False)],
+        strategies=Scripted(rules=Parts()),
+        timeouts=Timeouts(10, 5, 5),
+        answer_model=ModelByRole(analyzer="simple", synthesis="Lima.", grounding='{"claims": []}'),
+    )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [service_app, retriever_app])
-def test_schemathesis_finds_nothing(make, tmp_path):
+@pytest.mark.parametrize("start", [service, serving_index])
+def test_schemathesis_finds_nothing(start, tmp_path):
     """Sends examples, edge cases and random bodies; checks statuses, types, headers and schemas of the responses."""
-    app = make()
-    operations = sum(map(len, app.openapi()["paths"].values()))
-    with running(app) as url:
+    with start() as client:
+        operations = sum(map(len, client.get("/openapi.json").json()["paths"].values()))
         done = subprocess.run(
-            [sys.executable, "-m", "schemathesis.cli", "run", f"{url}/openapi.json", *OPTIONS],
+            [sys.executable, "-m", "schemathesis.cli", "run", f"{client.base_url}/openapi.json", *OPTIONS],
             capture_output=True,
             text=True,
             timeout=100,

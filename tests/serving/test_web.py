@@ -9,31 +9,19 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import httpx
 import pytest
 from page_stand_ins import CHROMIUM, served
-from serving_stand_ins import DOCUMENTS, Words, running
+from serving_stand_ins import DOCUMENTS, serving, serving_index
 from shared import in_thread
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.remote import IndexInfo, RemoteRetriever
-from acqo_rl.serving.http import AT_ROOT, Web, accepted_hosts
+from acqo_rl.retrieval.remote import RemoteRetriever
+from acqo_rl.serving.http import Web, accepted_hosts
 from acqo_rl.serving.limits import Limits
-from acqo_rl.serving.metrics import Metrics
-from acqo_rl.serving.retriever_app import make_retriever_app
 
 ORIGIN = "https://app.example.org"
 
 
 @contextmanager
-def served_index(*, limits=None, web=AT_ROOT):
-    info = IndexInfo("dense", "fingerprint", "corpus", len(DOCUMENTS), "encoder")
-    with running(make_retriever_app(Words(), info, Metrics(), limits or Limits(), web)) as url:
-        yield url
-
-
-BOTH = pytest.mark.parametrize(("serve", "path"), [(served, "/v1/strategies"), (served_index, "/info")])
-
-
-@contextmanager
-def proxied(url, prefix, *, strips):
+def proxied(client, prefix, *, strips):
     """Runs a reverse proxy that serves a server under a prefix; yields its address."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -45,7 +33,7 @@ def proxied(url, prefix, *, strips):
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             path = self.path.removeprefix(prefix) if strips else self.path
             kept = {k: v for k, v in self.headers.items() if k.lower() not in ("host", "connection", "accept-encoding")}
-            answer = httpx.request(self.command, url + path, content=body, headers=kept, timeout=10)
+            answer = client.request(self.command, path, content=body, headers=kept)
             return self.answer(answer.status_code, answer.headers, answer.content)
 
         do_POST = do_GET
@@ -67,25 +55,21 @@ def proxied(url, prefix, *, strips):
         yield f"http://127.0.0.1:{server.server_port}{prefix}"
 
 
-class TestOtherOrigins:
-    @BOTH
-    def test_an_allowed_origin_gets_headers_even_on_errors(self, serve, path):
-        ask = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type,x-api-key"}
-        web, limits = Web(cors_origins=(ORIGIN,)), Limits(keys=("sesame",))
-        with serve(web=web, limits=limits) as url, httpx.Client(base_url=url) as client:
-            before = client.options(path, headers={"Origin": ORIGIN, **ask})
-            answers = [
-                client.get(path, headers={"Origin": origin, "X-API-Key": key})
-                for origin, key in ((ORIGIN, "sesame"), (ORIGIN, "wrong"), ("https://evil.example", "sesame"))
-            ]
-        assert (before.status_code, before.headers["access-control-allow-origin"]) == (200, ORIGIN)
-        assert "x-api-key" in before.headers["access-control-allow-headers"].lower()
-        assert [answer.status_code for answer in answers] == [200, 401, 200]
-        assert [a.headers.get("access-control-allow-origin") for a in answers] == [ORIGIN, ORIGIN, None]
-
-    def test_other_origins_are_not_allowed_by_default(self):
-        with served() as url:
-            assert "access-control-allow-origin" not in httpx.get(url, headers={"Origin": ORIGIN}).headers
+@pytest.mark.parametrize(("serve", "path"), [(serving, "/v1/strategies"), (serving_index, "/info")])
+def test_an_allowed_origin_gets_headers_even_on_errors(serve, path):
+    ask = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type,x-api-key"}
+    web, limits = Web(cors_origins=(ORIGIN,)), Limits(keys=("sesame",))
+    with serve(web=web, limits=limits) as client, serve() as closed:
+        before = client.options(path, headers={"Origin": ORIGIN, **ask})
+        answers = [
+            client.get(path, headers={"Origin": origin, "X-API-Key": key})
+            for origin, key in ((ORIGIN, "sesame"), (ORIGIN, "wrong"), ("https://evil.example", "sesame"))
+        ]
+        answers.append(closed.get(path, headers={"Origin": ORIGIN}))
+    assert (before.status_code, before.headers["access-control-allow-origin"]) == (200, ORIGIN)
+    assert "x-api-key" in before.headers["access-control-allow-headers"].lower()
+    assert [answer.status_code for answer in answers] == [200, 401, 200, 200]
+    assert [a.headers.get("access-control-allow-origin") for a in answers] == [ORIGIN, ORIGIN, None, None]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +93,7 @@ def test_invalid_settings_are_rejected(web):
 class TestPrefix:
     def test_paths_keys_and_metrics_are_the_same(self, strips):
         web, limits = Web("/tools/search"), Limits(keys=("sesame",))
-        with served(web=web, limits=limits) as direct, proxied(direct, "/tools/search", strips=strips) as url:
+        with serving(web=web, limits=limits) as direct, proxied(direct, "/tools/search", strips=strips) as url:
             for path in ("/", "/page/main.js", "/healthz", "/openapi.json"):
                 assert httpx.get(url + path).status_code == 200, path
             key = {"X-API-Key": "sesame"}
@@ -117,16 +101,13 @@ class TestPrefix:
             counted = httpx.get(f"{url}/metrics").text
             assert httpx.get(f"{url}/v1/strategies").status_code == 401
             assert httpx.get(f"{url}/nowhere", headers=key).status_code == 404
-            assert httpx.get(f"{direct}/healthz").status_code == 200  # monitors bypass the proxy
+            assert "'/tools/search/openapi.json'" in httpx.get(f"{url}/docs").text
+            assert direct.get("/healthz").status_code == 200  # monitors bypass the proxy
         assert found.json()["results"][0]["document_id"] == "lima"
         assert 'path="/v1/search",status="200"' in counted
 
-    def test_the_documentation_uses_the_prefix(self, strips):
-        with served(web=Web("/a")) as direct, proxied(direct, "/a", strips=strips) as url:
-            assert "'/a/openapi.json'" in httpx.get(f"{url}/docs").text
-
     def test_a_remote_index_is_searched(self, strips):
-        with served_index(web=Web("/index")) as direct, proxied(direct, "/index", strips=strips) as url:
+        with serving_index(web=Web("/index")) as direct, proxied(direct, "/index", strips=strips) as url:
             retriever = RemoteRetriever(url)
             assert retriever.info().document_count == len(DOCUMENTS)
             assert retriever.search(["capital of Peru"], 1)[0].doc_ids == ("lima",)
@@ -137,7 +118,8 @@ class TestPrefix:
         from playwright.sync_api import sync_playwright
 
         with (
-            served(web=Web("/a/b")) as direct,
+            served(web=Web("/a/b")) as address,
+            httpx.Client(base_url=address) as direct,
             proxied(direct, "/a/b", strips=strips) as url,
             sync_playwright() as playwright,
             playwright.chromium.launch(executable_path=CHROMIUM) as browser,
@@ -174,6 +156,6 @@ class TestPrefix:
 )
 def test_a_service_of_this_machine_checks_the_name_by_which_it_is_called(address, names, host, status):
     """A web page can let its own name point to a loopback address."""
-    with served(web=Web(hosts=accepted_hosts(address, names))) as url:
+    with serving(web=Web(hosts=accepted_hosts(address, names))) as client:
         for path in ("/v1/strategies", "/healthz", "/"):
-            assert httpx.get(url + path, headers={"Host": host}).status_code == status
+            assert client.get(path, headers={"Host": host}).status_code == status
