@@ -79,7 +79,7 @@ def measure(config: BenchmarkConfig, words: int, shared: tuple[str, ...]) -> tup
     from trl import GRPOTrainer
 
     from acqo_rl.reformulation.policy import PolicySettings
-    from acqo_rl.training.grpo import build_trainer
+    from acqo_rl.training.grpo import build_trainer, grpo_arguments
     from acqo_rl.training.model import load_trainable
     from acqo_rl.training.settings import GrpoSettings
 
@@ -89,27 +89,28 @@ def measure(config: BenchmarkConfig, words: int, shared: tuple[str, ...]) -> tup
     prompts = [" ".join(generator.choices(vocabulary, k=words // 2)) for _ in range(groups * config.steps)]
     model, tokenizer = load_trainable(config.model, 16, seed=0)
     with tempfile.TemporaryDirectory() as folder:
+        settings = GrpoSettings(
+            shared_prefix="always" if shared else "never",
+            trainer={
+                "per_device_train_batch_size": config.completions,
+                "max_steps": config.steps,
+                "eval_steps": 10 * config.steps,
+                "temperature": 1.0,
+                "top_p": 1.0,
+            },
+        )
+        policy = PolicySettings(max_new_tokens=config.completion_tokens)
         trainer = build_trainer(
-            GrpoSettings(
-                shared_prefix="always" if shared else "never",
-                trainer={
-                    "per_device_train_batch_size": config.completions,
-                    "max_steps": config.steps,
-                    "eval_steps": 10 * config.steps,
-                    "temperature": 1.0,
-                    "top_p": 1.0,
-                },
-            ),
+            settings,
+            grpo_arguments(settings, policy, lora_rank=16, output_dir=folder, seed=0),
             model=model,
             tokenizer=tokenizer,
-            policy=PolicySettings(max_new_tokens=config.completion_tokens),
+            policy=policy,
             reward=_Random(),
             train_dataset=Dataset.from_list(
                 [{"prompt": [{"role": "user", "content": text}], "row": row} for row, text in enumerate(prompts)]
             ),
             dev_measures=lambda policy, sampling: {"nDCG@10": 0.0},
-            output_dir=folder,
-            seed=0,
         )
         for part in PARTS.keys() - set(shared):
             setattr(trainer, PARTS[part], getattr(GRPOTrainer, PARTS[part]).__get__(trainer))

@@ -25,7 +25,8 @@ def config_of(recipe, name, *arguments):
     ("name", "first"),
     [("embedded.yaml", "data"), ("beir.yaml", "index"), ("hotpotqa.yaml", "index"), ("topiocqa.yaml", "index")],
 )
-def test_every_stage_is_a_valid_command(recipe, tmp_path, name, first):
+def test_every_stage_is_a_valid_command(recipe, tmp_path, monkeypatch, name, first):
+    monkeypatch.setitem(sys.modules, "wandb", sys)  # as if it were installed
     arguments = ["--output_dir", str(tmp_path), *(["--data", str(tmp_path)] if first == "index" else [])]
     stages = recipe.plan(config_of(recipe, name, *arguments))
     assert stages[0].name == first
@@ -56,7 +57,7 @@ def test_the_recipe_of_hotpotqa_trains_on_the_harder_half_and_evaluates_exactly(
     ("stage", "settings", "message"),
     [
         ("stage2", '{"temperatur": 1}', r"'Stage II: converge' cannot run: .*--temperatur"),
-        ("stage2", '{"trainer": {"temperature": 0}}', r"'Stage II: converge' .*temperature is 0"),
+        ("warm_start", '{"trainer": {"epochs": 2}}', r"'warm start' .*epochs"),
         (
             "stage2",
             '{"trainer": {"num_iterations": 3}}',
@@ -64,7 +65,7 @@ def test_the_recipe_of_hotpotqa_trains_on_the_harder_half_and_evaluates_exactly(
         ),
         ("stage1", '{"trainer": {"max_steps": "many"}}', r"'Stage I: explore' .*max_steps is 'many'"),
         ("stage1", '{"trainer": {"max_step": 3}}', r"'Stage I: explore' .*max_step\b.*max_steps"),
-        ("stage2", '{"rollouts": -1}', "'Stage II: converge' cannot run: rollouts is -1"),
+        ("stage2", '{"rollouts": -1}', "'Stage II: converge' cannot run: .*rollouts is '-1'"),
         ("stage1", '"fast"', "stage1 is 'fast'"),
     ],
 )
@@ -93,11 +94,11 @@ def test_settings_of_unfinished_stages_may_change(recipe, tmp_path, monkeypatch)
     recipe.main(changed)
     assert json.loads((out / "config.json").read_text())["stage1"] == {"trainer": {"max_steps": 3}}
     (out / "stage1" / "model").mkdir()
-    with pytest.raises(ConfigError, match="stage1: "):
+    with pytest.raises(ConfigError, match="stage1.trainer"):
         recipe.main(config_of(recipe, "embedded.yaml", "--output_dir", str(out)))
     (out / "stage1" / "model").rmdir()
     (out / "stage2" / "model").mkdir(parents=True)
-    with pytest.raises(ConfigError, match="stage1: "):
+    with pytest.raises(ConfigError, match="stage1.trainer"):
         recipe.main(config_of(recipe, "embedded.yaml", "--output_dir", str(out)))
 
 

@@ -1,4 +1,4 @@
-"""Small policies with random weights: one token per byte, two layers, width 16."""
+"""Small policies with random weights: one token per byte, width 16."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def byte_tokenizer():
 
 def full_model(folder, **settings):
     """The ``model/`` folder of full fine-tuning."""
-    return _save(_random_llama(seed=0), folder / "model", settings)
+    return save_policy(random_llama(seed=0), folder / "model", settings)
 
 
 def adapter_model(folder, **settings):
@@ -36,7 +36,7 @@ def adapter_model(folder, **settings):
     import torch
     from peft import LoraConfig, get_peft_model
 
-    base = _random_llama(seed=1)
+    base = random_llama(seed=1)
     base.save_pretrained(folder / "base")
     config = LoraConfig(r=4, lora_alpha=32, target_modules="all-linear", task_type="CAUSAL_LM")
     model = get_peft_model(base, config)
@@ -44,30 +44,32 @@ def adapter_model(folder, **settings):
         if "lora_B" in name:
             torch.nn.init.normal_(weights)
     model.peft_config["default"].base_model_name_or_path = str(folder / "base")
-    return _save(model, folder / "model", settings)
+    return save_policy(model, folder / "model", settings)
 
 
-def _random_llama(seed):
+def random_llama(seed, layers=2, tokenizer=None, **more):
+    """A model with random weights for a tokenizer; by default for that of bytes."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    tokenizer = byte_tokenizer()
+    tokenizer = tokenizer or byte_tokenizer()
     torch.manual_seed(seed)
     config = LlamaConfig(
         vocab_size=len(tokenizer),
         hidden_size=16,
         intermediate_size=32,
-        num_hidden_layers=2,
+        num_hidden_layers=layers,
         num_attention_heads=2,
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
+        **more,
     )
     return LlamaForCausalLM(config).to(torch.bfloat16)
 
 
-def _save(model, folder, settings):
+def save_policy(model, folder, settings, tokenizer=None):
     """Writes a policy in the form of training."""
     model.save_pretrained(folder)
-    byte_tokenizer().save_pretrained(folder)
+    (tokenizer or byte_tokenizer()).save_pretrained(folder)
     PolicySettings(**settings).save(folder)
     return folder

@@ -13,11 +13,11 @@ training takes long: use a GPU, or try it with a small --limit. The same command
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from acqo_rl.cli.fields import setting
 from acqo_rl.errors import ConfigError
-from acqo_rl.training.settings import FineTuning, PathSettings
+from acqo_rl.training.settings import DISTILLATION, Count, PathSettings, Positive, trainer_help
 
 if TYPE_CHECKING:
     from acqo_rl.reformulation.policy import PolicySettings
@@ -26,21 +26,17 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class DistillConfig(FineTuning, PathSettings):
+class DistillConfig(PathSettings):
     """Settings of a distillation."""
 
-    layers: int = setting("Number of layers that stay; by default two thirds of them.", 0)
-    results: int = setting(
+    layers: Count = setting("Number of layers that stay; by default two thirds of them.", 0)
+    results: Positive = setting(
         "Prompts per query, each with another one of the first results, for policies that read one.", 1
     )
-    lora_rank: int = setting("Rank of the adapter that is trained and merged; 0 trains all weights.", 32)
-    learning_rate: float = setting("Peak learning rate.", 1.5e-3)
-    epochs: float = setting("Passes over the completions.", 3.0)
-    batch_size: int = setting("Completions per device and optimizer step.", 96)
-    micro_batch_size: int = setting("Completions per forward pass; batch_size must be a multiple of it.", 8)
-    save_steps: int = setting("Steps between checkpoints.", 100)
-    eval_limit: int = setting("Number of dev queries, a fixed sample.", 200)
+    lora_rank: Count = setting("Rank of the adapter that is trained and merged; 0 trains all weights.", 32)
+    eval_limit: Positive = setting("Number of dev queries, a fixed sample.", 200)
     eval_measure: str = setting("Measure on the dev queries.", "nDCG@10")
+    trainer: dict[str, Any] = setting(trainer_help("transformers' TrainingArguments", DISTILLATION), {})
 
 
 def main(config: DistillConfig) -> None:
@@ -55,11 +51,11 @@ def main(config: DistillConfig) -> None:
     from acqo_rl.language_models.layers import layers_of
     from acqo_rl.language_models.local import TransformersModel, base_model_of, default_device
     from acqo_rl.reformulation.policy import Policy, prompt_of, read_settings
-    from acqo_rl.training.distillation import distill, needed_layers, write_completions
+    from acqo_rl.training.distillation import distill, distillation_arguments, needed_layers, write_completions
     from acqo_rl.training.materials import open_materials
-    from acqo_rl.training.run_folder import check_tracking, open_run, write_json
+    from acqo_rl.training.run_folder import open_run, write_json
 
-    check_tracking(config.report_to)
+    arguments = distillation_arguments(config.trainer, config.output_dir, config.seed)
     state = PartialState(cpu=default_device() == "cpu")  # chooses the GPU of this process
     settings = read_settings(config.model)
     original = AutoConfig.from_pretrained(resolve(base_model_of(config.model)[0]))
@@ -84,7 +80,7 @@ def main(config: DistillConfig) -> None:
             )
     kept = json.loads(chosen.read_text(encoding="utf-8"))
     state.print(f"Layers that stay: {', '.join(map(str, kept))}.")
-    distill(model, settings, written, folder, kept=kept, tuning=config, seed=config.seed)
+    distill(model, settings, written, arguments, kept=kept, lora_rank=config.lora_rank)
     if state.is_main_process:
         before, after = (
             materials.dev_measures(Policy.from_pretrained(name), limit=config.eval_limit, measure=config.eval_measure)

@@ -9,30 +9,27 @@ With --rollouts, the starting model is sampled first, and only queries of medium
 mean reward (of Stage I) lies between --min_mean_reward and --max_mean_reward, and whose rollouts did not all find the
 same. difficulty.jsonl in the output folder has the rewards of each query.
 
-The output folder contains log.json (all metrics of all steps), figures/ (their curves) and model/ (the model with the
+The output folder contains log.json (all metrics of all steps), curves.png and model/ (the model with the
 best dev measure).
 The same command resumes an interrupted run from its last checkpoint.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from acqo_rl.cli.groups import WithPrompt, WithReward
 from acqo_rl.errors import ConfigError
 from acqo_rl.measures import check_measures
 from acqo_rl.searching.sub_queries import DEPTH
-from acqo_rl.training.settings import (
-    GrpoSettings,
-    PathSettings,
-    policy_settings,
-    trainer_settings,
-)
+from acqo_rl.training.settings import GrpoSettings, PathSettings, policy_settings
 
 if TYPE_CHECKING:
+    from trl import GRPOConfig
+
     from acqo_rl.reformulation.policy import PolicySettings
     from acqo_rl.training.curriculum import Difficulty
     from acqo_rl.training.materials import Materials
@@ -46,21 +43,12 @@ class GrpoRunConfig(GrpoSettings, WithReward, WithPrompt, PathSettings):
     """Settings of a GRPO run."""
 
     def __post_init__(self) -> None:
-        """Checks the settings.
+        """Checks the measure.
 
         Raises:
-            ConfigError: a setting is out of range, the measure is unknown, ``trainer`` is not a mapping, or a
-                checkpoint would fall between two passes over one generated batch (such a run cannot be resumed).
+            ConfigError: the measure is unknown.
         """
-        super().__post_init__()
         check_measures([self.eval_measure], DEPTH)
-        trainer = trainer_settings(self)
-        eval_steps, iterations = trainer["eval_steps"], trainer.get("num_iterations", 1)
-        if eval_steps % iterations:
-            raise ConfigError(
-                f"eval_steps is {eval_steps} and num_iterations is {iterations}; "
-                f"eval_steps must be a multiple of num_iterations."
-            )
 
 
 def main(config: GrpoRunConfig) -> None:
@@ -74,14 +62,12 @@ def main(config: GrpoRunConfig) -> None:
     from acqo_rl.training.callbacks import Alarms
     from acqo_rl.training.curves import write_curves
     from acqo_rl.training.data import grpo_dataset
-    from acqo_rl.training.grpo import build_trainer, finish, grpo_config
+    from acqo_rl.training.grpo import build_trainer, finish
     from acqo_rl.training.materials import open_materials
-    from acqo_rl.training.model import changed_settings, load_trainable, precision
-    from acqo_rl.training.run_folder import check_tracking, last_checkpoint, open_run
+    from acqo_rl.training.model import changed_settings, load_trainable
+    from acqo_rl.training.run_folder import last_checkpoint, open_run
 
-    trainer_args = trainer_settings(config)
-    grpo_config(trainer_args, output_dir=config.output_dir, **precision())
-    check_tracking(trainer_args["report_to"])
+    settings, arguments = check(config)
     load_tokenizer(config.model)  # refuses a model that cannot be prompted before any work is done
     folder = Path(config.output_dir)
     state = PartialState(cpu=default_device() == "cpu")
@@ -90,10 +76,9 @@ def main(config: GrpoRunConfig) -> None:
     if status == "finished":
         state.print(f"{folder} is finished: {folder / 'model'}")
         return
-    settings = policy_settings(config.prompt, config.model)
     materials = open_materials(config, settings.feedback)
     with state.main_process_first():
-        queries = within_band(config, materials, settings, trainer_args)
+        queries = within_band(config, materials, settings, arguments)
     state.print(f"{len(queries)} of {len(materials.train)} training queries are used.")
     model, tokenizer = load_trainable(config.model, config.lora_rank, config.seed)
     if changed := changed_settings(config.model, settings):
@@ -102,6 +87,7 @@ def main(config: GrpoRunConfig) -> None:
     reward = materials.reward(config.stage, config.reward, settings)
     trainer = build_trainer(
         config,
+        arguments,
         model=model,
         tokenizer=tokenizer,
         policy=settings,
@@ -110,24 +96,29 @@ def main(config: GrpoRunConfig) -> None:
         dev_measures=partial(
             materials.dev_measures, limit=config.eval_limit, measure=config.eval_measure, reward=reward
         ),
-        output_dir=folder,
-        seed=config.seed,
         callbacks=[Alarms(config.alarm_patience, folder)],
     )
     trainer.resume(last_checkpoint(folder))
     state.print(finish(trainer, settings, config.model, config.eval_measure, folder))
     if state.is_main_process:
-        write_curves(folder / "figures", [folder])
+        write_curves(folder, [folder])
 
 
-def groups_per_process(trainer: Mapping[str, Any]) -> int:
-    """Groups per optimizer step and process."""
-    completions = trainer["per_device_train_batch_size"] * trainer.get("gradient_accumulation_steps", 1)
-    return int(completions // trainer["num_generations"])
+def check(config: GrpoRunConfig) -> tuple[PolicySettings, GRPOConfig]:
+    """Returns the settings of the policy and of TRL's trainer.
+
+    Raises:
+        ConfigError: a setting of the trainer is unknown or invalid, or its tracker is not installed.
+    """
+    from acqo_rl.training.grpo import grpo_arguments
+
+    settings = policy_settings(config.prompt, config.model)
+    ours = {"lora_rank": config.lora_rank, "output_dir": config.output_dir, "seed": config.seed}
+    return settings, grpo_arguments(config, settings, **ours)
 
 
 def within_band(
-    config: GrpoRunConfig, materials: Materials, settings: PolicySettings, trainer: Mapping[str, Any]
+    config: GrpoRunConfig, materials: Materials, settings: PolicySettings, arguments: GRPOConfig
 ) -> Sequence[Query]:
     """Selects the hardest queries inside the difficulty band; all queries without rollouts.
 
@@ -138,11 +129,12 @@ def within_band(
 
     queries = materials.train
     if config.rollouts:
-        scored = difficulties(config, materials, settings, trainer)
+        scored = difficulties(config, materials, settings, arguments)
         kept = select_band(scored, config.min_mean_reward, config.max_mean_reward)
         names = {difficulty.query_id for difficulty in hardest_of(kept, config.hardest_fraction)}
         queries = [query for query in queries if query.id in names]
-    least = groups_per_process(trainer)
+    completions = arguments.per_device_train_batch_size * arguments.gradient_accumulation_steps
+    least = completions // arguments.num_generations
     if len(queries) < least:
         raise ConfigError(
             f"{len(queries)} training queries remain, but one batch needs {least} groups; "
@@ -152,7 +144,7 @@ def within_band(
 
 
 def difficulties(
-    config: GrpoRunConfig, materials: Materials, settings: PolicySettings, trainer: Mapping[str, Any]
+    config: GrpoRunConfig, materials: Materials, settings: PolicySettings, arguments: GRPOConfig
 ) -> list[Difficulty]:
     """The rewards of the starting model's rollouts; those of an earlier run are read, the others computed."""
     from pathlib import Path
@@ -165,7 +157,7 @@ def difficulties(
 
     def rest(done: int) -> Iterator[list[Difficulty]]:
         set_seed(config.seed + done)
-        sampling = {name: trainer[name] for name in ("temperature", "top_p")}
+        sampling = {"temperature": arguments.temperature, "top_p": arguments.top_p}
         policy = Policy.from_pretrained(config.model, batch_size=_SAMPLED_AT_ONCE, **sampling)
         reward = materials.reward("explore", config.reward, settings)
         return score_difficulty(materials.train[done:], materials.qrels, policy, reward, config.rollouts)

@@ -8,7 +8,7 @@ Every stage is one command, printed before it runs, with its own folder in --out
 interrupted recipe: finished stages are skipped, and an interrupted stage is resumed. The settings of the stages are in
 ``index_settings``, ``warm_start``, ``stage1`` and ``stage2`` in the YAML file. They are checked before the first stage
 begins, and may be changed until their stage has written results. To repeat a stage with other settings, delete its
-folder and the folders of later stages. At the end, figures/ has the learning curves of all stages.
+folder and the folders of later stages. At the end, curves.png has the learning curves of all stages.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithPrompt, WithReward
 from acqo_rl.errors import AcqoError, ConfigError
 from acqo_rl.retrieval.settings import IndexSettings
-from acqo_rl.training.settings import trainer_settings
 
 Settings = dict[str, Any]
 _TRAINED = ("warm_start", "stage1", "stage2")
@@ -88,12 +87,11 @@ class Stage:
 def main(config: RecipeConfig) -> None:
     """Runs the stages in order."""
     from acqo_rl.training.curves import write_curves
-    from acqo_rl.training.run_folder import check_tracking, open_run
+    from acqo_rl.training.run_folder import open_run
 
     stages = plan(config)
     for stage in stages:
         check(stage)
-        check_tracking(stage.settings.get("trainer", stage.settings).get("report_to", "none"))
     out = Path(config.output_dir)
     open_run(out, asdict(config), unfinished(out))
     begin = time.monotonic()
@@ -110,7 +108,7 @@ def main(config: RecipeConfig) -> None:
                 f"Earlier stages are kept; fix the cause and run the same command again."
             )
     runs = [Path(stage.settings["output_dir"]) for stage in stages if stage.command in ("warm-start", "grpo")]
-    write_curves(out / "figures", runs)
+    write_curves(out, runs)
     print(f"\nAll stages finished after {(time.monotonic() - begin) / 60:.1f} minutes: {config.output_dir}")
 
 
@@ -161,11 +159,10 @@ def check(stage: Stage) -> Any:
         ConfigError: a setting is unknown or out of range; the message names the stage.
     """
     try:
-        given = command.parse(module_of(stage.command).main, stage.arguments())
-        if stage.command == "grpo":
-            from acqo_rl.training.grpo import check_trainer
-
-            check_trainer(trainer_settings(given))
+        script = module_of(stage.command)
+        given = command.parse(script.main, stage.arguments())
+        if stage.command in ("warm-start", "grpo"):
+            script.check(given)
         return given
     except ConfigError as error:
         raise ConfigError(f"The stage '{stage.name}' cannot run: {error}") from error

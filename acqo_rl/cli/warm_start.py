@@ -3,7 +3,7 @@ r"""Warm start: fine-tune a model on reformulations that the reward has selected
     acqo warm-start --config configs/warm_start/conversations.yaml --data BEIR_DIR --index INDEX_DIR \
         --output_dir outputs/warm_start
     accelerate launch train/warm_start.py --data BEIR_DIR --index INDEX_DIR --model Qwen/Qwen2.5-3B-Instruct \
-        --examples 4000 --learning_rate 1e-4 --output_dir outputs/warm_start
+        --examples 4000 --trainer.learning_rate 1e-4 --output_dir outputs/warm_start
     acqo warm-start --config configs/warm_start/conversations.yaml --data BEIR_DIR --index INDEX_DIR \
         --model outputs/warm_start/model --rollouts_per_query 8 --output_dir outputs/second_round
 
@@ -21,16 +21,27 @@ The same command resumes an interrupted run, both during scoring and during trai
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithPrompt, WithReward
 from acqo_rl.errors import ConfigError
-from acqo_rl.training.settings import FineTuning, PathSettings, policy_settings
+from acqo_rl.training.settings import (
+    FINE_TUNING,
+    Amount,
+    Count,
+    PathSettings,
+    Positive,
+    Share,
+    policy_settings,
+    trainer_help,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from trl import SFTConfig
 
     from acqo_rl.reformulation.policy import PolicySettings
     from acqo_rl.training.candidates import Candidate
@@ -40,17 +51,17 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class WarmStartConfig(FineTuning, WithReward, WithPrompt, PathSettings):
+class WarmStartConfig(WithReward, WithPrompt, PathSettings):
     """Settings of a warm start."""
 
-    examples: int = setting("Maximum number of training examples, balanced over the routes.", 1000)
-    min_gain: float = setting("Minimum difference between the rewards of a candidate and of the raw query.", 0.05)
-    tie_tolerance: float = setting(
+    examples: Positive = setting("Maximum number of training examples, balanced over the routes.", 1000)
+    min_gain: Amount = setting("Minimum difference between the rewards of a candidate and of the raw query.", 0.05)
+    tie_tolerance: Amount = setting(
         "Maximum difference to the best reward for a candidate to count as equally good. Of the equally "
         "good ones, the one with the most common form becomes the target.",
         0.05,
     )
-    min_helped_share: float = setting(
+    min_helped_share: Share = setting(
         "Minimum share of the queries of a kind that a reformulation must help; otherwise the target of "
         "the whole kind is to pass. The kind is metadata.kind, or without it the route of the rules. With 0, each "
         "query is decided separately.",
@@ -62,8 +73,8 @@ class WarmStartConfig(FineTuning, WithReward, WithPrompt, PathSettings):
         "MODEL uses --model.",
         [],
     )
-    teacher_queries: int = setting("Number of training queries that each teacher reformulates; 0 means all.", 0)
-    rollouts_per_query: int = setting(
+    teacher_queries: Count = setting("Number of training queries that each teacher reformulates; 0 means all.", 0)
+    rollouts_per_query: Count = setting(
         "Rollouts per query of the trained policy in --model, as additional candidates.", 0
     )
     preserve_kinds: list[str] = setting(
@@ -72,6 +83,7 @@ class WarmStartConfig(FineTuning, WithReward, WithPrompt, PathSettings):
         "towards --examples.",
         [],
     )
+    trainer: dict[str, Any] = setting(trainer_help("TRL's SFTConfig", FINE_TUNING), {})
 
 
 def main(config: WarmStartConfig) -> None:
@@ -85,12 +97,11 @@ def main(config: WarmStartConfig) -> None:
     from acqo_rl.training.curves import write_curves
     from acqo_rl.training.materials import open_materials
     from acqo_rl.training.model import changed_settings
-    from acqo_rl.training.run_folder import check_tracking, open_run
+    from acqo_rl.training.run_folder import open_run
     from acqo_rl.training.teachers import name_teachers
     from acqo_rl.training.warm_start import train
 
-    check_tracking(config.report_to)
-    settings = policy_settings(config.prompt, config.model)
+    settings, arguments = check(config)
     name_teachers(config.teacher, config.model)
     load_tokenizer(config.model)  # refuses a model that cannot be prompted before any work is done
     if config.preserve_kinds or config.rollouts_per_query:
@@ -112,10 +123,22 @@ def main(config: WarmStartConfig) -> None:
     materials = open_materials(config, settings.feedback)
     with state.main_process_first():
         examples = collect(config, materials, folder / "examples.jsonl")
-    train(materials.train, examples, settings, folder, model=config.model, tuning=config, seed=config.seed)
+    train(materials.train, examples, settings, arguments, model=config.model, lora_rank=config.lora_rank)
     if state.is_main_process:
-        write_curves(folder / "figures", [folder])
+        write_curves(folder, [folder])
     state.print(f"The warm-started policy is in {folder / 'model'}.")
+
+
+def check(config: WarmStartConfig) -> tuple[PolicySettings, SFTConfig]:
+    """Returns the settings of the policy and of TRL's trainer.
+
+    Raises:
+        ConfigError: a setting of the trainer is unknown or invalid, or its tracker is not installed.
+    """
+    from acqo_rl.training.warm_start import warm_start_arguments
+
+    settings = policy_settings(config.prompt, config.model)
+    return settings, warm_start_arguments(config.trainer, config.output_dir, config.seed)
 
 
 def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequence[Example]:

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import combinations, groupby, islice, permutations, product
+from itertools import combinations, groupby, islice, permutations
 from typing import NamedTuple
 
-from acqo_rl.data.union import source_of
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.names import NAME_WORD, Lexicon
 from acqo_rl.reformulation.turns import with_last_turns
 from acqo_rl.text import normalised, one_line
-from acqo_rl.training.titles import Titles, titles_by_source
 from acqo_rl.types import Document, Query, Route, SubQuery, SubQueryKind
 
 
@@ -47,7 +45,6 @@ _WORD = re.compile(r"[^\W_][\w'\u2019.-]*")
 _NAME = re.compile(rf"{NAME_WORD}(?:\s+(?:(?:of|the|and|de|la|del|da|do|di|el)\s+){{0,2}}{NAME_WORD})*")
 _POSSESSIVE = re.compile(r"['\u2019]s$")
 _BREAK = re.compile(r"(?<!\s)\s*(?:[,;?]|\band\b|\bor\b|\bvs\b\.?|\bversus\b|\bas well as\b|\bplus\b|&)\s*", re.I)
-_MAX_NAMES = 4
 _MAX_TURN_NAMES = 3
 _MAX_TITLES = 2
 _MAX_FEEDBACK_NAMES = 16
@@ -55,9 +52,7 @@ _MAX_PAIRED_NAMES = 6
 _LONGEST = 1000
 
 
-def candidates(
-    query: Query, max_sub_queries: int = 3, lexicon: Lexicon | None = None, titles: Titles | None = None
-) -> list[Candidate]:
+def candidates(query: Query, max_sub_queries: int = 3, lexicon: Lexicon | None = None) -> list[Candidate]:
     """Returns distinct candidates for a query, in order of preference; the raw query is not among them.
 
     A query of more than 1000 characters has no candidates.
@@ -66,12 +61,11 @@ def candidates(
         query: the query, with conversation and feedback.
         max_sub_queries: maximum number of sub-queries of a candidate.
         lexicon: names of the corpus, used by the rules.
-        titles: titles of the corpus.
     """
     if len(query.text) > _LONGEST:
         return []
     found: dict[tuple[str, ...], Candidate] = {}
-    for candidate in _candidates(query, Heuristic(lexicon=lexicon), titles or Titles()):
+    for candidate in _candidates(query, Heuristic(lexicon=lexicon)):
         key = tuple(normalised(s.text) for s in candidate.sub_queries)
         if 0 < len(key) <= max_sub_queries and key != (normalised(query.text),):
             found.setdefault(key, candidate)
@@ -81,12 +75,9 @@ def candidates(
 def candidates_in(
     documents: Collection[Document], queries: Sequence[Query], max_sub_queries: int
 ) -> dict[str, list[Candidate]]:
-    """Returns query id -> candidates, built with the names and titles of a corpus."""
-    lexicon, titles = Lexicon.of(documents), titles_by_source(documents)
-    return {
-        query.id: candidates(query, max_sub_queries, lexicon, titles.get(source_of(query.id), titles[""]))
-        for query in queries
-    }
+    """Returns query id -> candidates, built with the names of a corpus."""
+    lexicon = Lexicon.of(documents)
+    return {query.id: candidates(query, max_sub_queries, lexicon) for query in queries}
 
 
 def splits_completely(query: Query, sub_queries: Sequence[SubQuery]) -> bool:
@@ -94,22 +85,21 @@ def splits_completely(query: Query, sub_queries: Sequence[SubQuery]) -> bool:
     return len(sub_queries) > 1 and _content(" ".join(s.text for s in sub_queries)) == _content(query.text)
 
 
-def _candidates(query: Query, heuristic: Heuristic, titles: Titles) -> Iterator[Candidate]:
+def _candidates(query: Query, heuristic: Heuristic) -> Iterator[Candidate]:
     rules = heuristic.reformulate([query])[0]
     turns = with_last_turns(query)  # searched by the rules, but a policy cannot write texts of this length
     by_rules = list(_made([("rules", rules.route, [s.text for s in rules.sub_queries if s.text != turns])]))
     if query.history:
-        yield from _with_names_of_the_conversation(query, titles)
-        yield from _with_names_of_titles(query, titles)
+        yield from _with_names_of_the_conversation(query)
+        yield from _with_titles(query)
     elif splits_completely(query, rules.sub_queries):
         yield from by_rules
     if query.feedback:
         yield from _with_names_of_the_feedback(query, _MAX_TURN_NAMES if query.history else _MAX_FEEDBACK_NAMES)
     yield from by_rules
-    if not query.history and not query.feedback:
-        yield from _with_names_of_the_question(query)
-    yield from _made(_clauses_with_shared_words(query.text))
-    yield from _made(_without_other_names(query.text))
+    clauses = list(filter(None, (" ".join(_content(part)) for part in _BREAK.split(query.text))))
+    if len(clauses) > 1:
+        yield from _made([("clauses", "decompose", clauses)])
 
 
 def _made(found: Iterable[tuple[str, Route, Sequence[str]]]) -> Iterator[Candidate]:
@@ -119,7 +109,7 @@ def _made(found: Iterable[tuple[str, Route, Sequence[str]]]) -> Iterator[Candida
         yield Candidate(route, tuple(SubQuery(text, kind) for text in distinct if text), form)
 
 
-def _with_names_of_the_conversation(query: Query, titles: Titles) -> Iterator[Candidate]:
+def _with_names_of_the_conversation(query: Query) -> Iterator[Candidate]:
     """The query, or its content words, with one or two names of the conversation.
 
     Names of the user's turns come first. Pairs of names come before single names, because one form that suits most
@@ -129,32 +119,19 @@ def _with_names_of_the_conversation(query: Query, titles: Titles) -> Iterator[Ca
     turns = [turn.text for turn in latest]
     users_first = [turn.text for speaker in ("user", "assistant") for turn in latest if turn.speaker == speaker]
     names = _last_said(users_first, lambda turn: _names(turn) or _runs(turn))[:_MAX_TURN_NAMES]
-    newest = _last_said(turns, _names)[:2]
-    chosen = {"names 1 and 2": names[:2], "newest names": newest}
+    chosen = {f"names {i} and {j}": [one, other] for (i, one), (j, other) in _pairs(names)}
     chosen |= {f"name {i}": [name] for i, name in enumerate(names, start=1)}
-    chosen |= {f"names {i} and {j}": [one, other] for (i, one), (j, other) in _pairs(names)}
     for form, some in chosen.items():
         yield Candidate("disambiguate", (_expansion(query, *some),), f"question + {form}")
-    words = " ".join(_content(query.text))
-    yield from _made(_content_words_after(names, turns, words))
-    for i, phrase in enumerate(titles.phrases, start=1):
-        phrased = _content_words_after(names[:1], turns[:1], f"{phrase} {words}")
-        yield from _made((f"{form} + phrase {i}", route, texts) for form, route, texts in phrased)
+    yield from _made(_content_words_after(names, turns, " ".join(_content(query.text))))
 
 
-def _with_names_of_titles(query: Query, titles: Titles) -> Iterator[Candidate]:
-    """A name from the titles of the feedback, with the query or its content words.
-
-    Phrases that are common in the titles of the corpus make a sub-query more similar to its documents: "Kirkwood House
-    guest review".
-    """
-    names = dict.fromkeys(titles.name_in(snippet.title) for snippet in query.feedback)
-    words = " ".join(_content(query.text))
-    for i, name in enumerate(list(filter(None, names))[:_MAX_TITLES], start=1):
-        for form, phrase in (("", ""), *((f" + phrase {n}", p) for n, p in enumerate(titles.phrases, start=1))):
-            said = one_line(f"{name} {phrase}")
-            yield Candidate("disambiguate", (_expansion(query, said),), f"question + title {i}{form}")
-            yield from _made([(f"title {i} + words{form}", "disambiguate", [f"{said} {words}"])])
+def _with_titles(query: Query) -> Iterator[Candidate]:
+    """A title of the feedback, with the query or its content words."""
+    titles = dict.fromkeys(one_line(snippet.title) for snippet in query.feedback)
+    for i, title in enumerate(list(filter(None, titles))[:_MAX_TITLES], start=1):
+        yield Candidate("disambiguate", (_expansion(query, title),), f"question + title {i}")
+        yield from _made([(f"title {i} + words", "disambiguate", [" ".join([title, *_content(query.text)])])])
 
 
 def _content_words_after(
@@ -197,52 +174,8 @@ def _with_names_of_the_feedback(query: Query, most: int) -> Iterator[Candidate]:
         yield Candidate("decompose", (SubQuery(name, "part"), _expansion(query, other)), form)
 
 
-def _with_names_of_the_question(query: Query) -> Iterator[Candidate]:
-    """One sub-query for each of the first two names of the query: the query followed by that name."""
-    names = list(dict.fromkeys(_names(query.text)))[:2]
-    if names:
-        yield Candidate("decompose", tuple(_expansion(query, name) for name in names), "question + each name")
-
-
 def _expansion(query: Query, *names: str) -> SubQuery:
     return SubQuery(" ".join([query.text, *names]), "expansion")
-
-
-def _without_other_names(text: str) -> Iterator[tuple[str, Route, Sequence[str]]]:
-    """For two or three names: the text once for each, with the other names left out."""
-    names = list(dict.fromkeys(_names(text)))[:_MAX_NAMES]
-    for size in (2, 3):
-        for chosen in combinations(names, size):
-            others = [[o for o in chosen if o != name] for name in chosen]
-            shared = [w for w in _content(text) if not any(w in n.split() for n in chosen)]
-            yield f"each of {size} names + words", "decompose", [f"{name} {' '.join(shared)}" for name in chosen]
-            without = [" ".join(_content(_remove(text, other))) for other in others]
-            yield f"words without {size - 1} of {size} names", "decompose", without
-
-
-def _clauses_with_shared_words(text: str) -> Iterator[tuple[str, Route, Sequence[str]]]:
-    """The clauses of the query, unchanged or with words of the first or last clause that they may depend on."""
-    clauses = [" ".join(_content(part)) for part in _BREAK.split(text)]
-    clauses = [clause for clause in clauses if clause]
-    if not 2 <= len(clauses) <= 4:
-        return
-    yield "clauses", "decompose", clauses
-    head, tail = _names(text)[:1], clauses[-1].split()
-    for name in head:
-        with_name = [c if name.lower() in c.lower() else f"{name} {c}" for c in clauses]
-        yield "first name + each clause", "decompose", with_name
-    for lead, trail in product((1, 2, 3), (1, 2, 3)):
-        first, last = clauses[0].split()[:-1][:lead], tail[1:][-trail:]
-        led = [clauses[0], *(" ".join([*first, c]) for c in clauses[1:])]
-        yield f"first {lead} words + each clause", "decompose", led
-        trailed = [*(" ".join([c, *last]) for c in clauses[:-1]), clauses[-1]]
-        yield f"each clause + last {trail} words", "decompose", trailed
-
-
-def _remove(text: str, names: Sequence[str]) -> str:
-    for name in names:
-        text = text.replace(name, " ")
-    return text
 
 
 def _content(text: str) -> list[str]:

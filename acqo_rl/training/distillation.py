@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,9 +25,9 @@ from transformers import Trainer, TrainingArguments, set_seed
 from acqo_rl.language_models.layers import keep_layers, layers_of
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.policy import PolicySettings
-from acqo_rl.training.model import fine_tune, fine_tuning_arguments, new_adapter
+from acqo_rl.training.model import fine_tune, new_adapter, precision
 from acqo_rl.training.run_folder import continue_rows
-from acqo_rl.training.settings import FineTuning
+from acqo_rl.training.settings import DISTILLATION, trainer_arguments
 
 _CALIBRATION, _CHUNK = 64, 512
 
@@ -184,38 +184,30 @@ def distill(
     policy: TransformersModel,
     settings: PolicySettings,
     written: Sequence[Written],
-    output_dir: str | Path,
+    arguments: TrainingArguments,
     *,
     kept: Sequence[int],
-    tuning: FineTuning,
-    seed: int,
+    lora_rank: int,
 ) -> Path:
-    """Trains a copy of a policy that has only some of its layers; resumes from the last checkpoint in ``output_dir``.
+    """Trains a copy of a policy that has only some of its layers; resumes from the last checkpoint in its folder.
 
     Args:
         policy: the policy's model.
         settings: the policy's settings.
         written: completions of the policy.
-        output_dir: folder of the run.
+        arguments: see :func:`distillation_arguments`.
         kept: numbers of the layers that stay.
-        tuning: how the copy is trained; an adapter is merged afterwards.
-        seed: seed of the order and of the adapter's weights.
+        lora_rank: rank of the adapter, which is merged afterwards; 0 trains all weights.
 
     Returns:
         The folder of the model, a complete checkpoint; in bfloat16 if an adapter was merged.
     """
-    set_seed(seed)
-    arguments = TrainingArguments(
-        **fine_tuning_arguments(tuning, output_dir, seed),
-        remove_unused_columns=False,
-        train_sampling_strategy="group_by_length",
-        length_column_name="length",
-    )
+    set_seed(arguments.seed)
     tokenizer = policy.chat.tokenizer
     rows = [asdict(one) | {"length": len(one.prompt) + len(one.completion)} for one in written]
     trainer = DistillationTrainer(
         policy=policy.model.requires_grad_(False),
-        model=_student(policy.model, kept, tuning.lora_rank),
+        model=_student(policy.model, kept, lora_rank),
         args=arguments,
         train_dataset=Dataset.from_list(rows),
         data_collator=lambda some: batch_of(
@@ -226,7 +218,17 @@ def distill(
     def merged(student: Any) -> Any:
         return student.merge_and_unload().to(torch.bfloat16)
 
-    return fine_tune(trainer, tokenizer, settings, merged if tuning.lora_rank else None)
+    return fine_tune(trainer, tokenizer, settings, merged if lora_rank else None)
+
+
+def distillation_arguments(given: Mapping[str, Any], output_dir: str | Path, seed: int) -> TrainingArguments:
+    """Creates the configuration of the trainer.
+
+    Raises:
+        ConfigError: see :func:`~acqo_rl.training.settings.trainer_arguments`.
+    """
+    ours = {"output_dir": str(output_dir), "seed": seed, "remove_unused_columns": False, **precision()}
+    return trainer_arguments(TrainingArguments, {**DISTILLATION, **given}, **ours)
 
 
 def _student(policy: Any, kept: Sequence[int], lora_rank: int) -> Any:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from torch.utils.data import Sampler
 from trl import GRPOConfig, GRPOTrainer
 from trl.models import unwrap_model_for_generation
 
-from acqo_rl.errors import ConfigError, did_you_mean
+from acqo_rl.errors import ConfigError
 from acqo_rl.files import writing
 from acqo_rl.language_models.chat import end_tokens
 from acqo_rl.language_models.decoding import Decoding, Forbidden, complete, keeps_every_token
@@ -29,7 +28,7 @@ from acqo_rl.training.model import load_trainable, precision, save_policy
 from acqo_rl.training.prefix_tree import completion_log_probs
 from acqo_rl.training.rewards import Reward
 from acqo_rl.training.run_folder import write_json
-from acqo_rl.training.settings import GrpoSettings, trainer_settings
+from acqo_rl.training.settings import FULL_RATE, GRPO, LORA_RATE, GrpoSettings, trainer_arguments
 
 SAMPLER_FILE = "sampler.json"
 
@@ -257,60 +256,18 @@ def policy_of(model: Any, tokenizer: Any, settings: PolicySettings, **generation
     return Policy.of(language_model, settings)
 
 
-def check_trainer(given: Mapping[str, Any]) -> None:
-    """Checks the names of the settings of TRL's trainer.
+def grpo_arguments(settings: GrpoSettings, policy: PolicySettings, **ours: Any) -> GRPOConfig:
+    """Creates the configuration of TRL's trainer; ``ours`` are the folder, the rank of the adapter and the seed.
 
     Raises:
-        ConfigError: a setting is unknown; the message suggests similar names.
+        ConfigError: see :func:`trainer_arguments`; or a checkpoint would fall between two passes over one generated
+            batch, so that the run could not be resumed.
     """
-    known = {f.name for f in fields(GRPOConfig)}
-    if unknown := sorted(given.keys() - known):
-        hint = did_you_mean(unknown, known)
-        raise ConfigError(f"trainer contains settings unknown to TRL's GRPOConfig: {', '.join(unknown)}{hint}.")
-
-
-def grpo_config(given: Mapping[str, Any], **ours: Any) -> GRPOConfig:
-    """Creates the configuration of TRL's trainer.
-
-    Args:
-        given: settings from :func:`~acqo_rl.training.settings.trainer_settings`.
-        ours: reserved settings.
-
-    Raises:
-        ConfigError: a setting is unknown to TRL, or TRL rejects its value.
-    """
-    check_trainer(given)
-    checkpoints = {"per_device_eval_batch_size": given["num_generations"], "save_total_limit": 2}
-    try:
-        return GRPOConfig(**{**checkpoints, **given, **ours})
-    except (TypeError, ValueError) as error:
-        raise ConfigError(f"TRL rejects the settings in trainer: {error}") from error
-
-
-def build_trainer(
-    settings: GrpoSettings,
-    *,
-    model: Any,
-    tokenizer: Any,
-    policy: PolicySettings,
-    reward: Reward,
-    train_dataset: Dataset,
-    dev_measures: Callable[[Policy, Policy], dict[str, float]],
-    output_dir: str | Path,
-    seed: int,
-    callbacks: Sequence[Any] = (),
-) -> AcqoTrainer:
-    """Creates the trainer of one stage."""
-    given = trainer_settings(settings)
-    vllm: dict[str, Any] = {}
-    if given.get("use_vllm"):
-        vllm = {
-            "vllm_structured_outputs_regex": Grammar(policy.max_sub_queries).regex,
-            "generation_kwargs": {"stop_token_ids": end_tokens(tokenizer, model.generation_config)},
-        }
-    arguments = grpo_config(
-        given,
-        output_dir=str(output_dir),
+    rate = LORA_RATE if ours.pop("lora_rank") else FULL_RATE
+    given = {**GRPO, "learning_rate": rate, **settings.trainer}
+    arguments = trainer_arguments(
+        GRPOConfig,
+        {"per_device_eval_batch_size": given["num_generations"], **given},
         max_completion_length=policy.max_new_tokens,
         mask_truncated_completions=False,
         **precision(),
@@ -322,9 +279,32 @@ def build_trainer(
         metric_for_best_model=f"eval_{settings.eval_measure}",
         greater_is_better=True,
         remove_unused_columns=False,
-        seed=seed,
-        **vllm,
+        **ours,
     )
+    if arguments.eval_steps % arguments.num_iterations:
+        raise ConfigError(
+            f"eval_steps is {arguments.eval_steps:g} and num_iterations is {arguments.num_iterations}; "
+            f"eval_steps must be a multiple of num_iterations."
+        )
+    return arguments
+
+
+def build_trainer(
+    settings: GrpoSettings,
+    arguments: GRPOConfig,
+    *,
+    model: Any,
+    tokenizer: Any,
+    policy: PolicySettings,
+    reward: Reward,
+    train_dataset: Dataset,
+    dev_measures: Callable[[Policy, Policy], dict[str, float]],
+    callbacks: Sequence[Any] = (),
+) -> AcqoTrainer:
+    """Creates the trainer of one stage; ``arguments`` are those of :func:`grpo_arguments`."""
+    if arguments.use_vllm:
+        arguments.vllm_structured_outputs_regex = Grammar(policy.max_sub_queries).regex
+        arguments.generation_kwargs = {"stop_token_ids": end_tokens(tokenizer, model.generation_config)}
     return AcqoTrainer(
         dev_measures=dev_measures,
         settings=policy,

@@ -20,7 +20,6 @@ from acqo_rl.language_models.local import (
 )
 from acqo_rl.reformulation.policy import PolicySettings, settings_of_policy
 from acqo_rl.training.run_folder import last_checkpoint, write_json
-from acqo_rl.training.settings import FineTuning
 
 
 def load_trainable(path: str, lora_rank: int, seed: int) -> tuple[Any, Any]:
@@ -59,27 +58,6 @@ def new_adapter(model: Any, rank: int) -> Any:
 
     config = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
     return get_peft_model(model, config)
-
-
-def fine_tuning_arguments(tuning: FineTuning, output_dir: str | Path, seed: int) -> dict[str, Any]:
-    """Arguments of the trainers that fine-tune on completions: warm start and distillation."""
-    return {
-        "output_dir": str(output_dir),
-        "learning_rate": tuning.learning_rate,
-        "num_train_epochs": tuning.epochs,
-        "per_device_train_batch_size": tuning.micro_batch_size,
-        "gradient_accumulation_steps": tuning.batch_size // tuning.micro_batch_size,
-        "lr_scheduler_type": "cosine",
-        "warmup_steps": 0.05,
-        "weight_decay": 0.0,
-        "max_grad_norm": 1.0,
-        "logging_steps": 5,
-        "save_steps": tuning.save_steps,
-        "save_total_limit": 2,
-        "report_to": tuning.report_to,
-        "seed": seed,
-        **precision(),
-    }
 
 
 def precision() -> dict[str, bool]:

@@ -15,8 +15,7 @@ import platform
 import subprocess
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -31,7 +30,7 @@ _PACKAGES = ("acqo-rl", "torch", "transformers", "trl", "peft", "accelerate", "d
              "faiss-cpu", "faiss-gpu", "bm25s", "vllm", "numpy")  # fmt: skip
 _LOCK = ".lock-{}"
 _held: list[FileLock] = []
-_FREE_TO_CHANGE = {"report_to", "run_name", "save_total_limit"}
+_FREE_TO_CHANGE = ("trainer.report_to", "trainer.run_name", "trainer.save_total_limit")
 
 
 def open_run(
@@ -70,11 +69,11 @@ def open_run(
         before = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ConfigError(f"{file} is damaged ({error}); give another output folder, or delete this one.") from error
-    changed = [key for key in sorted(before.keys() | config.keys()) if before.get(key) != config.get(key)]
+    old, new = _flat(before), _flat(config)
     fixed = [
-        f"{key}: {before.get(key)!r} -> {config.get(key)!r}"
-        for key in changed
-        if key not in _FREE_TO_CHANGE and key not in free_to_change
+        f"{key}: {old.get(key)!r} -> {new.get(key)!r}"
+        for key in sorted(old.keys() | new.keys())
+        if old.get(key) != new.get(key) and key not in _FREE_TO_CHANGE and key.partition(".")[0] not in free_to_change
     ]
     if fixed and _content(folder) <= {"config.json", "environment.json"}:
         write_json(file, config)
@@ -84,9 +83,15 @@ def open_run(
             f"{folder} contains a run with other settings ({'; '.join(fixed)}). Give another output folder, use the "
             f"old settings to resume the run, or delete the folder."
         )
-    if changed:
-        write_json(file, config)
+    write_json(file, config)
     return "finished" if (folder / "model").exists() else "resume"
+
+
+def _flat(value: Any, name: str = "") -> dict[str, Any]:
+    """The settings, with those of groups under ``GROUP.NAME``."""
+    if not isinstance(value, dict) or not value:
+        return {name: value}
+    return {key: v for n, one in value.items() for key, v in _flat(one, f"{name}.{n}".lstrip(".")).items()}
 
 
 def _claim(folder: Path) -> None:
@@ -150,28 +155,10 @@ def continue_rows(
     return rows
 
 
-def check_tracking(report_to: str) -> None:
-    """Checks that the experiment tracker is installed.
-
-    Raises:
-        ConfigError: its package is not installed.
-    """
-    if report_to != "none" and find_spec(report_to) is None:
-        raise ConfigError(
-            f"report_to is {report_to}, which is not installed: pip install {report_to}, or give --report_to none."
-        )
-
-
 def environment() -> dict[str, Any]:
     """Package versions, git revision (marked if files have changed) and machine."""
-    packages = {}
-    for name in _PACKAGES:
-        try:
-            packages[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return {
-        "packages": packages,
+        "packages": {one.name: one.version for one in distributions() if one.name in _PACKAGES},
         "git_revision": _git_revision(),
         "python": platform.python_version(),
         "machine": platform.machine(),

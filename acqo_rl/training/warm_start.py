@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tqdm import tqdm
@@ -25,10 +25,13 @@ from acqo_rl.reformulation.policy import PolicySettings, prompt_of
 from acqo_rl.text import text_of
 from acqo_rl.training.candidates import Candidate, splits_completely
 from acqo_rl.training.data import sft_dataset
-from acqo_rl.training.model import fine_tune, fine_tuning_arguments, load_trainable
+from acqo_rl.training.model import fine_tune, load_trainable, precision
 from acqo_rl.training.rewards import Reward, rank_map
-from acqo_rl.training.settings import FineTuning
+from acqo_rl.training.settings import FINE_TUNING, trainer_arguments
 from acqo_rl.types import Qrels, Query, Reformulation, Route, SubQuery
+
+if TYPE_CHECKING:
+    from trl import SFTConfig
 
 _BATCH = 64
 _FOUND = float(rank_map(np.array(10.0)))
@@ -253,53 +256,36 @@ def balanced(examples: Sequence[Example], size: int, seed: int) -> list[Example]
     return generator.sample(chosen, len(chosen))
 
 
-def arranged(queries: Sequence[Query], examples: Sequence[Example], batch_size: int) -> list[tuple[Query, str]]:
-    """Pairs queries with completions, and sorts the examples of each optimizer step by length.
-
-    The steps remain random mixtures, but the texts of a forward pass have similar lengths and need little padding.
-    """
-    query_of = {query.id: query for query in queries}
-    pairs = [(query_of[example.query_id], example.completion) for example in examples]
-    steps = [pairs[start : start + batch_size] for start in range(0, len(pairs), batch_size)]
-    return [pair for step in steps for pair in sorted(step, key=_length)]
-
-
-def _length(pair: tuple[Query, str]) -> int:
-    query, completion = pair
-    read = [query.text, *map(str, query.history), *(snippet.text for snippet in query.feedback)]
-    return len(completion) + sum(map(len, read))
-
-
 def train(
     queries: Sequence[Query],
     examples: Sequence[Example],
     settings: PolicySettings,
-    output_dir: str | Path,
+    arguments: SFTConfig,
     *,
     model: str,
-    tuning: FineTuning,
-    seed: int,
+    lora_rank: int,
     callbacks: Sequence[Any] = (),
 ) -> Path:
-    """Fine-tunes a model on the examples with TRL's SFT trainer; resumes from the last checkpoint in ``output_dir``.
+    """Fine-tunes a model on the examples with TRL's SFT trainer; resumes from the last checkpoint in its folder.
+
+    Args:
+        queries: the training queries.
+        examples: at most one per query.
+        settings: settings of the policy.
+        arguments: see :func:`warm_start_arguments`.
+        model: starting model.
+        lora_rank: rank of the adapter; 0 trains all weights.
+        callbacks: of transformers.
 
     Returns:
         The folder of the model.
     """
-    from trl import SFTConfig
-
     from acqo_rl.training.sft import CompletionTrainer
 
-    trainable, tokenizer = load_trainable(model, tuning.lora_rank, seed)
+    trainable, tokenizer = load_trainable(model, lora_rank, arguments.seed)
     prompt = prompt_of(settings, TransformersModel(trainable, tokenizer).count_tokens)
-    arguments = SFTConfig(
-        **fine_tuning_arguments(tuning, output_dir, seed),
-        completion_only_loss=True,
-        train_sampling_strategy="sequential",
-        max_length=None,
-        gradient_checkpointing=False,
-    )
-    pairs = arranged(queries, examples, tuning.batch_size)
+    query_of = {query.id: query for query in queries}
+    pairs = [(query_of[example.query_id], example.completion) for example in examples]
     trainer = CompletionTrainer(
         model=trainable,
         args=arguments,
@@ -308,3 +294,22 @@ def train(
         callbacks=list(callbacks),
     )
     return fine_tune(trainer, tokenizer, settings)
+
+
+def warm_start_arguments(given: Mapping[str, Any], output_dir: str | Path, seed: int) -> SFTConfig:
+    """Creates the configuration of TRL's trainer.
+
+    Raises:
+        ConfigError: see :func:`~acqo_rl.training.settings.trainer_arguments`.
+    """
+    from trl import SFTConfig
+
+    return trainer_arguments(
+        SFTConfig,
+        {**FINE_TUNING, **given},
+        output_dir=str(output_dir),
+        seed=seed,
+        completion_only_loss=True,
+        max_length=None,
+        **precision(),
+    )

@@ -54,7 +54,7 @@ def test_a_policy_is_trained_and_searches_in_front_of_a_collection(collection, t
         "test_split": "dev",
         "prompted_baseline": False,
         "prompt": {"max_new_tokens": 4},
-        "warm_start": {"limit": 12, "examples": 8, "teacher": ["turns"], "epochs": 1},
+        "warm_start": {"limit": 12, "examples": 8, "teacher": ["turns"]},
         "stage1": {"eval_limit": 4, "alarm_patience": 0, "trainer": TRAINER},
         "stage2": {
             "limit": 4,

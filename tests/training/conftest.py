@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
+import torch
 from shared import PLACES
-from tiny_policy import byte_tokenizer, full_model
+from tiny_policy import byte_tokenizer, full_model, random_llama, save_policy
 
 from acqo_rl.data.beir import read_corpus, write_beir
-from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.types import Document, Query
 
@@ -52,22 +54,11 @@ def passing(tmp_path_factory):
     always passes. With sampling, some completions of a group are outside the grammar: "r" begins a route, but the token
     limit is too low for it.
     """
-    import math
-
-    import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    folder = tmp_path_factory.mktemp("passing") / "model"
     tokenizer = byte_tokenizer()
     tokenizer.add_tokens(["pass"])
     line_end, word = tokenizer("\n")["input_ids"][0], tokenizer.convert_tokens_to_ids("pass")
-    letters = len(tokenizer)
-    config = LlamaConfig(
-        vocab_size=letters, hidden_size=16, intermediate_size=32, num_hidden_layers=2, num_attention_heads=2,
-        eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id, tie_word_embeddings=False,
-    )  # fmt: skip
-    torch.manual_seed(0)
-    model = LlamaForCausalLM(config)
+    model = random_llama(0, tokenizer=tokenizer, tie_word_embeddings=False).float()
+    scale = 16**0.5  # length of a unit vector after normalisation
     with torch.no_grad():
         for layer in model.model.layers:
             layer.self_attn.o_proj.weight.zero_()
@@ -76,11 +67,8 @@ def passing(tmp_path_factory):
         model.lm_head.weight.zero_()
         model.model.embed_tokens.weight[:, 1] = 1.0
         model.model.embed_tokens.weight[line_end] = torch.eye(16)[0]
-        scale = 16**0.5  # length of a unit vector after normalisation
         model.lm_head.weight[word, 0] = 9.0 / scale
         model.lm_head.weight[tokenizer("r")["input_ids"][0], 0] = (9.0 - math.log(4)) / scale
         model.lm_head.weight[tokenizer.eos_token_id, 1] = 20.0 / scale
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    PolicySettings(max_new_tokens=4).save(folder)
-    return str(folder)
+    folder = tmp_path_factory.mktemp("passing") / "model"
+    return str(save_policy(model, folder, {"max_new_tokens": 4}, tokenizer))

@@ -14,31 +14,27 @@ from pathlib import Path
 
 import pytest
 from forked import run_command
-from server_process import started
 
 from acqo_rl.cli import command, module_of
-from acqo_rl.errors import ConfigError, IndexMismatchError
+from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.roles import Reformulator
 from acqo_rl.text import each_word_once
-from acqo_rl.training.curriculum import Difficulty
-from acqo_rl.training.curves import FIGURES, draw_training, read_log
+from acqo_rl.training.curves import QUANTITIES, read_log
 from acqo_rl.training.materials import open_materials
 from acqo_rl.training.rewards import Reward
-from acqo_rl.training.run_folder import read_rows
 from acqo_rl.types import FeedbackSpec, Reformulation, SubQuery
 
-ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
 GRPO = {
     "trainer.max_steps": 4,
     "trainer.per_device_train_batch_size": 8,
     "trainer.num_generations": 4,
     "trainer.learning_rate": 1e-3,
-    "lora_rank": 0,
     "trainer.eval_steps": 2,
     "trainer.temperature": 1.0,
     "trainer.top_p": 1.0,
+    "lora_rank": 0,
     "prompt.max_new_tokens": 4,
     "alarm_patience": 0,
 }
@@ -58,12 +54,6 @@ def run(name, settings, status=0):
     return run_command(name, *arguments_of(settings), status=status, env=ENVIRONMENT)
 
 
-def train_here(monkeypatch, settings):
-    """Runs acqo grpo in this process."""
-    script = module_of("grpo")
-    script.main(command.parse(script.main, arguments_of(settings)))
-
-
 def log_of(folder):
     return json.loads((folder / "log.json").read_text())
 
@@ -81,37 +71,28 @@ def shared(data, index, passing):
 def whole(shared, tmp_path_factory):
     """An uninterrupted GRPO run."""
     folder = tmp_path_factory.mktemp("grpo") / "whole"
-    done = run("grpo", {**shared, **GRPO, "output_dir": folder})
-    assert "nDCG@10 on dev was" in done.stdout
+    run("grpo", {**shared, **GRPO, "output_dir": folder})
     return folder
 
 
-def test_grpo_writes_its_settings_log_and_model(whole):
-    for name in ("config.json", "environment.json", "log.json", "model/acqo.json", "model/model.safetensors"):
+def test_grpo_writes_its_settings_log_curves_and_model(whole):
+    for name in ("config.json", "environment.json", "curves.png", "model/acqo.json", "model/model.safetensors"):
         assert (whole / name).stat().st_size > 0
-    log = log_of(whole)
-    assert [e["step"] for e in log if "reward" in e] == [1, 2, 3, 4]
-    assert any(e["reward_std"] > 0 for e in log if "reward" in e)
-    assert 0 < log[1]["completions/valid_ratio"] <= 1
-    measured = [e for e in log if "eval_nDCG@10" in e]
-    assert [e["step"] for e in measured] == [0, 2, 4]
-    assert measured[0]["eval_pass"] == measured[0]["eval_searches"] == 1
-    assert 0 < measured[0]["eval_nDCG@10"] < 1
-
-
-def test_the_log_contains_every_quantity_of_the_figures(whole):
     log = read_log(whole)
-    keys = {panel.key for panels in FIGURES.values() for panel in panels} - {"cross_entropy"}
-    assert {key for key in keys if log[key].count() != 4} == set()
-    assert draw_training({"whole": log}).keys() == {"learning_curve", *FIGURES}
+    assert {key for key in QUANTITIES if key in log and log[key].count() != 4} == set()
+    assert set(QUANTITIES) - set(log) == {"cross_entropy"}
+    assert (log["reward_std"].dropna() > 0).any()
+    measured = log[log["eval_nDCG@10"].notna()]
+    assert [*measured.index] == [0, 2, 4]
+    assert [*measured.iloc[0][["eval_pass", "eval_searches"]]] == [1, 1]
+    assert 0 < measured["eval_nDCG@10"].iloc[0] < 1
 
 
 def test_a_killed_grpo_run_resumes_with_the_same_rewards(whole, shared, tmp_path):
     """A third call reports that the run is finished, and other settings are rejected."""
     settings = {**shared, **GRPO, "output_dir": tmp_path / "run"}
-    process = subprocess.Popen(
-        command_of("grpo", settings), env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(command_of("grpo", settings), env=ENVIRONMENT, **quiet)
     deadline = time.monotonic() + 240
     while not (tmp_path / "run" / "checkpoint-2" / "sampler.json").exists() and time.monotonic() < deadline:
         assert process.poll() is None
@@ -119,14 +100,11 @@ def test_a_killed_grpo_run_resumes_with_the_same_rewards(whole, shared, tmp_path
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert not (tmp_path / "run" / "model").exists()
-
     run("grpo", settings)
     assert rewards_of(tmp_path / "run") == pytest.approx(rewards_of(whole))
-
     assert "is finished" in run("grpo", settings).stdout
     refused = run("grpo", {**settings, "trainer.learning_rate": 0.5}, status=2)
-    assert "0.001" in refused.stderr and "0.5" in refused.stderr
-    assert "Traceback" not in refused.stderr
+    assert "trainer.learning_rate: 0.001 -> 0.5" in refused.stderr
 
 
 def test_two_processes_give_the_same_rewards_as_one(shared, tmp_path):
@@ -134,225 +112,148 @@ def test_two_processes_give_the_same_rewards_as_one(shared, tmp_path):
     greedy = {**shared, **GRPO, "trainer.temperature": 0.01, "trainer.eval_steps": 4}
     run("grpo", {**greedy, "output_dir": tmp_path / "one"})
     two = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
-    half = GRPO["trainer.per_device_train_batch_size"] // 2
-    halved = {**greedy, "trainer.per_device_train_batch_size": half, "output_dir": tmp_path / "two"}
+    halved = {**greedy, "trainer.per_device_train_batch_size": 4, "output_dir": tmp_path / "two"}
     words = command_of("grpo", halved, launcher=two)
     done = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT, timeout=300, check=True)
     assert done.stdout.count("nDCG@10 on dev was") == 1
     assert len(set(rewards_of(tmp_path / "one"))) > 1
-    assert rewards_of(tmp_path / "two") == pytest.approx(rewards_of(tmp_path / "one"))
     for one, other in zip(log_of(tmp_path / "one"), log_of(tmp_path / "two"), strict=True):
-        shared_names = [name for name in one if name.startswith(("completions/", "retrieval/", "eval_"))]
-        assert {n: other[n] for n in shared_names} == pytest.approx({n: one[n] for n in shared_names})
+        names = [name for name in one if name.startswith(("reward", "completions/", "retrieval/", "eval_"))]
+        assert {n: other[n] for n in names} == pytest.approx({n: one[n] for n in names})
 
 
-def test_an_index_behind_a_server_gives_the_same_rewards(shared, tmp_path, monkeypatch):
-    """All numbers of the log are exactly equal."""
-    settings = {**shared, **GRPO, "trainer.max_steps": 2, "trainer.eval_steps": 1}
-    train_here(monkeypatch, {**settings, "output_dir": tmp_path / "folder"})
-    with started("serve", "--retriever", shared["index"]) as server:
-        train_here(monkeypatch, {**settings, "index": server.url, "output_dir": tmp_path / "server"})
-    logs = [log_of(tmp_path / name) for name in ("folder", "server")]
-    numbers = [
-        [
-            {
-                k: v
-                for k, v in entry.items()
-                if k.startswith(("reward", "completions/", "retrieval/", "eval_nDCG", "loss"))
-            }
-            for entry in log
-        ]
-        for log in logs
-    ]
-    assert numbers[0] == numbers[1]
-    assert len(set(rewards_of(tmp_path / "folder"))) == 2
-
-
-class TestDifficulty:
-    """``--rollouts`` scores the training queries before the training."""
-
-    def test_only_queries_inside_the_band_are_trained_on(self, shared, tmp_path, monkeypatch):
-        settings = {**shared, **GRPO, "output_dir": tmp_path / "run", "rollouts": 4}
-        with pytest.raises(ConfigError, match="No query is kept"):
-            train_here(monkeypatch, {**settings, "min_mean_reward": 5, "max_mean_reward": 6})
-        scored = read_rows(Difficulty, tmp_path / "run" / "difficulty.jsonl")
-        assert len(scored) == 8
-
-    def test_scoring_resumes_after_the_last_batch(self, shared, tmp_path, monkeypatch):
-        settings = {**shared, **GRPO, "output_dir": tmp_path / "run", "rollouts": 2, "min_mean_reward": 9,
-            "max_mean_reward": 9}  # fmt: skip
-        monkeypatch.setattr("acqo_rl.training.curriculum._BATCH", 3)
-        asked = []
-        score = Reward.__call__
-
-        def interrupted_once(reward, **columns):
-            asked.append(list(dict.fromkeys(query.id for query in columns["prompts"])))
-            if len(asked) == 2:
-                raise KeyboardInterrupt
-            return score(reward, **columns)
-
-        monkeypatch.setattr(Reward, "__call__", interrupted_once)
-        with pytest.raises(KeyboardInterrupt):
-            train_here(monkeypatch, settings)
-        before = read_rows(Difficulty, tmp_path / "run" / "difficulty.jsonl")
-        with pytest.raises(ConfigError, match="No query is kept"):
-            train_here(monkeypatch, settings)
-        assert [len(ids) for ids in asked] == [3, 3, 3, 2]
-        assert asked[2] == asked[1]
-        scored = read_rows(Difficulty, tmp_path / "run" / "difficulty.jsonl")
-        assert scored[:3] == before
-        assert [d.query_id for d in scored] == asked[0] + asked[1] + asked[3]
-
-
-def test_warm_start(data, index, tiny, tmp_path):
+def test_a_warm_start_is_trained_and_a_second_one_samples_it(data, index, tiny, tmp_path):
     settings = {
-        "data": data, "index": index, "model": tiny, "output_dir": tmp_path / "run", "examples": 8, "batch_size": 4,
-        "micro_batch_size": 2, "lora_rank": 0, "prompt.max_new_tokens": 8,
+        "data": data, "index": index, "model": tiny, "output_dir": tmp_path / "run", "examples": 8, "lora_rank": 0,
+        "trainer.per_device_train_batch_size": 2, "trainer.gradient_accumulation_steps": 2, "prompt.max_new_tokens": 8,
     }  # fmt: skip
-    done = run("warm-start", settings)
-    assert "Selected training examples: " in done.stdout
+    run("warm-start", settings)
     examples = [json.loads(line) for line in (tmp_path / "run" / "examples.jsonl").read_text().splitlines()]
     assert 1 <= len(examples) <= 8
     assert all(e["reward"] >= e["raw_reward"] for e in examples)
-    policy = Policy.from_pretrained(str(tmp_path / "run" / "model"))
-    assert policy.settings.max_new_tokens == 8
+    assert Policy.from_pretrained(str(tmp_path / "run" / "model")).settings.max_new_tokens == 8
     assert "is finished" in run("warm-start", settings).stdout
-
-    second = {
-        **settings,
-        "model": tmp_path / "run" / "model",
-        "rollouts_per_query": 2,
-        "output_dir": tmp_path / "second",
-    }
-    done = run("warm-start", second)
-    assert "sample the policy" in done.stderr
+    second = {"model": tmp_path / "run" / "model", "rollouts_per_query": 2, "output_dir": tmp_path / "second"}
+    assert "sample the policy" in run("warm-start", settings | second).stderr
     assert (tmp_path / "second" / "model" / "acqo.json").exists()
 
 
 @pytest.fixture
-def warm_start():
-    """The module of the command."""
-    return module_of("warm-start")
+def prepared(data, index, passing, tmp_path):
+    """A command with its config and materials."""
 
-
-@pytest.fixture
-def prepared(warm_start, data, index, passing, tmp_path):
-    """A config of the command with some settings, and its materials."""
-
-    def prepare(**settings):
-        given = {"data": str(data), "index": str(index), "model": passing, "output_dir": str(tmp_path), **settings}
-        config = warm_start.WarmStartConfig(**given)
-        return config, open_materials(config, FeedbackSpec(0))
+    def prepare(name, **settings):
+        given = {"data": data, "index": index, "model": passing, "output_dir": tmp_path, **settings}
+        script = module_of(name)
+        config = command.parse(script.main, arguments_of(given))
+        return script, config, open_materials(config, FeedbackSpec(0))
 
     return prepare
 
 
-def test_scoring_resumes_after_the_last_batch(warm_start, prepared, tmp_path, monkeypatch):
-    config, materials = prepared()
-    whole = warm_start.collect(config, materials, tmp_path / "whole" / "examples.jsonl")
-    monkeypatch.setattr("acqo_rl.training.warm_start._BATCH", 3)
+@pytest.mark.parametrize("name", ["warm-start", "grpo"])
+def test_scoring_resumes_after_the_last_batch(prepared, tmp_path, monkeypatch, name):
+    """Of the candidates of a warm start, and of the rollouts that measure difficulty."""
+    script, config, materials = prepared(name, **({"rollouts": 2} if name == "grpo" else {}))
+
+    def score(folder):
+        if name == "grpo":
+            place = replace(config, output_dir=str(folder))
+            return script.difficulties(place, materials, *script.check(place))
+        return script.collect(config, materials, folder / "examples.jsonl")
+
+    for module in ("warm_start", "curriculum"):
+        monkeypatch.setattr(f"acqo_rl.training.{module}._BATCH", 3)
+    whole = score(tmp_path / "whole")
     asked = []
-    score = Reward.__call__
+    reward_of = Reward.__call__
 
     def interrupted_once(reward, **columns):
-        asked.append({q.id for q, *_ in columns["prompts"]})
+        asked.append({row[0].id if isinstance(row, tuple) else row.id for row in columns["prompts"]})
         if len(asked) == 2:
             raise KeyboardInterrupt
-        return score(reward, **columns)
+        return reward_of(reward, **columns)
 
     monkeypatch.setattr(Reward, "__call__", interrupted_once)
     with pytest.raises(KeyboardInterrupt):
-        warm_start.collect(config, materials, tmp_path / "examples.jsonl")
-    assert warm_start.collect(config, materials, tmp_path / "examples.jsonl") == whole
-    assert [len(ids) for ids in asked[:3]] == [3, 3, 3]
+        score(tmp_path / "cut")
+    resumed = score(tmp_path / "cut")
+    assert [one.query_id for one in resumed] == [one.query_id for one in whole]
+    assert [len(ids) for ids in asked] == [3, 3, 3, 2]
     assert asked[2] == asked[1]
+    if name == "warm-start":
+        assert resumed == whole
 
 
-def test_rollouts_of_the_policy_are_candidates(warm_start, prepared, tmp_path, monkeypatch):
+class Scripted(Reformulator):
+    """A policy that writes the given sub-queries; records what it is asked."""
+
+    def __init__(self, texts):
+        self.texts, self.asked = texts, []
+
+    def reformulate(self, queries):
+        self.asked += [query.id for query in queries]
+        raw = SubQuery("never a target", "original", min_margin=0.05)
+        parts = [(*(SubQuery(text, "part") for text in self.texts(q)), raw) for q in queries]
+        return [Reformulation(q, "decompose", p, "scripted") for q, p in zip(queries, parts, strict=True)]
+
+
+def test_rollouts_of_the_policy_are_candidates(prepared, tmp_path, monkeypatch):
     """The scripted policy writes the texts of the gold passages; there are no other candidates."""
-    config, materials = prepared(rollouts_per_query=2, examples=8)
+    script, config, materials = prepared("warm-start", rollouts_per_query=2, examples=8)
     texts = {q.id: [materials.corpus[doc_id].text for doc_id in materials.qrels[q.id]] for q in materials.train}
-
-    class Scripted(Reformulator):
-        def reformulate(self, queries):
-            raw = SubQuery("never a target", "original", min_margin=0.05)
-            parts = [(*(SubQuery(text, "part") for text in texts[q.id]), raw) for q in queries]
-            return [Reformulation(q, "decompose", p, "scripted") for q, p in zip(queries, parts, strict=True)]
-
-    monkeypatch.setattr(Policy, "from_pretrained", lambda *_, **__: Scripted())
+    sampled = [[a.completion for a in script.rollouts(config, materials.train, 4, 1.0)] for _ in range(2)]
+    assert sampled[0] == sampled[1]
+    policy = Scripted(lambda query: texts[query.id])
+    monkeypatch.setattr(Policy, "from_pretrained", lambda *_, **__: policy)
     monkeypatch.setattr("acqo_rl.training.candidates.candidates", lambda *_: [])
-    asked = list(warm_start.rollouts(config, materials.train, 2, temperature=1.0))
-    assert [a.query.id for a in asked[:4]] == [materials.train[0].id] * 2 + [materials.train[1].id] * 2
-    examples = warm_start.collect(config, materials, tmp_path / "examples.jsonl")
+    examples = script.collect(config, materials, tmp_path / "examples.jsonl")
+    assert policy.asked == [query.id for query in materials.train for _ in range(2)]
     chosen = [e for e in examples if e.route != "pass"]
     assert len(chosen) == 4
     assert all(e.completion.split("\n")[1:] == [each_word_once(text) for text in texts[e.query_id]] for e in chosen)
 
 
-def test_kinds_to_keep_get_the_policys_own_reformulations(warm_start, prepared, data, tmp_path, monkeypatch):
+def test_kinds_to_keep_get_the_policys_own_reformulations(prepared, data, tmp_path, monkeypatch):
     """They become targets although they are worse than the raw query."""
     folder = shutil.copytree(data, tmp_path / "data")
     rows = [json.loads(line) for line in (data / "queries.jsonl").read_text().splitlines()]
     kinds = {"s": "simple", "c": "compound"}
     lines = [json.dumps({**row, "metadata": {"kind": kinds[row["_id"][0]]}}) for row in rows]
     (folder / "queries.jsonl").write_text("\n".join(lines))
-    asked = []
-
-    class Scripted(Reformulator):
-        def reformulate(self, queries):
-            asked.extend(q.id for q in queries)
-            nonsense = (SubQuery("bank", "part"),)
-            unwritten = [Reformulation(q, "pass", nonsense, "scripted", "split", problem="empty") for q in queries[:1]]
-            return unwritten + [Reformulation(q, "decompose", nonsense, "scripted", "split\nbank") for q in queries[1:]]
-
-    monkeypatch.setattr(
-        Policy, "from_pretrained", lambda *_, **generation: {0.0: Scripted()}[generation["temperature"]]
-    )
-    config, materials = prepared(data=str(folder), preserve_kinds=["simple"])
-    examples = {e.query_id: e for e in warm_start.collect(config, materials, tmp_path / "examples.jsonl")}
-    simple = [q.id for q in materials.train if q.id.startswith("s-")]
-    assert asked == simple
-    assert set(examples) == {q.id for q in materials.train} - {simple[0]}
-    kept, learned = ([e for e in examples.values() if (e.query_id in simple) is inside] for inside in (True, False))
-    assert all(e.completion == "split\nbank" and e.reward < e.raw_reward for e in kept)
-    assert all(e.completion != "split\nbank" and e.reward >= e.raw_reward for e in learned)
-
+    policy = Scripted(lambda query: ["bank"])
+    monkeypatch.setattr(Policy, "from_pretrained", lambda *_, temperature: {0.0: policy}[temperature])
+    script, config, materials = prepared("warm-start", data=folder, preserve_kinds="simple")
+    examples = {e.query_id: e for e in script.collect(config, materials, tmp_path / "examples.jsonl")}
+    assert policy.asked == [q.id for q in materials.train if q.id.startswith("s-")]
+    assert set(examples) == {q.id for q in materials.train}
+    for query_id, example in examples.items():
+        kept = query_id in policy.asked
+        assert (example.completion == "split\nbank") is kept
+        assert (example.reward < example.raw_reward) is kept
     with pytest.raises(ConfigError, match=r"talk.* compound, simple"):
-        warm_start.collect(replace(config, preserve_kinds=["talk"]), materials, tmp_path / "other.jsonl")
+        script.collect(replace(config, preserve_kinds=["talk"]), materials, tmp_path / "other.jsonl")
 
 
 def test_keep_requires_a_policy_and_its_settings(data, index, passing, tmp_path):
-    settings = {
-        "data": data,
-        "index": index,
-        "output_dir": tmp_path / "run",
-        "preserve_kinds": "pass",
-        "prompt.max_new_tokens": 4,
-    }
+    settings = {"data": data, "index": index, "output_dir": tmp_path / "run", "preserve_kinds": "pass"}
     done = run("warm-start", {**settings, "model": passing, "prompt.feedback_results": 2}, status=2)
     assert "feedback_results 0 -> 2" in done.stderr
-    plain = shutil.copytree(passing, tmp_path / "plain")
+    plain = Path(shutil.copytree(passing, tmp_path / "plain"))
     (plain / "acqo.json").unlink()
     done = run("warm-start", {**settings, "model": plain}, status=2)
     assert str(plain) in done.stderr
     assert not (tmp_path / "run").exists()
 
 
-def test_rollouts_are_determined_by_the_seed(warm_start, prepared):
-    def completions(seed):
-        config, materials = prepared(rollouts_per_query=4, seed=seed)
-        return [answer.completion for answer in warm_start.rollouts(config, materials.train, 4, temperature=1.0)]
-
-    first = completions(1)
-    assert completions(1) == first
-    assert completions(2) != first
-
-
-def test_an_index_of_another_corpus_is_rejected(shared, data, tmp_path, monkeypatch):
-    other = tmp_path / "data"
-    other.mkdir()
-    for name in ("queries.jsonl", "qrels"):
-        (other / name).symlink_to(data / name)
-    (other / "corpus.jsonl").write_text((data / "corpus.jsonl").read_text().replace("Lima is", "Lima was"))
-    with pytest.raises(IndexMismatchError):
-        train_here(monkeypatch, {**shared, **GRPO, "data": other, "output_dir": tmp_path / "run"})
+@pytest.mark.parametrize("name", ["warm-start", "grpo", "distill"])
+def test_numbers_out_of_their_range_are_rejected_together(name):
+    main = module_of(name).main
+    config = command.parse(main, arguments_of(dict.fromkeys(("data", "index", "output_dir", "model"), "x")))
+    given = {key: value for key, value in vars(config).items() if type(value) in (int, float)}
+    wrong = {key: "nan" if type(value) is float else -1 for key, value in given.items()}
+    if name != "distill":
+        wrong |= {f"reward.{key}": "NaN" for key in ("cost", "invalid_reward", "gold_decay", "top_rank_bonus")}
+    with pytest.raises(ConfigError) as error:
+        command.parse(main, arguments_of({**dict.fromkeys(("data", "index", "output_dir", "model"), "x"), **wrong}))
+    assert [key for key in wrong if f"{key} is" not in str(error.value)] == []

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 
 import pytest
 import torch
-from tiny_policy import byte_tokenizer
-from transformers import LlamaConfig, LlamaForCausalLM
+from tiny_policy import byte_tokenizer, random_llama, save_policy
 
 from acqo_rl.cli import command, module_of
 from acqo_rl.errors import ConfigError
@@ -19,6 +17,7 @@ from acqo_rl.training.distillation import (
     Written,
     batch_of,
     distill,
+    distillation_arguments,
     divergence,
     needed_layers,
     read,
@@ -27,21 +26,14 @@ from acqo_rl.training.distillation import (
 )
 from acqo_rl.training.materials import open_materials
 from acqo_rl.training.run_folder import read_rows
-from acqo_rl.training.settings import FineTuning
 
 SETTINGS = PolicySettings(max_new_tokens=8)
 ROWS = [Written([5, 6, 7], [8, 2]), Written([5, 9], [6, 7, 2]), Written([4, 4, 4, 4], [3])]
+TEXTS = [Written([5, 6, 7, n], [n + 1, n + 2, 2]) for n in range(10, 26)]
 
 
 def llama(seed=0):
-    torch.manual_seed(seed)
-    tokenizer = byte_tokenizer()
-    return LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=len(tokenizer), hidden_size=16, intermediate_size=32, num_hidden_layers=4, num_attention_heads=2,
-            eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id,
-        )
-    ).eval()  # fmt: skip
+    return random_llama(seed, layers=4).float().eval()
 
 
 @pytest.fixture
@@ -52,21 +44,21 @@ def policy():
 @pytest.fixture
 def folder(tmp_path):
     """Folder of a policy with four layers."""
-    model = tmp_path / "policy"
-    llama().save_pretrained(model)
-    byte_tokenizer().save_pretrained(model)
-    PolicySettings(max_new_tokens=8, feedback_results=1).save(model)
-    return model
+    return save_policy(llama(), tmp_path / "policy", {"max_new_tokens": 8, "feedback_results": 1})
+
+
+def copy_of(policy, folder, lora_rank=4, kept=(0, 3), **given):
+    given = {"learning_rate": 3e-3, "gradient_accumulation_steps": 1, **given}
+    arguments = distillation_arguments(given, folder, seed=0)
+    return distill(policy, SETTINGS, TEXTS, arguments, kept=kept, lora_rank=lora_rank)
 
 
 def test_only_the_tokens_of_the_completion_are_judged():
-    batch = batch_of(ROWS, pad=0)
-    assert batch.input_ids.tolist() == [[5, 6, 7, 8, 2], [5, 9, 6, 7, 2], [4, 4, 4, 4, 3]]
-    assert batch.judged.tolist() == [[False, True, True, False], [True, True, True, False], [False, False, True, False]]
-    padded = batch_of([ROWS[0], Written([5] * 6, [2])], pad=0)
-    assert padded.input_ids[0].tolist() == [0, 0, 5, 6, 7, 8, 2]
-    assert padded.attention_mask[0].tolist() == [0, 0, 1, 1, 1, 1, 1]
-    assert padded.position_ids[0].tolist() == [0, 0, 0, 1, 2, 3, 4]
+    batch = batch_of([ROWS[0], Written([5] * 6, [2])], pad=0)
+    assert batch.input_ids[0].tolist() == [0, 0, 5, 6, 7, 8, 2]
+    assert batch.attention_mask[0].tolist() == [0, 0, 1, 1, 1, 1, 1]
+    assert batch.position_ids[0].tolist() == [0, 0, 0, 1, 2, 3, 4]
+    assert batch_of(ROWS, pad=0).judged.int().tolist() == [[0, 1, 1, 0], [1, 1, 1, 0], [0, 0, 1, 0]]
 
 
 def test_the_divergence_is_that_of_the_single_texts():
@@ -81,8 +73,7 @@ def test_the_divergence_is_that_of_the_single_texts():
     one, other = read(policy, batch), read(student, batch)
     assert divergence(one, other, batch).item() == pytest.approx(wanted / 6, rel=1e-4)
     assert state_distance(one, other, batch).item() > 0.1
-    same = read(llama(), batch)
-    assert [f(one, same, batch).item() for f in (divergence, state_distance)] == pytest.approx([0, 0], abs=1e-6)
+    assert [f(one, one, batch).item() for f in (divergence, state_distance)] == pytest.approx([0, 0], abs=1e-6)
 
 
 def test_the_layers_that_change_least_are_removed():
@@ -99,14 +90,13 @@ def test_the_layers_that_change_least_are_removed():
 def test_completions_are_not_written_twice(policy, tmp_path, monkeypatch):
     monkeypatch.setattr("acqo_rl.training.distillation._CHUNK", 2)
     conversations = [[{"role": "user", "content": text}] for text in ("one", "two", "three", "four", "five")]
+    tokenizer = policy.chat.tokenizer
     whole = write_completions(policy, conversations, tmp_path / "whole.jsonl")
-    assert [policy.chat.tokenizer.decode(one.prompt) for one in whole] == [
-        policy.chat.tokenizer.apply_chat_template(c, tokenize=False, add_generation_prompt=True) for c in conversations
-    ]
+    prompts = [tokenizer.apply_chat_template(c, tokenize=False, add_generation_prompt=True) for c in conversations]
+    assert [tokenizer.decode(one.prompt) for one in whole] == prompts
     assert all(len(one.completion) == 8 or one.completion[-1] in policy.chat.ends for one in whole)
-    lines = (tmp_path / "whole.jsonl").read_text().splitlines(keepends=True)
     marked = json.dumps({"prompt": [7], "completion": [2]}) + "\n"
-    (tmp_path / "part.jsonl").write_text(marked + lines[1])
+    (tmp_path / "part.jsonl").write_text(marked)
     resumed = write_completions(policy, conversations, tmp_path / "part.jsonl")
     assert resumed == [Written([7], [2]), *whole[1:]] == read_rows(Written, tmp_path / "part.jsonl")
 
@@ -114,13 +104,10 @@ def test_completions_are_not_written_twice(policy, tmp_path, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("lora_rank", [0, 8])
 def test_the_copy_learns_to_write_what_the_policy_writes(policy, tmp_path, lora_rank):
-    texts = [Written([5, 6, 7, n], [n + 1, n + 2, 2]) for n in range(10, 26)]
-    whole = batch_of(texts, pad=0)
-    tuning = FineTuning(lora_rank=lora_rank, learning_rate=3e-3, batch_size=8, save_steps=10)
+    whole = batch_of(TEXTS, pad=0)
     losses = []
     for epochs in (0.5, 40):
-        options = {"kept": [0, 1, 3], "tuning": replace(tuning, epochs=epochs), "seed": 0}
-        model = distill(policy, SETTINGS, texts, tmp_path / str(epochs), **options)
+        model = copy_of(policy, tmp_path / str(epochs), lora_rank, (0, 1, 3), num_train_epochs=epochs)
         copied = TransformersModel.from_pretrained(str(model)).model
         assert copied.config.num_hidden_layers == 3
         losses.append(divergence(read(policy.model, whole), read(copied, whole), whole).item())
@@ -130,40 +117,37 @@ def test_the_copy_learns_to_write_what_the_policy_writes(policy, tmp_path, lora_
 
 @pytest.mark.slow
 def test_an_interrupted_run_continues(policy, tmp_path):
-    texts = [Written([5, 6, 7, n], [n + 1, n + 2, 2]) for n in range(10, 26)]
-    tuning = FineTuning(lora_rank=4, learning_rate=3e-3, batch_size=8, micro_batch_size=8, save_steps=3, epochs=4)
-    options = {"kept": [0, 3], "tuning": tuning, "seed": 0}
-    whole = distill(policy, SETTINGS, texts, tmp_path / "whole", **options)
-    (tmp_path / "cut").mkdir()
+    whole = copy_of(policy, tmp_path / "whole", save_steps=3, num_train_epochs=4)
     shutil.copytree(tmp_path / "whole" / "checkpoint-6", tmp_path / "cut" / "checkpoint-6")
-    resumed = distill(policy, SETTINGS, texts, tmp_path / "cut", **options)
+    resumed = copy_of(policy, tmp_path / "cut", save_steps=3, num_train_epochs=4)
     one, other = (TransformersModel.from_pretrained(str(m)).model.state_dict() for m in (whole, resumed))
     assert all(torch.equal(one[name], other[name]) for name in one)
     steps = [entry["step"] for entry in json.loads((tmp_path / "cut" / "log.json").read_text()) if "loss" in entry]
     assert steps == [5]
 
 
+def parsed(script, **given):
+    return command.parse(script.main, [text for name, value in given.items() for text in (f"--{name}", str(value))])
+
+
 @pytest.mark.slow
 def test_the_command_reads_several_results_and_resumes(data, index, folder, tmp_path, capsys):
     script = module_of("distill")
-    given = {
-        "model": folder, "data": data, "index": index, "output_dir": tmp_path / "out", "layers": 2, "results": 3,
-        "epochs": 1, "batch_size": 4, "micro_batch_size": 2,
-    }  # fmt: skip
-    arguments = [text for name, value in given.items() for text in (f"--{name}", str(value))]
-    config = command.parse(script.main, arguments)
-    materials = open_materials(config, PolicySettings(feedback_results=1).feedback)
-    queries = script.variants(config, Policy.from_pretrained(folder).settings, materials)
+    one_epoch = {"trainer.num_train_epochs": 1}
+    config = parsed(
+        script, model=folder, data=data, index=index, output_dir=tmp_path / "out", layers=2, results=3, **one_epoch
+    )
+    settings = PolicySettings(feedback_results=1)
+    materials = open_materials(config, settings.feedback)
+    queries = script.variants(config, settings, materials)
     assert [q.id for q in queries] == [q.id for q in materials.train] * 3
     assert queries[: len(materials.train)] == materials.train
-    first = materials.train[0].id
-    assert len({q.feedback for q in queries if q.id == first}) == 3
+    assert len({q.feedback for q in queries if q.id == materials.train[0].id}) == 3
 
     script.main(config)
     assert len(read_rows(Written, tmp_path / "out" / "completions.jsonl")) == len(queries)
     assert len(json.loads((tmp_path / "out" / "layers.json").read_text())) == 2
     assert Policy.from_pretrained(tmp_path / "out" / "model").model.model.config.num_hidden_layers == 2
-    assert "with the copy" in capsys.readouterr().out
     script.main(config)
     assert "is finished" in capsys.readouterr().out
 
@@ -171,10 +155,8 @@ def test_the_command_reads_several_results_and_resumes(data, index, folder, tmp_
 @pytest.mark.parametrize("layers", [4, 9])
 def test_a_copy_must_have_fewer_layers(folder, tmp_path, layers):
     script = module_of("distill")
-    config = script.DistillConfig(
-        data="none", index="none", model=str(folder), output_dir=str(tmp_path / "out"), layers=layers
-    )
+    config = parsed(script, data="none", index="none", model=folder, output_dir=tmp_path / "out", layers=layers)
     with pytest.raises(ConfigError, match=f"{layers}.*has 4"):
         script.main(config)
     assert not (tmp_path / "out").exists()
-    assert script.number_of_layers(script.DistillConfig(data="", index="", model="", output_dir=""), 30) == 20
+    assert script.number_of_layers(parsed(script, data="", index="", model="", output_dir=""), 30) == 20

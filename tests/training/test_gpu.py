@@ -4,17 +4,13 @@ import copy
 
 import pytest
 import torch
+from test_grpo import POLICY, TRAINER, trainer_of
 from tiny_policy import full_model
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from acqo_rl.language_models.decoding import Decoding, complete
-from acqo_rl.reformulation.policy import PolicySettings, prompt_of
-from acqo_rl.training.data import grpo_dataset
-from acqo_rl.training.grpo import build_trainer, finish
-from acqo_rl.training.model import load_trainable
+from acqo_rl.training.grpo import finish
 from acqo_rl.training.prefix_tree import log_probs
-from acqo_rl.training.settings import GrpoSettings
-from acqo_rl.types import Query
 
 pytestmark = [
     pytest.mark.gpu,
@@ -55,32 +51,12 @@ def test_log_probs_and_gradients_equal_those_of_the_cpu(models):
 
 def test_an_adapter_is_trained_on_the_gpu(tmp_path):
     start = str(full_model(tmp_path, max_new_tokens=8))
-    settings = GrpoSettings(trainer={"max_steps": 4, "per_device_train_batch_size": 16, "num_generations": 8,
-        "learning_rate": 1e-2, "warmup_steps": 0, "eval_steps": 2, "temperature": 1.0, "top_p": 1.0})  # fmt: skip
-    policy = PolicySettings(max_new_tokens=8)
-    queries = [Query(str(i), f"capital of country {i}") for i in range(8)]
-    model, tokenizer = load_trainable(start, 8, seed=0)
-    measured = iter((0.0, 0.5, 1.0))
-    trainer = build_trainer(
-        settings,
-        model=model,
-        tokenizer=tokenizer,
-        policy=policy,
-        reward=_distinct_letters,
-        train_dataset=grpo_dataset(queries, {q.id: {"g": 1} for q in queries}, prompt_of(policy, len)),
-        dev_measures=lambda made, _: {"nDCG@10": next(measured) if made.reformulate(queries) else 0.0},
-        output_dir=tmp_path / "run",
-        seed=0,
-    )
-    trainer.train()
+    trainer = trainer_of(start, tmp_path / "run", lora_rank=8, trainer=TRAINER | {"max_steps": 4}, dev=(0.0, 0.5, 1.0))
+    trainer.resume(None)
     adapter = {name: value for name, value in trainer.model.named_parameters() if "lora_B" in name}
     assert {value.device.type for value in adapter.values()} == {"cuda"}
     assert all(value.abs().sum() > 0 for value in adapter.values())  # they are initialised with zeros
     losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
     assert len(losses) == 4
     assert all(torch.isfinite(torch.tensor(losses)))
-    assert "rose from 0.0000 to 1.0000" in finish(trainer, policy, start, "nDCG@10", tmp_path / "run")
-
-
-def _distinct_letters(prompts, completions, **_):
-    return [len(set(completion[-1]["content"])) / 8 for completion in completions]
+    assert "rose from 0.0000 to 1.0000" in finish(trainer, POLICY, start, "nDCG@10", tmp_path / "run")

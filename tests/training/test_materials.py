@@ -17,65 +17,46 @@ from acqo_rl.training.settings import PathSettings, PromptSettings, RewardSettin
 from acqo_rl.types import FeedbackSpec
 
 
+def paths(folder, index):
+    return PathSettings(data=str(folder), index=str(index), output_dir="run", model="none")
+
+
 def test_a_query_in_both_splits_is_rejected(data, index, tmp_path):
-    folder = tmp_path / "data"
-    shutil.copytree(data, folder)
+    folder = shutil.copytree(data, tmp_path / "data")
     first = (folder / "qrels" / "train.tsv").read_text().splitlines()[1]
     with (folder / "qrels" / "dev.tsv").open("a") as file:
         file.write(first + "\n")
-    paths = PathSettings(data=str(folder), index=str(index), output_dir="run", model="none")
     with pytest.raises(ConfigError, match=r"1 queries .* train .* dev"):
-        open_materials(paths, FeedbackSpec())
+        open_materials(paths(folder, index), FeedbackSpec())
 
 
 def test_judgements_of_missing_documents_are_dropped_with_a_warning(data, index, tmp_path, caplog):
-    folder = tmp_path / "data"
-    shutil.copytree(data, folder)
-    paths = PathSettings(data=str(folder), index=str(index), output_dir="run", model="none")
-    whole = open_materials(paths, FeedbackSpec())
+    folder = shutil.copytree(data, tmp_path / "data")
+    whole = open_materials(paths(folder, index), FeedbackSpec())
     lost, *others = whole.train
-    for split in ("train", "dev"):
-        file = folder / "qrels" / f"{split}.tsv"
-        kept = [line for line in file.read_text().splitlines() if not line.startswith(f"{lost.id}\t")]
-        more = [f"{lost.id}\tnone\t1", f"{others[0].id}\tnone\t1"] if split == "train" else []
-        file.write_text("\n".join([*kept, *more]) + "\n")
-    materials = open_materials(paths, FeedbackSpec())
+    file = folder / "qrels" / "train.tsv"
+    kept = [line for line in file.read_text().splitlines() if not line.startswith(f"{lost.id}\t")]
+    file.write_text("\n".join([*kept, f"{lost.id}\tnone\t1", f"{others[0].id}\tnone\t1"]) + "\n")
+    materials = open_materials(paths(folder, index), FeedbackSpec())
     assert materials.train == others
     assert materials.qrels == {query_id: judged for query_id, judged in whole.qrels.items() if query_id != lost.id}
     assert len(caplog.records) == 1
 
 
-def test_the_reward_uses_the_search_settings_of_the_policy(data, index):
-    materials = open_materials(
-        PathSettings(data=str(data), index=str(index), output_dir="run", model="none"), FeedbackSpec()
-    )
-    policy = policy_settings(PromptSettings(max_sub_queries=2, raw_query_margin=0.05), "none")
-    reward = materials.reward("converge", RewardSettings(), policy)
-    assert (
-        (reward.grammar.max_sub_queries, reward.raw_query_margin)
-        == (policy.max_sub_queries, policy.raw_query_margin)
-        == (2, 0.05)
-    )
-
-
-def test_greedy_and_sampled_rewards_of_dev_have_standard_errors(data, index):
+def test_dev_rewards_are_those_of_the_policys_search_settings_and_have_errors(data, index):
     """Scripted policies: the greedy one passes; of the sampled completions, every second one is outside the grammar."""
-    paths = PathSettings(data=str(data), index=str(index), output_dir="run", model="none")
-    materials = open_materials(paths, FeedbackSpec())
-    settings = PolicySettings()
+    materials = open_materials(paths(data, index), FeedbackSpec())
+    settings = policy_settings(PromptSettings(max_sub_queries=2, raw_query_margin=0.05), "none")
     reward = materials.reward("explore", RewardSettings(), settings)
+    assert settings == PolicySettings(max_sub_queries=2, raw_query_margin=0.05)
+    assert (reward.grammar.max_sub_queries, reward.raw_query_margin) == (2, 0.05)
     count = len(materials.dev)
 
     def policy(*completions):
         return Policy(ScriptedLanguageModel(*completions), prompt_of(settings, len), settings)
 
-    found = materials.dev_measures(
-        policy(*["pass"] * count),
-        policy(*(["pass", "broken"] * count)[:count]),
-        limit=count,
-        measure="nDCG@10",
-        reward=reward,
-    )
+    greedy, sampling = policy(*["pass"] * count), policy(*(["pass", "broken"] * count)[:count])
+    found = materials.dev_measures(greedy, sampling, limit=count, measure="nDCG@10", reward=reward)
     passed = np.array(rewards_of([pass_through(query, "") for query in materials.dev], materials.qrels, reward))
     sampled = np.where(np.arange(count) % 2, reward.invalid_reward, passed)
     assert found["greedy_reward"] == pytest.approx(passed.mean())

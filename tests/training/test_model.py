@@ -13,38 +13,31 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.training.model import changed_settings, load_trainable
 
-TOKENIZER = ["config.json", "tokenizer.json", "tokenizer_config.json"]
+TOKENIZER = ("config.json", "tokenizer.json", "tokenizer_config.json")
+
+
+def part_of(model, folder, names):
+    folder.mkdir()
+    for name in names:
+        shutil.copy(Path(model) / name, folder)
+    return str(folder)
 
 
 @pytest.mark.parametrize(
     ("left", "lacks"),
-    [
-        ([], "tokenizer"),
-        (["config.json", "model.safetensors"], "tokenizer"),
-        ([*TOKENIZER, "chat_template.jinja"], "model"),
-    ],
+    [(("config.json", "model.safetensors"), "tokenizer"), ((*TOKENIZER, "chat_template.jinja"), "model")],
 )
 def test_an_incomplete_model_folder_is_rejected(left, lacks, tiny, tmp_path):
-    folder = tmp_path / "model"
-    folder.mkdir()
-    for name in left:
-        shutil.copy(Path(tiny) / name, folder)
     with pytest.raises(ConfigError, match=lacks):
-        load_trainable(str(folder), 0, seed=0)
+        load_trainable(part_of(tiny, tmp_path / "model", left), 0, seed=0)
 
 
 @pytest.mark.parametrize("name", ["warm_start", "grpo"])
 def test_a_model_without_a_chat_template_is_refused_before_any_work(name, tiny, tmp_path):
-    folder = tmp_path / "model"
-    folder.mkdir()
-    for file in TOKENIZER:
-        shutil.copy(Path(tiny) / file, folder)
-    given = {"data": "no data", "index": "no index", "model": str(folder), "output_dir": str(tmp_path / "out")}
-    module = module_of(name)
-    arguments = [part for key, value in given.items() for part in (f"--{key}", value)]
-    config = command.parse(module.main, arguments)
+    model, main = part_of(tiny, tmp_path / "model", TOKENIZER), module_of(name).main
+    given = {"data": "no data", "index": "no index", "model": model, "output_dir": str(tmp_path / "out")}
     with pytest.raises(ConfigError):
-        module.main(config)
+        main(command.parse(main, [part for key, value in given.items() for part in (f"--{key}", value)]))
     assert not (tmp_path / "out").exists()
 
 
@@ -52,10 +45,8 @@ def test_a_model_without_a_chat_template_is_refused_before_any_work(name, tiny, 
 def test_the_output_of_a_new_adapter_counts_twice(tiny, rank):
     """The learning rates of the configs are for this scale."""
     model, _ = load_trainable(tiny, rank, seed=0)
-    assert {
-        module.scaling["default"] for module in model.modules() if isinstance(getattr(module, "scaling", None), dict)
-    } == {2.0}
-    assert model.peft_config["default"].r == rank
+    config = model.peft_config["default"]
+    assert (config.r, config.lora_alpha) == (rank, 2 * rank)
 
 
 def test_settings_that_a_run_changes_are_named(tmp_path):
