@@ -94,11 +94,11 @@ def test_settings_of_unfinished_stages_may_change(recipe, tmp_path, monkeypatch)
     recipe.main(changed)
     assert json.loads((out / "config.json").read_text())["stage1"] == {"trainer": {"max_steps": 3}}
     (out / "stage1" / "model").mkdir()
-    with pytest.raises(ConfigError, match="stage1.trainer"):
+    with pytest.raises(ConfigError, match=r"stage1\.trainer"):
         recipe.main(config_of(recipe, "embedded.yaml", "--output_dir", str(out)))
     (out / "stage1" / "model").rmdir()
     (out / "stage2" / "model").mkdir(parents=True)
-    with pytest.raises(ConfigError, match="stage1.trainer"):
+    with pytest.raises(ConfigError, match=r"stage1\.trainer"):
         recipe.main(config_of(recipe, "embedded.yaml", "--output_dir", str(out)))
 
 
