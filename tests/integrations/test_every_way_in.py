@@ -27,7 +27,6 @@ from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.evaluation.cache import Cache
 from acqo_rl.evaluation.systems import evaluate_systems
 from acqo_rl.fusion import fusion_named
-from acqo_rl.integrations import haystack, langchain, llama_index
 from acqo_rl.integrations.mcp import make_server
 from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
@@ -142,7 +141,6 @@ class Ways:
         yield "searcher", [_seen(found) for found in self.searcher(name).search_many(queries, 100)]
         yield "HTTP", asyncio.run(self.by_http(name, queries))
         yield "MCP", asyncio.run(self.by_mcp(name, queries))
-        yield from self.by_frameworks(name, queries)
 
     def by_evaluation(self, name, queries):
         given = name if name in WITHOUT_MODEL else f"{name}=model"
@@ -199,18 +197,6 @@ class Ways:
                 seen.append((subs, [(d["document_id"], d["score"]) for d in reply["documents"]]))
         return seen
 
-    def by_frameworks(self, name, queries):
-        searcher, corpus = self.searcher(name), self.corpus
-        chain = langchain.AdaptiveRetriever(searcher=searcher, corpus=corpus, k=SHOWN)
-        found = [chain.invoke(query.text, history=query.history) for query in queries]
-        yield "LangChain", [_from_details(document.metadata for document in documents) for documents in found]
-        nodes = llama_index.AdaptiveRetriever(searcher, corpus, SHOWN)
-        asked = [llama_index.ConversationQuery(query.text, chat_history=query.history) for query in queries]
-        yield "LlamaIndex", [_from_details(found.metadata for found in nodes.retrieve(query)) for query in asked]
-        component = haystack.AdaptiveRetriever(lambda: (searcher, corpus), SHOWN)
-        given = [(query.text, SHOWN, list(query.history)) for query in queries]
-        yield "Haystack", [_from_details(d.meta for d in component.run(*one)["documents"]) for one in given]
-
     def close(self):
         self.service.close()
         for searcher in self.searchers.values():
@@ -219,12 +205,6 @@ class Ways:
 
 def _judged(queries):
     return {query.id: {"Peru-capital": 1} for query in queries}
-
-
-def _from_details(metadata):
-    details = [one["acqo_rl"] for one in metadata]
-    subs = [(text,) for text in details[0]["sub_queries"]] if details else None
-    return subs, [(one["doc_id"], one["score"]) for one in details]
 
 
 def _seen(result, ranking=None):
@@ -291,7 +271,6 @@ def test_every_interface_makes_the_same_searches_and_returns_the_same_documents(
     evaluated = seen.pop("evaluate")
     for way, results in seen.items():
         for query, (searched, found), (subs, documents) in zip(queries, evaluated, results, strict=True):
-            if subs is not None:  # None if nothing was found
-                assert subs == [s[: len(subs[0])] for s in searched], (way, query)
+            assert subs == [s[: len(subs[0])] for s in searched], (way, query)
             assert len(documents) == len(found) or len(documents) == SHOWN < len(found), (way, query)
             assert documents == [(d, pytest.approx(score)) for d, score in found[: len(documents)]], (way, query)

@@ -9,24 +9,16 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import FakeListChatModel, FakeListLLM, GenericFakeChatModel
-from langchain_core.messages import (
-    AIMessage,
-    AIMessageChunk,
-    HumanMessage,
-    SystemMessage,
-    ToolMessage,
-)
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_tests.integration_tests import RetrieversIntegrationTests
-from pydantic import ValidationError
-from small_world import CORPUS, FOUND_BY, HISTORY, PARTS, QUERY, SCORES, make_searcher
+from small_world import CORPUS, FOUND_BY, PARTS, QUERY, make_searcher
 
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.integrations.langchain import AdaptiveRetriever
 from acqo_rl.language_models.structured import example
-from acqo_rl.reformulation.turns import RecentTurns
 
 
 class TestStandard(RetrieversIntegrationTests):
@@ -58,11 +50,6 @@ class WordCounts(Embeddings):
         return [float(own.count(word)) for word in self.words]
 
 
-class Failing(BaseRetriever):
-    def _get_relevant_documents(self, query, *, run_manager):
-        raise ConnectionError("the store does not answer")
-
-
 @pytest.fixture
 def retriever(searcher):
     return AdaptiveRetriever(searcher=searcher, corpus=CORPUS, k=4)
@@ -77,15 +64,9 @@ def store():
     return store
 
 
-def test_documents_and_details(retriever):
+def test_it_is_a_runnable(retriever):
     found = retriever.invoke(QUERY)
     assert [document.id for document in found] == list(FOUND_BY)
-    assert [document.page_content for document in found] == [CORPUS[doc_id].text for doc_id in FOUND_BY]
-    assert {
-        document.metadata["acqo_rl"]["doc_id"]: document.metadata["acqo_rl"]["found_by"] for document in found
-    } == FOUND_BY
-    assert [document.metadata["acqo_rl"]["score"] for document in found] == pytest.approx(SCORES)
-    assert asyncio.run(retriever.ainvoke(QUERY)) == found
     assert retriever.batch([QUERY, QUERY], k=1) == [found[:1]] * 2
     assert (retriever | RunnableLambda(len)).invoke(QUERY) == 4
     assert "Tokyo" not in repr(retriever)
@@ -107,49 +88,13 @@ def test_document_metadata_is_added():
     assert franc.metadata["acqo_rl"]["rank"] == 1
 
 
-def test_the_conversation_reaches_the_reformulator():
-    retriever = AdaptiveRetriever(searcher=make_searcher(RecentTurns()), corpus=CORPUS)
-    [_, alone] = retriever.invoke("its currency?")
-    assert alone.id == "franc"
-    in_conversation = retriever.invoke("its currency?", history=HISTORY)[0]
-    assert (in_conversation.id, in_conversation.metadata["acqo_rl"]["route"]) == ("franc", "disambiguate")
-
-
-def test_langchain_messages_are_read():
-    retriever = AdaptiveRetriever(searcher=make_searcher(RecentTurns(3)), corpus=CORPUS)
-    history = [
-        SystemMessage("Be brief."),
-        HumanMessage([{"type": "text", "text": "Tell me about Chad."}, {"type": "image", "url": "http://x"}]),
-        AIMessage(
-            [
-                {"type": "thinking", "thinking": "Where is it?"},
-                {"type": "text", "text": "Let me see."},
-                {"type": "tool_use", "id": "1", "name": "x", "input": {}},
-            ]
-        ),
-        ToolMessage("lots of JSON", tool_call_id="1"),
-        AIMessageChunk("Chad is a country."),
-    ]
-    [found, *_] = retriever.invoke("its currency?", history=history)
-    assert found.id == "franc"
-    searched = "U: Tell me about Chad. S: Let me see. S: Chad is a country. its currency?"
-    assert found.metadata["acqo_rl"]["sub_queries"] == [searched]
-
-
-def test_errors_are_raised_and_reach_callbacks(retriever, broken_searcher):
+def test_errors_reach_callbacks_and_fallbacks(retriever, broken_searcher):
     errors = []
 
     class Listener(BaseCallbackHandler):
         def on_retriever_error(self, error, **_):
             errors.append(error)
 
-    for query, settings in (("", {}), (" \n", {}), (QUERY, {"k": 0})):
-        with pytest.raises(ConfigError):
-            retriever.invoke(query, **settings)
-        with pytest.raises(ConfigError):
-            asyncio.run(retriever.ainvoke(query, **settings))
-    with pytest.raises(ValidationError):
-        AdaptiveRetriever(searcher=retriever.searcher, corpus=CORPUS, k=0)
     broken = AdaptiveRetriever(searcher=broken_searcher, corpus=CORPUS)
     with pytest.raises(SearchError, match="does not answer"):
         broken.invoke(QUERY, {"callbacks": [Listener()]})
@@ -169,16 +114,20 @@ def test_wraps_a_retriever_and_a_model_of_langchain(store):
     assert asyncio.run(retriever.ainvoke(QUERY)) == found
 
 
-def test_a_completion_model_and_another_strategy(store):
-    llm = FakeListLLM(responses=["1. Peru capital\n2. Peru currency"])
-    found = AdaptiveRetriever.from_retriever(store.as_retriever(), llm, strategy="multi_query").invoke("Peru")
-    assert found[0].metadata["acqo_rl"]["sub_queries"] == ["Peru", "Peru capital", "Peru currency"]
-
-
-def test_without_a_model_the_rules_are_used(store):
-    found = AdaptiveRetriever.from_retriever(store.as_retriever(), k=2).invoke(QUERY)
-    assert {document.id for document in found} == {"lima", "franc"}
-    assert found[0].metadata["acqo_rl"]["sub_queries"] == PARTS
+@pytest.mark.parametrize(
+    ("llm", "strategy", "searched"),
+    [
+        (
+            FakeListLLM(responses=["1. Peru capital\n2. Peru money"]),
+            "multi_query",
+            [QUERY, "Peru capital", "Peru money"],
+        ),
+        (None, "prompted", PARTS),
+    ],
+)
+def test_a_completion_model_or_without_a_model_the_rules(store, llm, strategy, searched):
+    [first, *_] = AdaptiveRetriever.from_retriever(store.as_retriever(), llm, strategy=strategy).invoke(QUERY)
+    assert first.metadata["acqo_rl"]["sub_queries"] == searched
 
 
 def test_if_the_model_fails_the_raw_query_is_searched(store):
@@ -200,42 +149,36 @@ def test_a_reply_truncated_within_a_thought_is_reported(store, response_metadata
     assert "max_new_tokens" in first.metadata["acqo_rl"]["problem"]
 
 
-def test_a_failing_store_is_an_error():
-    with pytest.raises(SearchError, match="the store does not answer"):
-        AdaptiveRetriever.from_retriever(Failing()).invoke(QUERY)
+class Listed(BaseRetriever):
+    """Returns the same documents for every query."""
+
+    documents: list[Document]
+
+    def _get_relevant_documents(self, query, *, run_manager):
+        return self.documents
+
+
+def found_in(*documents):
+    return AdaptiveRetriever.from_retriever(Listed(documents=documents)).invoke("compare Peru and Chad")
 
 
 def test_documents_without_id_are_identified_by_their_full_text():
-    class Nameless(BaseRetriever):
-        def _get_relevant_documents(self, query, *, run_manager):
-            head = "The same header. " * 20
-            return [Document(page_content=head + end, metadata={"title": None}) for end in ("one", "two", "one")]
-
-    found = AdaptiveRetriever.from_retriever(Nameless()).invoke("header")
+    head = "The same header. " * 20
+    found = found_in(*(Document(head + end, metadata={"title": None}) for end in ("one", "two", "one")))
     assert [document.page_content.rsplit(maxsplit=1)[1] for document in found] == ["one", "two"]
     assert [document.metadata["title"] for document in found] == [None, None]
 
 
-@pytest.mark.parametrize("score", ["_score", "relevance_score", "@search.rerankScore", "queryDistance", "rank"])
-@pytest.mark.parametrize("page", ["page", "world_rank", "credit_score", "distance_km", "similarity_group"])
-def test_documents_without_id_with_equal_texts_stay_apart_and_scores_tell_nothing_apart(score, page):
-    class Nameless(BaseRetriever):
-        def _get_relevant_documents(self, query, *, run_manager):
-            pages = [(1, 0.9), (2, 0.8), (1, 0.7)]
-            return [Document(page_content="Left blank.", metadata={page: p, score: s}) for p, s in pages]
-
-    found = AdaptiveRetriever.from_retriever(Nameless()).invoke("blank")
-    assert [document.metadata[page] for document in found] == [1, 2]
+def test_documents_without_id_with_equal_texts_stay_apart_and_scores_tell_nothing_apart():
+    """A fraction is a score; a page is a whole number."""
+    pages = [(1, 0.9), (2, 0.8), (1, 0.7)]
+    found = found_in(*(Document("Left blank.", metadata={"page": p, "rank": s}) for p, s in pages))
+    assert [document.metadata["page"] for document in found] == [1, 2]
     assert found[0].id != found[1].id
 
 
 def test_chunks_that_share_the_id_of_their_parent_stay_apart():
-    class OfParents(BaseRetriever):
-        def _get_relevant_documents(self, query, *, run_manager):
-            chunks = ["one", "two", "one"] if "Peru" in query else ["two", "one"]
-            return [Document(id="parent", page_content=chunk) for chunk in chunks]
-
-    found = AdaptiveRetriever.from_retriever(OfParents()).invoke("compare Peru and Chad")
+    found = found_in(*(Document(id="parent", page_content=chunk) for chunk in ("one", "two", "one")))
     assert [(document.id, document.page_content) for document in found] == [("parent", "one"), ("parent", "two")]
     assert found[0].metadata["acqo_rl"]["doc_id"] != found[1].metadata["acqo_rl"]["doc_id"]
 
@@ -276,15 +219,6 @@ class AsyncOnly(SyncOnly):
         return self.store.similarity_search(query)
 
 
-class AsyncStore(InMemoryVectorStore):
-    def similarity_search(self, query, k=4, **_):
-        raise AssertionError("This method must be called without async_mode")
-
-    async def asimilarity_search(self, query, k=4, **_):
-        await asyncio.sleep(0)
-        return super().similarity_search(query, k)
-
-
 class SyncModel(FakeListChatModel):
     async def _agenerate(self, *_, **__):
         raise NotImplementedError
@@ -299,19 +233,13 @@ class AsyncModel(FakeListChatModel):
 
 
 @pytest.mark.parametrize("model", [FakeListChatModel, SyncModel, AsyncModel])
-@pytest.mark.parametrize("kind", ["plain", "sync only", "async only", "async store", "not awaitable", "awaited only"])
-def test_components_with_one_kind_of_call_work_with_both(store, kind, model):
+@pytest.mark.parametrize("error", [None, NotImplementedError, AssertionError, TypeError, RuntimeError])
+@pytest.mark.parametrize("kind", [SyncOnly, AsyncOnly])
+def test_components_with_one_kind_of_call_work_with_both(store, kind, error, model):
     """Outside an event loop, inside one, and in threads while one runs."""
-    sources = {
-        "plain": store.as_retriever,
-        "sync only": lambda: SyncOnly(store=store),
-        "async only": lambda: AsyncOnly(store=store),
-        "async store": lambda: AsyncStore.from_documents(store.similarity_search(QUERY), WordCounts()).as_retriever(),
-        "not awaitable": lambda: SyncOnly(store=store, error=TypeError),
-        "awaited only": lambda: AsyncOnly(store=store, error=RuntimeError),
-    }
+    source = kind(store=store, error=error) if error else store.as_retriever()
     llm = model(responses=[example(kind="compound", searches=["capital of Peru", "currency of Chad"])])
-    retriever = AdaptiveRetriever.from_retriever(sources[kind](), llm, k=2)
+    retriever = AdaptiveRetriever.from_retriever(source, llm, k=2)
     found = retriever.invoke(QUERY)
     assert {document.id for document in found} == {"lima", "franc"}
     assert found[0].metadata["acqo_rl"]["problem"] is None
@@ -326,7 +254,6 @@ def test_components_with_one_kind_of_call_work_with_both(store, kind, model):
         ]
 
     assert asyncio.run(in_a_loop()) == [found] * 7
-    assert asyncio.run(retriever.ainvoke(QUERY)) == found
 
 
 def test_asynchronous_calls_run_in_the_callers_loop_or_always_in_the_same_other_loop(store):
@@ -350,13 +277,10 @@ def test_asynchronous_calls_run_in_the_callers_loop_or_always_in_the_same_other_
     assert len(set(loops)) == 2
 
 
-def test_if_both_calls_fail_the_first_error_is_raised(store):
+def test_if_both_calls_fail_the_error_of_the_store_is_raised(store):
     class Neither(AsyncOnly):
         async def _aget_relevant_documents(self, query, *, run_manager):
             raise ConnectionError("the store does not answer")
 
-    retriever = AdaptiveRetriever.from_retriever(Neither(store=store))
-    with pytest.raises(SearchError):
-        retriever.invoke(QUERY)
     with pytest.raises(SearchError, match="the store does not answer"):
-        asyncio.run(retriever.ainvoke(QUERY))
+        asyncio.run(AdaptiveRetriever.from_retriever(Neither(store=store)).ainvoke(QUERY))
