@@ -7,15 +7,15 @@ import os
 import shutil
 
 import pytest
+from huggingface_hub import ModelCard
 from tiny_policy import adapter_model, full_model
 
 from acqo_rl.errors import HubError
 from acqo_rl.hub import export as hub
 from acqo_rl.hub.model_card import model_card
+from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.text import one_line
-from acqo_rl.types import Query
-
-QUERIES = [Query("a", "capital of Peru"), Query("b", "capital of Chad"), Query("c", "Compare Oslo and Bergen")]
+from acqo_rl.types import Document
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +29,6 @@ def adapter(tmp_path_factory):
 
 
 def test_card_without_run_and_evaluation(full):
-    from huggingface_hub import ModelCard
-
     text = model_card(full, "name/model")
     card = ModelCard(text)
     assert card.data.library_name == "transformers"
@@ -88,17 +86,10 @@ def evaluation(adapter, tmp_path):
 
 
 def test_card_of_a_run_with_its_evaluation(adapter, evaluation, tmp_path):
-    from huggingface_hub import ModelCard
-
-    from acqo_rl.data.beir import write_beir
-    from acqo_rl.retrieval.build import build_bm25_index
-    from acqo_rl.types import Document
-
-    document = Document("d", "Peru", "Lima is the capital of Peru.")
     data, index, run = tmp_path / "some_data", tmp_path / "index", tmp_path / "run"
-    write_beir(data, [document], QUERIES, {"train": {"a": {"d": 1}, "b": {"d": 1}}, "dev": {"c": {"d": 1}}})
-    manifest = build_bm25_index(index, [document])
-    run.mkdir()
+    manifest = build_bm25_index(index, [Document("d", "Peru", "Lima is the capital of Peru.")])
+    for folder in (data, run):
+        folder.mkdir()
     warm = str(tmp_path / "warm" / "model")
     config = {"data": str(data), "index": str(index), "output_dir": str(run), "model": warm, "split": "train",
               "dev_split": "dev", "learning_rate": 1e-4, "difficulty": None, "note": NASTY}  # fmt: skip
@@ -128,8 +119,6 @@ def test_card_of_a_run_with_its_evaluation(adapter, evaluation, tmp_path):
 
 @pytest.mark.parametrize(("base", "removed"), [("embedded:smollm2", False), ("embedded:smollm2-20-layers", True)])
 def test_card_of_the_embedded_base_model(adapter, tmp_path, base, removed):
-    from huggingface_hub import ModelCard
-
     model = shutil.copytree(adapter, tmp_path / "model")
     config = json.loads((model / "adapter_config.json").read_text())
     (model / "adapter_config.json").write_text(json.dumps(config | {"base_model_name_or_path": base}))
@@ -141,25 +130,18 @@ def test_card_of_the_embedded_base_model(adapter, tmp_path, base, removed):
     assert ("Ten of its 30 layers were removed" in text) == removed
 
 
-def test_the_base_of_a_full_model_is_found_through_its_training_runs(full, adapter, tmp_path):
-    for stage, begins_with in (("one", "embedded:smollm2"), ("two", str(tmp_path / "one" / "model"))):
+def test_the_base_is_found_through_training_runs_and_a_distilled_copy_says_what_it_is(full, tmp_path):
+    begun_with = {"one": "embedded:smollm2", "two": str(tmp_path / "one" / "model"), "three": "trained:demo"}
+    for stage, model in begun_with.items():
         shutil.copytree(full, tmp_path / stage / "model")
-        (tmp_path / stage / "config.json").write_text(json.dumps({"model": begins_with}))
-    assert "HuggingFaceTB/SmolLM2-135M-Instruct" in model_card(tmp_path / "two" / "model", "name/model")
-
-
-def test_a_distilled_copy_says_what_it_is_and_of_which_base_model(full, tmp_path):
-    from huggingface_hub import ModelCard
-
-    shutil.copytree(full, tmp_path / "run" / "model")
-    (tmp_path / "run" / "config.json").write_text(json.dumps({"model": "trained:demo", "layers": 2}))
-    (tmp_path / "run" / "environment.json").write_text("{}")
-    text = model_card(tmp_path / "run" / "model", "name/model", run=tmp_path / "run")
-    card = ModelCard(text)
-    assert card.data.base_model == "HuggingFaceTB/SmolLM2-135M-Instruct"
-    assert "distillation" in card.data.tags and "grpo" not in card.data.tags
-    assert "a copy with fewer layers of another policy" in text
-    assert "a copy with fewer layers" not in model_card(full, "name/model")
+        layers = {"layers": 2} if stage == "three" else {}
+        (tmp_path / stage / "config.json").write_text(json.dumps({"model": model, **layers}))
+        (tmp_path / stage / "environment.json").write_text("{}")
+        text = model_card(tmp_path / stage / "model", "name/model", run=tmp_path / stage)
+        card = ModelCard(text)
+        assert card.data.base_model == "HuggingFaceTB/SmolLM2-135M-Instruct"
+        assert ("distillation" in card.data.tags, "grpo" in card.data.tags) == (bool(layers), not layers)
+        assert ("a copy with fewer layers of another policy" in text) == bool(layers)
 
 
 def test_an_evaluation_of_the_export_is_accepted(adapter, full, evaluation, tmp_path):
