@@ -30,19 +30,6 @@ def test_a_query_in_both_splits_is_rejected(data, index, tmp_path):
         open_materials(paths(folder, index), FeedbackSpec())
 
 
-def test_judgements_of_missing_documents_are_dropped_with_a_warning(data, index, tmp_path, caplog):
-    folder = shutil.copytree(data, tmp_path / "data")
-    whole = open_materials(paths(folder, index), FeedbackSpec())
-    lost, *others = whole.train
-    file = folder / "qrels" / "train.tsv"
-    kept = [line for line in file.read_text().splitlines() if not line.startswith(f"{lost.id}\t")]
-    file.write_text("\n".join([*kept, f"{lost.id}\tnone\t1", f"{others[0].id}\tnone\t1"]) + "\n")
-    materials = open_materials(paths(folder, index), FeedbackSpec())
-    assert materials.train == others
-    assert materials.qrels == {query_id: judged for query_id, judged in whole.qrels.items() if query_id != lost.id}
-    assert len(caplog.records) == 1
-
-
 def test_dev_rewards_are_those_of_the_policys_search_settings_and_have_errors(data, index):
     """Scripted policies: the greedy one passes; of the sampled completions, every second one is outside the grammar."""
     materials = open_materials(paths(data, index), FeedbackSpec())

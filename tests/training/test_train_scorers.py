@@ -1,0 +1,194 @@
+"""Training of hops and of the choice: options are searched once, and the reward teaches which one to take."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from acqo_rl.cli import launch, module_of
+from acqo_rl.cli.train_choice import TrainChoiceConfig
+from acqo_rl.cli.train_hop import TrainHopConfig
+from acqo_rl.data.beir import write_beir
+from acqo_rl.errors import ConfigError
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.reformulation import load
+from acqo_rl.reformulation.pass_through import pass_through
+from acqo_rl.retrieval.bm25 import Bm25Retriever
+from acqo_rl.roles import Reformulator
+from acqo_rl.searching.corpus_words import CorpusWords
+from acqo_rl.searching.hop import with_name
+from acqo_rl.searching.hop_candidates import CandidateReader
+from acqo_rl.searching.scorer import Scorer
+from acqo_rl.training.choice import with_asking
+from acqo_rl.training.hop import Options, Training, collect, read_options, train, with_returns, write_options
+from acqo_rl.training.rewards import Reward
+from acqo_rl.types import Document, Query, Reformulation, SubQuery
+
+COUNTRIES = [
+    "Aland",
+    "Borduria",
+    "Carpathia",
+    "Drackland",
+    "Elbonia",
+    "Florin",
+    "Graustark",
+    "Herzoslovakia",
+    "Illyria",
+    "Jumania",
+]
+TOWNS = ["Akra", "Brod", "Crest", "Dunmor", "Elst", "Fenwick", "Gorm", "Hale", "Ilmen", "Jarva"]
+STEPS = {"steps": 140, "seeds": 2}
+
+
+def world():
+    """Bridge questions: the page of a town names its country, and the page of the country has the answer."""
+    documents, queries, qrels = [], [], {"train": {}, "dev": {}}
+    for i, (town, country) in enumerate(zip(TOWNS, COUNTRIES, strict=True)):
+        documents += [
+            Document(f"t{i}", town, f"{town} is a harbour town. It is the seat of government of {country}."),
+            Document(f"c{i}", country, "Its inhabitants write poems in a tongue with nine cases."),
+            Document(f"n{i}", f"Tongue of {i}", "The language of a country is spoken in its seat of government."),
+        ]
+        text = f"What language is spoken in the country whose seat of government is {town}?"
+        queries.append(Query(f"q{i}", text))
+        qrels["train" if i % 3 else "dev"][f"q{i}"] = {f"t{i}": 1, f"c{i}": 1}
+    return documents, queries, qrels
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bridges") / "data"
+    write_beir(folder, *world())
+    launch("index", ["--data", str(folder), "--output", str(folder / "index"), "--kind", "bm25"])
+    return folder
+
+
+class Country(Reformulator):
+    """Stands in for a policy: searches the country of the town."""
+
+    name = "auto"
+
+    def reformulate(self, queries):
+        country = {q.text: COUNTRIES[int(q.id.removeprefix("q"))] for q in world()[1]}
+        parts = [(SubQuery(country[q.text], "part"), SubQuery(q.text, "original")) for q in queries]
+        return [Reformulation(q, "decompose", p, "auto", calls=1) for q, p in zip(queries, parts, strict=True)]
+
+
+@pytest.fixture
+def config(folder, monkeypatch):
+    """Makes the config of a training by its kind; the policy of the choice is a stand-in."""
+    monkeypatch.setattr(load, "with_engine_prefix", lambda name, model, engine: model)
+    load_reformulator = load.load_reformulator
+    monkeypatch.setattr(load, "load_reformulator", lambda *a: Country() if "policy" in a else load_reformulator(*a))
+
+    def make(kind, output, **changes):
+        given = {"data": [str(folder)], "index": [str(folder / "index")], "output_dir": str(output), **STEPS, **changes}
+        if kind == "train_hop":
+            return TrainHopConfig(**{"margin": 0.0, "hops": 2, "cost": 0.02, **given})
+        return TrainChoiceConfig(**{"model": "policy", "cost": 0.0, "price": 0.1, **given})
+
+    return make
+
+
+def report_of(folder):
+    """The numbers of each row of the report."""
+    rows = [line.strip("| ").split(" | ") for line in (folder / "report.md").read_text().splitlines() if " | " in line]
+    return {name: [float(value) for value in values] for name, *values in rows[1:]}
+
+
+@pytest.mark.parametrize("kind", ["train_hop", "train_choice"])
+def test_a_resumed_run_equals_an_uninterrupted_one_and_the_reward_teaches(kind, config, tmp_path, capsys):
+    """It learns the bridge, or to ask the policy that knows it. Options that are there are not searched again."""
+    main = module_of(kind).main
+    main(config(kind, tmp_path / "whole"))
+    values = report_of(tmp_path / "whole")
+    if kind == "train_hop":
+        assert values["reward"][0] > values["no hop"][0] + 0.1
+    else:
+        assert values["reward"][0] == pytest.approx(values["policy"][0], abs=0.02)
+        assert values["reward"][-1] == 1.0
+
+    main(config(kind, tmp_path / "cut"))
+    for made in ("model", "report.md"):
+        (tmp_path / "cut" / made).rename(tmp_path / f"removed {made}")
+    kept, *others = sorted((tmp_path / "cut" / "options" / "1").glob("*.npz"))
+    for file in others:
+        file.unlink()
+    written = kept.stat().st_mtime_ns
+    main(config(kind, tmp_path / "cut"))
+    assert kept.stat().st_mtime_ns == written
+    for file in ("model/scorer.safetensors", "report.md"):
+        assert (tmp_path / "cut" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+    main(config(kind, tmp_path / "cut"))
+    assert "is finished" in capsys.readouterr().out
+
+
+def test_a_model_that_is_too_dear_is_not_asked(config, tmp_path):
+    module_of("train_choice").main(config("train_choice", tmp_path, price=9.0))
+    assert report_of(tmp_path)["reward"][-1] == 0.0
+
+
+def test_the_reward_of_an_option_is_that_of_the_path_and_survives_the_disk(tmp_path):
+    documents, queries, qrels = world()
+    corpus = {d.id: d for d in documents}
+    retriever = Bm25Retriever.build([f"{d.title} {d.text}" for d in documents], list(corpus))
+    reward, reader = Reward("converge", retriever, RankScoreFusion()), CandidateReader(corpus, CorpusWords.of(corpus))
+    states = [pass_through(query, "raw") for query in queries]
+    judged = qrels["train"] | qrels["dev"]
+    [options] = collect(states, judged, reader, retriever, RankScoreFusion(), reward)
+    assert len(options) == len(queries)
+    one = options[0]
+    assert one.names[int(one.rewards.argmax()) - 1] == COUNTRIES[0]
+    assert one.rewards.max() == pytest.approx(reward.score(np.array([1.0, 2.0])), abs=0.8)
+    write_options(options, tmp_path / "options.npz")
+    for read, made in zip(read_options(tmp_path / "options.npz"), options, strict=True):
+        assert (read.query_id, read.searched, read.names) == (made.query_id, made.searched, made.names)
+        assert np.array_equal(read.features, made.features)
+        assert np.array_equal(read.rewards, made.rewards)
+
+
+def option(query_id, searched, names, rewards):
+    features = np.eye(len(rewards), 3, dtype=np.float32)
+    return Options(query_id, searched, names, features, np.array(rewards, np.float32))
+
+
+class Even(Scorer):
+    def score(self, features):
+        return np.zeros(len(features), np.float32)
+
+
+def test_the_value_of_an_expanded_option_is_the_expected_return_after_its_cost():
+    after = with_name(pass_through(Query("q", "who?"), "raw"), "BERT")
+    first = option("q", ("who?",), ("BERT", "Oslo"), [0.5, 1.0, 0.7])
+    second = option("q", tuple(s.text for s in after.sub_queries), ("Google",), [1.0, 2.0])
+    [returned] = with_returns([first], [second], Even("", np.zeros(3), np.ones(3), ()), cost=0.2)
+    assert returned.rewards.tolist() == pytest.approx([0.5, (1.0 + 1.8) / 2, 0.7])
+
+
+@pytest.mark.parametrize(("cost", "best"), [(0.0, 1), (5.0, 0)])
+def test_the_cost_decides_whether_to_stop(cost, best):
+    options = [option(str(i), (), ("a", "b"), [0.0, 1.0, 0.2]) for i in range(8)]
+    scorer, curve = train(options, Training(steps=200, margin=0.0, cost=cost, seeds=2, batch_size=8))
+    assert int(scorer.score(options[0].features).argmax()) == best
+    assert [step for step, _ in curve] == [100, 200]
+
+
+def test_asking_is_worth_what_networks_of_other_queries_choose_minus_the_price():
+    first = [option(str(i), (), ("ask",), [1.0, 0.0]) for i in range(8)]
+    second = [replace(one, rewards=np.float32([1.0, 3.0 if i % 2 else 0.0])) for i, one in enumerate(first)]
+    valued = with_asking(first, second, Training(steps=100, batch_size=8), price=0.5)
+    # The even queries are chosen for by networks of the odd ones, for which the model helps, and the other way round.
+    assert [one.rewards[-1] for one in valued] == pytest.approx([-0.5, 0.5] * 4)
+    assert [one.rewards[0] for one in [*valued, *first]] == [1.0] * 16
+    assert {float(one.rewards[-1]) for one in first} == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [("train_hop", {"data": ["a", "b"]}), ("train_hop", {"hops": 9}), ("train_choice", {"model": ""})],
+)
+def test_a_config_that_cannot_run_is_rejected(config, tmp_path, kind, changes):
+    with pytest.raises(ConfigError):
+        config(kind, tmp_path, **changes)
