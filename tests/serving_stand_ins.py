@@ -20,7 +20,6 @@ from acqo_rl.serving.app import make_app
 from acqo_rl.serving.collections import Collection, InCollection
 from acqo_rl.serving.http import AT_ROOT
 from acqo_rl.serving.limits import Limits
-from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.retriever_app import make_retriever_app
 from acqo_rl.serving.server import make_server
 from acqo_rl.serving.service import Service
@@ -76,7 +75,7 @@ def serving(collections=None, *, strategies=None, fusion=None, timeouts=None, li
         timeouts or Timeouts(),
         **settings,
     )
-    app = make_app(service, Metrics(), limits or Limits(), web)
+    app = make_app(service, limits or Limits(), web)
     with running(app) as url, httpx.Client(base_url=url, timeout=20) as client:
         yield client
 
@@ -85,7 +84,7 @@ def serving(collections=None, *, strategies=None, fusion=None, timeouts=None, li
 def serving_index(retriever=None, *, limits=None, web=AT_ROOT):
     """Runs the server of an index; yields a client."""
     info = IndexInfo("dense", "fingerprint", "corpus", len(DOCUMENTS), "encoder")
-    app = make_retriever_app(retriever or Words(), info, Metrics(), limits or Limits(), web)
+    app = make_retriever_app(retriever or Words(), info, limits or Limits(), web)
     with running(app) as url, httpx.Client(base_url=url, timeout=20) as client:
         yield client
 

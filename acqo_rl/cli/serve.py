@@ -86,8 +86,7 @@ def main(config: ServeConfig) -> None:
     """Loads the service or the index, then serves until SIGTERM or SIGINT."""
     from acqo_rl.serving.http import Web, accepted_hosts
     from acqo_rl.serving.logs import configure_logs
-    from acqo_rl.serving.memory import return_freed_blocks
-    from acqo_rl.serving.server import serve
+    from acqo_rl.serving.server import return_freed_blocks, serve
 
     check_ranges(config, {"port": (0, 65_535)})
     if bool(config.retriever) == bool(config.collections):
@@ -118,20 +117,18 @@ def make_service(config: ServeConfig, web: Web) -> FastAPI:
     """The application of a service."""
     from acqo_rl.serving.app import make_app
     from acqo_rl.serving.limits import Limits, keys_of_environment
-    from acqo_rl.serving.metrics import Metrics
 
     limits = Limits(keys_of_environment(), **asdict(config.limits))
-    return make_app(load_service(config, config.strategy), Metrics(), limits, web)
+    return make_app(load_service(config, config.strategy), limits, web)
 
 
 def make_index(index: Address, config: ServeConfig, web: Web) -> FastAPI:
     """The application of an index."""
     from acqo_rl.retrieval.remote import describe
     from acqo_rl.serving.limits import Limits, keys_of_environment
-    from acqo_rl.serving.metrics import Metrics
     from acqo_rl.serving.retriever_app import make_retriever_app
 
     limits = Limits(keys_of_environment(), body_bytes=16_777_216, concurrency=1, max_queued=256, queue_timeout=30.0)
     retriever = config.open_index(index)
     retriever.search(["the first search of a process is slow"], 1)
-    return make_retriever_app(retriever, describe(index), Metrics(), limits, web)
+    return make_retriever_app(retriever, describe(index), limits, web)

@@ -34,7 +34,7 @@ def hits(found: SearchResult, corpus: Mapping[str, Document]) -> list[tuple[Docu
         "route": found.reformulation.route,
         "sub_queries": [sub_query.text for sub_query in found.reformulation.sub_queries],
         "problem": found.reformulation.problem,
-        "failures": failures(found),
+        "failures": [*map(str, found.failures)],
     }
     documents = fetch(corpus, fused.doc_ids)
     found_by: dict[str, dict[str, None]] = {doc_id: {} for doc_id in documents}
@@ -68,8 +68,3 @@ def metadata_of(document: Document, details: Mapping[str, Any]) -> dict[str, Any
     own = document.metadata
     title = {"title": document.title} if document.title else {}
     return {**title, **own, KEY: {**details, KEY: own[KEY]} if KEY in own else dict(details)}
-
-
-def failures(found: SearchResult) -> list[str]:
-    """The failed calls of a search, one sentence each."""
-    return [*map(str, found.failures)]

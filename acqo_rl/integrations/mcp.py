@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
 from typing import Annotated, Any
@@ -17,29 +17,23 @@ from acqo_rl import __version__
 from acqo_rl.conversations import HISTORY_SCHEMA
 from acqo_rl.errors import AcqoError
 from acqo_rl.integrations import missing
-from acqo_rl.integrations.hits import failures, hits
-from acqo_rl.retrieval.federated import split_id
-from acqo_rl.searching.sub_queries import DEPTH
-from acqo_rl.serving.collections import DocumentsOf
-from acqo_rl.serving.reading import as_query
-from acqo_rl.serving.schemas import MAX_LIMIT
+from acqo_rl.serving.requests import MAX_LIMIT, ReformulateRequest, SearchRequest
+from acqo_rl.serving.responses import ReformulateReply, SearchReply
 from acqo_rl.serving.service import Service
-from acqo_rl.types import Document, well_formed
+from acqo_rl.types import well_formed
 
 try:
     from mcp.server.mcpserver import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.server.mcpserver.tools import Tool
     from mcp_types import ToolAnnotations
-    from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
+    from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
 except ImportError as error:
     raise missing("mcp", error) from error
 
 _INSTRUCTIONS = """Searches documents. Give the question in the user's words, with the earlier turns of the
 conversation. If needed, the question is split or disambiguated, and the results of all searches are merged.
 Collections: {collections}. Strategies: {strategies}."""
-
-_DEFAULT_LIMIT = 5
 
 
 def _listed(names: Any) -> Any:
@@ -54,9 +48,7 @@ def _or_none(value: Any) -> Any:
 
 
 Question = Annotated[str, Field(description="The question, in the user's words.")]
-Limit = Annotated[
-    int | None, Field(ge=1, le=MAX_LIMIT, description=f"Maximum number of documents; by default {_DEFAULT_LIMIT}.")
-]
+Limit = Annotated[int | None, Field(ge=1, le=MAX_LIMIT, description="Maximum number of documents; by default 5.")]
 Names = Annotated[
     tuple[str, ...],
     Field(max_length=50, description="Collections to search; by default all."),
@@ -68,57 +60,6 @@ Strategy = Annotated[
     BeforeValidator(_or_none, json_schema_input_type=str | None),
 ]
 History = Annotated[Any, BeforeValidator(_or_none), WithJsonSchema(HISTORY_SCHEMA)]
-Notes = Annotated[list[str], Field(description="Parts of the request that were shortened, dropped or replaced.")]
-
-
-class SubQueryReply(BaseModel, from_attributes=True):
-    """A sub-query."""
-
-    text: str
-    kind: str
-
-
-class ReformulationReply(BaseModel, from_attributes=True):
-    """A reformulation."""
-
-    route: str = Field(description="pass, disambiguate, decompose or expand.")
-    sub_queries: list[SubQueryReply]
-    problem: str | None = Field(description="What went wrong, for example why the raw question is searched.")
-
-
-class ReformulateReply(ReformulationReply):
-    """A reformulation, and notes on the request."""
-
-    notes: Notes
-
-
-class DocumentReply(BaseModel):
-    """A document of the result."""
-
-    document_id: str
-    collection: str
-    title: str
-    text: str
-    score: float = Field(description="Fused score; documents are sorted by it.")
-    similarity: float = Field(description="Best score in one list; measures how well the document matches.")
-    found_by: list[str] = Field(description="The sub-queries that found the document.")
-    metadata: dict[str, Any] = Field(description="Metadata of the document, such as URL, page and date.")
-
-    @classmethod
-    def of(cls, document: Document, details: Mapping[str, Any]) -> DocumentReply:
-        """Converts a document and its details."""
-        collection, doc_id = split_id(document.id)
-        own: dict[str, Any] = {"text": document.text, "metadata": dict(document.metadata)}
-        return cls(document_id=doc_id, collection=collection, **own, **details)
-
-
-class SearchReply(BaseModel):
-    """The result of a search."""
-
-    documents: list[DocumentReply]
-    reformulation: ReformulationReply
-    failures: list[str] = Field(description="Failed calls; if not empty, the result is partial.")
-    notes: Notes
 
 
 def run(server: MCPServer[None]) -> None:
@@ -163,22 +104,19 @@ def make_server(service: Service) -> MCPServer[None]:
         query: Question, k: Limit = None, collections: Names = (), strategy: Strategy = None, history: History = ()
     ) -> SearchReply:
         """Find documents for a question. A compound question is split; an ambiguous one is searched in each meaning."""
-        chosen = service.collections.named(collections)
-        asked, notes = as_query(query, history)
-        found = service.searcher(service.strategy(strategy), None, chosen).search(asked, DEPTH)
-        return SearchReply(
-            documents=[DocumentReply.of(*hit) for hit in hits(found, DocumentsOf(chosen))[: k or _DEFAULT_LIMIT]],
-            reformulation=ReformulationReply.model_validate(found.reformulation),
-            failures=failures(found),
-            notes=notes,
+        body = SearchRequest(
+            query=query,
+            history=history,
+            rewriting_strategy=strategy,
+            knowledge_pool_ids=list(collections),
+            limit=k or 5,
         )
+        return SearchReply(**dict(service.search(body)))
 
     def reformulate(query: Question, strategy: Strategy = None, history: History = ()) -> ReformulateReply:
         """Return the sub-queries that a search for a question would use, without searching."""
-        asked, notes = as_query(query, history)
-        searcher = service.searcher(service.strategy(strategy), None, service.collections.named(()))
-        made = searcher.reformulate(asked)
-        return ReformulateReply(**dict(ReformulationReply.model_validate(made)), notes=notes)
+        made = service.reformulate(ReformulateRequest(query=query, history=history, rewriting_strategy=strategy))
+        return ReformulateReply(**dict(made))
 
     return MCPServer(
         "acqo-rl",
@@ -199,6 +137,8 @@ def _tool(function: Callable[..., SearchReply | ReformulateReply]) -> Tool:
     def call(**arguments: Any) -> SearchReply | ReformulateReply:
         try:
             return function(**arguments)
+        except ValidationError as error:
+            raise ToolError("; ".join(f"{one['loc']}: {one['msg']}" for one in error.errors())) from error
         except AcqoError as error:
             raise ToolError(str(error)) from error
 

@@ -8,18 +8,19 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict
+from functools import partial
 
 from fastapi import FastAPI, Request
 from fastapi.responses import StreamingResponse
 
 from acqo_rl.errors import AcqoError
-from acqo_rl.pipeline.pipeline import Pipeline, PipelineResult
+from acqo_rl.pipeline.pipeline import PipelineResult
 from acqo_rl.searching.trace import Step
 from acqo_rl.serving.http import REFUSALS, detail_of, in_thread
 from acqo_rl.serving.metrics import Metrics
-from acqo_rl.serving.schemas import AnswerRequest, AnswerResponse, Problem
+from acqo_rl.serving.requests import AnswerRequest
+from acqo_rl.serving.responses import AnswerResponse, Problem
 from acqo_rl.serving.service import Service
-from acqo_rl.types import Query
 
 ANSWER = "/v1/answer"
 
@@ -29,7 +30,7 @@ _PING_SECONDS = 15.0
 _log = logging.getLogger(__name__)
 
 
-def add_answers(app: FastAPI, service: Service, metrics: Metrics) -> None:
+def add_answers(app: FastAPI, service: Service) -> None:
     """Adds ``/v1/answer`` to an application."""
 
     @app.post(
@@ -43,25 +44,19 @@ def add_answers(app: FastAPI, service: Service, metrics: Metrics) -> None:
 
         Only model servers produce `token` events.
         """
-        begin = time.perf_counter()
-        strategy = service.strategy(body.rewriting_strategy)
-        chosen = service.collections.named(body.knowledge_pool_ids, body.scope())
-
-        def prepared() -> tuple[Pipeline, Query, str, list[str]]:
-            return service.pipeline(strategy, body.num_variants, chosen), *body.read()
-
-        pipeline, query, context, notes = await in_thread(prepared, service.answer_timeout)
+        begin, metrics = time.perf_counter(), service.metrics
+        asked, pipeline = await in_thread(partial(service.pipeline_for, body), service.answer_timeout)
 
         def ask(on_step: Callable[[Step], None], on_text: Callable[[str], None]) -> PipelineResult:
-            return pipeline.ask(query, on_step, on_text, mode=body.mode, context=context)
+            return pipeline.ask(asked.query, on_step, on_text, mode=body.mode, context=asked.context)
 
         def shown(result: PipelineResult) -> AnswerResponse:
-            metrics.answered(strategy, result, service.max_model_calls)
+            metrics.answered(asked.strategy, result, service.max_model_calls)
             for failure in result.failures:
                 if failure.reason != failure.public:
                     _log.warning("answer_call_failed", extra={"error": str(failure)})
             ms = 1000 * (time.perf_counter() - begin)
-            return AnswerResponse.of(result, body.mode, strategy, notes, request.state.request_id, ms)
+            return AnswerResponse.of(result, body.mode, asked.strategy, asked.notes, request.state.request_id, ms)
 
         events = _events(ask, shown, metrics, service.answer_timeout)
         return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})

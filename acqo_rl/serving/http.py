@@ -26,7 +26,7 @@ from acqo_rl.errors import AcqoError, ConfigError, ConversationError, IndexMisma
 from acqo_rl.serving.limits import Guard, Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.observed import Observed
-from acqo_rl.serving.schemas import Problem
+from acqo_rl.serving.responses import Problem
 from acqo_rl.time_limit import TimeLimit, limited
 
 _log = logging.getLogger(__name__)

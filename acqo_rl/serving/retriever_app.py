@@ -15,7 +15,7 @@ from acqo_rl.roles import Retriever
 from acqo_rl.serving.http import AT_ROOT, REFUSALS, Web, finish_app, in_thread
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
-from acqo_rl.serving.schemas import Text, Whole, request_config
+from acqo_rl.serving.requests import Text, Whole, request_config
 from acqo_rl.types import Passage
 
 
@@ -36,9 +36,7 @@ class TextsRequest(BaseModel):
         return [Passage(text) if i in passages else text for i, text in enumerate(self.texts)]
 
 
-def make_retriever_app(
-    retriever: Retriever, info: IndexInfo, metrics: Metrics, limits: Limits, web: Web = AT_ROOT
-) -> FastAPI:
+def make_retriever_app(retriever: Retriever, info: IndexInfo, limits: Limits, web: Web = AT_ROOT) -> FastAPI:
     """Creates the application.
 
     Requests are searched one at a time and not combined into batches. An encoder rounds differently if a batch contains
@@ -47,7 +45,6 @@ def make_retriever_app(
     Args:
         retriever: runs the searches.
         info: description of the index.
-        metrics: served at ``/metrics``.
         limits: API keys, sizes and rates.
         web: path prefix, CORS origins and names.
     """
@@ -69,5 +66,5 @@ def make_retriever_app(
 
         return Response(await in_thread(searched), media_type="application/json")
 
-    finish_app(app, metrics, limits, web, lambda: True)
+    finish_app(app, Metrics(), limits, web, lambda: True)
     return app

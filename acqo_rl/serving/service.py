@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from cachetools import LRUCache
 
@@ -17,11 +18,16 @@ from acqo_rl.searching.corpus_words import CorpusWords
 from acqo_rl.searching.names import reformulator_name
 from acqo_rl.searching.reranking import DEPTH as RERANKED
 from acqo_rl.searching.reranking import Reranking
+from acqo_rl.searching.result import Failure
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
 from acqo_rl.searching.settings import StepSettings
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.searching.workers import Workers
 from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, searched_apart, searched_as_one
+from acqo_rl.serving.logs import log_failures
+from acqo_rl.serving.metrics import Metrics
+from acqo_rl.serving.requests import AnswerRequest, ReformulateRequest, SearchRequest
+from acqo_rl.serving.responses import QueryRewriteInfo, ReformulateResponse, SearchResponse, search_response
 from acqo_rl.serving.strategies import Strategies
 from acqo_rl.types import Query
 
@@ -32,6 +38,16 @@ _CHANGING = 60.0
 """Lifetime in seconds of a cached result of documents that may be deleted; others are cached for an hour."""
 
 Made = TypeVar("Made")
+
+
+class Asked(NamedTuple):
+    """What a request asks for."""
+
+    strategy: str
+    collections: tuple[Collection, ...]
+    query: Query
+    context: str
+    notes: list[str]
 
 
 class Service:
@@ -77,6 +93,7 @@ class Service:
             ConfigError: a threshold is set, but the scores of a collection are not cosines of one encoder; or the
                 network of the hops cannot be loaded.
         """
+        self.metrics = Metrics()
         self.collections = Collections(collections)
         self.strategies = strategies
         self.timeouts = timeouts
@@ -93,6 +110,55 @@ class Service:
         self._made: LRUCache[Hashable, object] = LRUCache(_SEARCHERS)
         self._lock = threading.RLock()
         self.searcher("raw", None, self.collections.for_probes())
+
+    def search(self, body: SearchRequest, request_id: str = "") -> SearchResponse:
+        """Answers a search.
+
+        Raises:
+            ConfigError: a collection does not support the request.
+            ConversationError: the history has an unknown form.
+            NotFoundError: the strategy or a collection is unknown.
+            SearchError: no index answered.
+        """
+        begin = time.perf_counter()
+        asked = self._asked(body)
+        strategy = asked.strategy if body.use_query_rewriting else "raw"
+        searcher = self.searcher(strategy, body.num_variants, asked.collections)
+        found = searcher.search(asked.query, DEPTH, context=asked.context, score_threshold=body.score_threshold)
+        self.metrics.searched(strategy, found)
+        log_failures(found.failures)
+        ms = 1000 * (time.perf_counter() - begin)
+        return search_response(found, body, strategy, asked.collections, asked.notes, request_id, ms)
+
+    def reformulate(self, body: ReformulateRequest, request_id: str = "") -> ReformulateResponse:
+        """Returns the sub-queries that a search would use. Raises the errors of :meth:`search`."""
+        begin = time.perf_counter()
+        asked = self._asked(body)
+        searcher = self.searcher(asked.strategy, body.num_variants, asked.collections)
+        made = searcher.reformulate(asked.query, context=asked.context)
+        seconds = time.perf_counter() - begin
+        self.metrics.reformulated(asked.strategy, made, seconds)
+        if made.failed_calls:
+            self.metrics.failed("reformulation", made.problem or "")
+            log_failures([Failure("reformulation", made.problem or "", "")])
+        return ReformulateResponse(
+            query_rewrite_info=QueryRewriteInfo.of(made, asked.strategy),
+            notes=asked.notes,
+            processing_time_ms=1000 * seconds,
+            request_id=request_id,
+        )
+
+    def pipeline_for(self, body: AnswerRequest) -> tuple[Asked, Pipeline]:
+        """What a request for an answer asks, and the pipeline that answers it. Raises the errors of :meth:`search`."""
+        asked = self._asked(body)
+        return asked, self.pipeline(asked.strategy, body.num_variants, asked.collections)
+
+    def _asked(self, body: ReformulateRequest) -> Asked:
+        given = body.rewriting_strategy
+        # The model of a policy is accepted as well: trained:demo is the strategy trained-demo.
+        strategy = reformulator_name(given) if given else self.strategies.default
+        chosen = self.collections.named(body.knowledge_pool_ids, body.scope())
+        return Asked(strategy, chosen, *body.read())
 
     def searcher(
         self, strategy: str, num_variants: int | None, collections: tuple[Collection, ...]
@@ -171,13 +237,6 @@ class Service:
     def close(self) -> None:
         """Ends the threads."""
         self._workers.close()
-
-    def strategy(self, given: str | None) -> str:
-        """Resolves the strategy of a request; ``None`` means the default.
-
-        The model of a policy is accepted as well: ``trained:demo`` is the strategy ``trained-demo``.
-        """
-        return reformulator_name(given) if given else self.strategies.default
 
     def _words(self, collections: tuple[Collection, ...]) -> CorpusWords:
         """Titles and words of local documents; those of a search engine are not read."""

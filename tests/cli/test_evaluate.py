@@ -24,7 +24,6 @@ from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.remote import describe
 from acqo_rl.serving.limits import Limits
-from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.retriever_app import make_retriever_app
 from acqo_rl.types import Document, Query
 
@@ -212,7 +211,7 @@ def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch)
 
 
 def test_no_file_and_no_message_has_the_password_of_an_index(script, world, tmp_path, capfd):
-    app = make_retriever_app(load_retriever(world / "short"), describe(str(world / "short")), Metrics(), Limits())
+    app = make_retriever_app(load_retriever(world / "short"), describe(str(world / "short")), Limits())
     with running(app) as url:
         place = url.replace("://", "://ann:s3cret@")
         refused = arguments(world, tmp_path / "no", index=f"{place}+{world / 'short'}?key=s3cret")

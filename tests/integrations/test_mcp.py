@@ -45,6 +45,10 @@ async def process(folder, *arguments):
         yield client
 
 
+def variants_of(reply):
+    return [variant["text"] for variant in reply["query_rewrite_info"]["variants"]]
+
+
 async def error_of(client, tool, **arguments):
     """The message of a tool error."""
     answer = await client.call_tool(tool, arguments)
@@ -62,21 +66,21 @@ async def test_a_process_over_stdio(folder):
         answer = await client.call_tool("search", {"query": QUERY, "k": 4})
         reply = answer.structured_content
         assert not answer.is_error
-        assert {document["document_id"]: document["found_by"] for document in reply["documents"]} == FOUND_BY
-        assert [document["score"] for document in reply["documents"]] == pytest.approx(SCORES)
-        [franc] = [document for document in reply["documents"] if document["document_id"] == "franc"]
-        assert franc == {
-            **franc,
-            "collection": "world",
-            "title": "CFA franc",
-            "text": CORPUS["franc"].text,
-            "metadata": {"url": "https://franc.example"},
-        }
-        made = (await client.call_tool("reformulate", {"query": QUERY})).structured_content
-        parts = [{"text": part, "kind": "part"} for part in PARTS]
-        assert reply["reformulation"] == {"route": "decompose", "sub_queries": parts, "problem": None}
-        assert made == {**reply["reformulation"], "notes": []}
+        assert {document["document_id"] for document in reply["results"]} == set(FOUND_BY)
+        assert [document["score"] for document in reply["results"]] == pytest.approx(SCORES)
+        [franc] = [document for document in reply["results"] if document["document_id"] == "franc"]
+        assert (franc["knowledge_pool"], franc["title"], franc["text"], franc["metadata"]) == (
+            *("world", "CFA franc", CORPUS["franc"].text),
+            CORPUS["franc"].metadata,
+        )
         assert (reply["failures"], reply["notes"]) == ([], [])
+        info = reply["query_rewrite_info"]
+        assert (info["route"], [(v["text"], v["kind"]) for v in info["variants"]]) == (
+            "decompose",
+            [(part, "part") for part in PARTS],
+        )
+        made = (await client.call_tool("reformulate", {"query": QUERY})).structured_content
+        assert made == {"query_rewrite_info": info, "notes": []}
 
 
 @pytest.mark.slow
@@ -109,7 +113,7 @@ def test_a_broken_emoji_is_replaced_and_later_messages_are_answered(folder):
         server.stdin.close()
         assert server.wait(60) == 0
     replies = [answers[number]["structuredContent"] for number in (1, 2, 3)]
-    assert ["\ufffd" in one["sub_queries"][0]["text"] for one in replies] == [True, True, False]
+    assert ["\ufffd" in variants_of(one)[0] for one in replies] == [True, True, False]
     assert [len(one["notes"]) for one in replies] == [2, 2, 0]
 
 
@@ -130,7 +134,7 @@ async def test_null_and_empty_are_the_default_and_one_name_needs_no_list(service
         answer = await client.call_tool("search", settings)
         assert not answer.is_error
         default = await client.call_tool("search", {"query": QUERY})
-        assert answer.structured_content["documents"] == default.structured_content["documents"][: k or 5]
+        assert answer.structured_content["results"] == default.structured_content["results"][: k or 5]
 
 
 async def test_collection_strategy_and_conversation_are_used(service):
@@ -138,17 +142,17 @@ async def test_collection_strategy_and_conversation_are_used(service):
         assert "Collections: world. Strategies: rules, turns, raw." in client.instructions
         settings = {"query": "its currency?", "k": 1, "strategy": "turns", "collections": ["world"], "history": HISTORY}
         reply = (await client.call_tool("search", settings)).structured_content
-        assert [document["document_id"] for document in reply["documents"]] == ["franc"]
-        assert reply["reformulation"]["route"] == "disambiguate"
+        assert [document["document_id"] for document in reply["results"]] == ["franc"]
+        assert reply["query_rewrite_info"]["route"] == "disambiguate"
         reply = (await client.call_tool("search", {"query": QUERY, "strategy": "raw"})).structured_content
-        assert reply["reformulation"]["sub_queries"] == [{"text": QUERY, "kind": "original"}]
+        assert variants_of(reply) == [QUERY]
 
 
 @pytest.mark.parametrize("tool", ["search", "reformulate"])
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        ({"query": " "}, "A query is empty"),
+        ({"query": " "}, "query"),
         ({"strategy": "none"}, "rules, turns, raw"),
         ({"history": [{"role": "user"}]}, "role and content"),
         ({"limit": 2}, "limit"),
@@ -169,9 +173,10 @@ async def test_a_failing_retriever_is_reported(service, monkeypatch):
     [collection] = service.collections
     monkeypatch.setattr(collection.retrievers[0], "retriever", BrokenRetriever())
     async with Client(make_server(service)) as client:
-        assert "the search server does not answer" in await error_of(client, "search", query="Where is Lima?")
+        assert "ConnectionError" in await error_of(client, "search", query="Where is Lima?")
         monkeypatch.setattr(collection.retrievers[0], "retriever", Words(CORPUS))
         partly = {"query": "What is the capital of Peru, and what is broken in Chad?"}
         reply = (await client.call_tool("search", partly)).structured_content
-        assert reply["documents"][0]["document_id"] == "lima"
-        assert reply["failures"] == ["retrieval world/bm25: ConnectionError: the index is down"]
+        assert reply["results"][0]["document_id"] == "lima"
+        [failure] = reply["failures"]
+        assert (failure["retriever"], failure["reason"]) == ("world/bm25", "ConnectionError")

@@ -15,7 +15,6 @@ from acqo_rl.retrieval import (
 )
 from acqo_rl.retrieval.remote import describe
 from acqo_rl.serving.limits import Limits
-from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.retriever_app import make_retriever_app
 
 TEXTS = ["passage number 3", "number", "nothing of this kind", "Title 5"]
@@ -76,7 +75,7 @@ def test_it_is_known_by_both_parts(both, encoder, tmp_path, build):
 def test_a_part_behind_a_server_finds_the_same(both, encoder):
     words = f"{both}/bm25"
     local = load_retriever(both, encoder=encoder)
-    with running(make_retriever_app(load_retriever(words), describe(words), Metrics(), Limits())) as url:
+    with running(make_retriever_app(load_retriever(words), describe(words), Limits())) as url:
         joined = load_retriever(f"{both}/dense+{url}", encoder=encoder)
         assert joined.search(TEXTS, 7) == local.search(TEXTS, 7)
         assert joined.fingerprint == local.fingerprint

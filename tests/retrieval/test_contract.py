@@ -15,7 +15,6 @@ from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.places import parts_of
 from acqo_rl.retrieval.remote import describe
 from acqo_rl.serving.limits import Limits
-from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.retriever_app import make_retriever_app
 from acqo_rl.types import Passage
 
@@ -49,7 +48,7 @@ def retriever(request, folders, engine_index):
         yield FederatedRetriever([InCollection(part, name, "dense") for part, name in zip(parts, "ab", strict=True)])
     elif request.param == "remote":
         index = str(folders / "bm25")
-        with running(make_retriever_app(load_retriever(index), describe(index), Metrics(), Limits())) as url:
+        with running(make_retriever_app(load_retriever(index), describe(index), Limits())) as url:
             retriever = load_retriever(url)
             yield retriever
             retriever.close()

@@ -17,7 +17,6 @@ from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.app import make_app
 from acqo_rl.serving.collections import open_collection
 from acqo_rl.serving.limits import Limits
-from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.service import Service
 from acqo_rl.serving.strategies import Strategies
 from acqo_rl.types import Scope
@@ -68,7 +67,7 @@ def client(index, reranker):
     )
     strategies = Strategies({"rules": ""}, StrategySettings())
     service = Service([collection], strategies, RankScoreFusion(), Timeouts(), reranker=reranker)
-    with running(make_app(service, Metrics(), Limits())) as url, httpx.Client(base_url=url, timeout=20) as client:
+    with running(make_app(service, Limits())) as url, httpx.Client(base_url=url, timeout=20) as client:
         yield client
 
 

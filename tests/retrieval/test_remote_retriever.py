@@ -15,7 +15,6 @@ from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.remote import RemoteRetriever, describe
 from acqo_rl.serving.limits import Limits
-from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.retriever_app import make_retriever_app
 from acqo_rl.types import Document, Passage
 
@@ -34,7 +33,7 @@ def index(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def url(index):
-    app = make_retriever_app(load_retriever(index), describe(index), Metrics(), Limits(body_bytes=100_000))
+    app = make_retriever_app(load_retriever(index), describe(index), Limits(body_bytes=100_000))
     with running(app) as url:
         yield url
 
@@ -68,7 +67,7 @@ def test_passages_arrive_as_such(url, connect):
     """HyDE by way of a server; one who sends none asks as before."""
     index = ScriptedRetriever({"b": ("d1",)})
     info = connect(url).info()
-    with running(make_retriever_app(index, info, Metrics(), Limits())) as address:
+    with running(make_retriever_app(index, info, Limits())) as address:
         found = connect(address).search(["a", Passage("b")], 3)
         connect(address).search(["a"], 3)
     assert [[type(text) for text in call] for call in index.calls] == [[str, Passage], [str]]
@@ -101,7 +100,7 @@ def test_an_answer_of_another_form_is_refused(connect, rankings, monkeypatch):
 
 
 def test_the_key_is_sent(index, connect, monkeypatch):
-    app = make_retriever_app(load_retriever(index), describe(index), Metrics(), Limits(keys=("secret",)))
+    app = make_retriever_app(load_retriever(index), describe(index), Limits(keys=("secret",)))
     with running(app) as url:
         with pytest.raises(SearchError, match="401"):
             connect(url).search(["x"], 1)

@@ -13,7 +13,7 @@ from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.serving.load import ServiceSettings, load_service
-from acqo_rl.serving.schemas import SearchRequest
+from acqo_rl.serving.requests import SearchRequest
 from acqo_rl.types import Document, Query
 
 DOCUMENTS = [

@@ -10,7 +10,7 @@ import pytest
 
 KEEPS_THE_LAST_OF_200_MB = """
 import psutil
-from acqo_rl.serving.memory import return_freed_blocks
+from acqo_rl.serving.server import return_freed_blocks
 
 return_freed_blocks()
 filled = bytearray(b"x") * (4 << 20)

@@ -11,7 +11,7 @@ from serving_stand_ins import Parts, Scripted, Words, post, serving, serving_ind
 
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.limits import Limits
-from acqo_rl.serving.reading import MAX_CONTEXT, as_query
+from acqo_rl.serving.requests import MAX_CONTEXT, ReformulateRequest
 from acqo_rl.text import MAX_QUERY, MAX_TURN, MAX_TURNS
 
 HALF, EMOJI = "\ufffd", "\U0001f600"
@@ -26,7 +26,7 @@ def test_reading_has_the_time_limit_of_the_request(monkeypatch):
             over.wait(20)
         return ()
 
-    monkeypatch.setattr("acqo_rl.serving.reading.read_history", hang)
+    monkeypatch.setattr("acqo_rl.serving.requests.read_history", hang)
     with serving(limits=Limits(concurrency=1), timeouts=Timeouts(total=0.2)) as client:
         for path in ("/v1/search", "/v1/reformulate"):
             refused = post(client, path, history=["a", "b"])
@@ -89,10 +89,10 @@ TEXTS = st.one_of(st.text(), st.builds(lambda word, times: word * times, st.text
 
 @given(TEXTS, st.lists(st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant"]), "content": TEXTS})))
 def test_queries_are_within_the_limits_and_reading_is_idempotent(text, history):
-    query, notes = as_query(text, history)
+    query, _, notes = ReformulateRequest(query=f"a{text}", history=history).read()
     assert len(query.text) <= MAX_QUERY
     assert len(query.history) <= MAX_TURNS
     assert all(0 < len(turn.text) <= MAX_TURN for turn in query.history)
     assert len(notes) == len(set(notes)) <= 6
-    again, _ = as_query(query.text, list(map(str, query.history)))
+    again, *_ = ReformulateRequest(query=query.text, history=list(map(str, query.history))).read()
     assert again.text == query.text

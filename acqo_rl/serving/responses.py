@@ -1,161 +1,26 @@
-"""Schemas of requests and responses.
-
-Unknown fields, wrong types and values out of range are rejected. Texts that are too long or contain broken characters
-are accepted: they are shortened or cleaned, and ``notes`` in the response report this.
-"""
+"""Responses, and their construction from the results of searches and answers."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, Field
 
-from acqo_rl.conversations import FORMS, HISTORY_SCHEMA
-from acqo_rl.errors import ConfigError
 from acqo_rl.pipeline.pipeline import PipelineResult
-from acqo_rl.pipeline.questions import AnyMode
 from acqo_rl.pipeline.state import RetrievalStep, Round, SubQuestion
 from acqo_rl.retrieval.federated import split_id
-from acqo_rl.retrieval.filters import FILTER_SCHEMA, read_filter
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import Failure, SearchResult, public_problem
 from acqo_rl.searching.searcher import cluster_by_sub_query
 from acqo_rl.searching.trace import Step
-from acqo_rl.serving.collections import Collection
-from acqo_rl.serving.reading import MAX_CONTEXT, as_query, shortened
-from acqo_rl.text import MAX_QUERY, MAX_TURN, MAX_TURNS, one_line
-from acqo_rl.types import Document, Filter, Query, Ranking, Reformulation, Scope, SubQuery, well_formed
-
-MAX_LIMIT = 20
-"""Maximum number of results, and of documents of each ranking before fusion."""
+from acqo_rl.serving.collections import Collection, DocumentsOf, cosine_lists
+from acqo_rl.serving.requests import MAX_LIMIT, Notes, SearchRequest
+from acqo_rl.types import Document, Ranking, Reformulation, SubQuery
 
 PASSAGES = 8
 """Maximum number of passages with an answer."""
-
-_PRIVATE = "\ue000-\uf8ff\U000f0000-\U0010fffd"
-"""Private-use characters; not every regular expression engine supports their Unicode category."""
-
-
-def _filter(given: object) -> Filter:
-    try:
-        json.dumps(given, ensure_ascii=False).encode()  # raises a ValueError if a character is broken
-        return read_filter(given)
-    except (ConfigError, RecursionError) as error:
-        raise ValueError(str(error)) from error
-
-
-def _whole(value: object) -> object:
-    """Converts a number such as 3.0, which JSON Schema counts as an integer."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _with_words(text: str) -> str:
-    if not one_line(text):
-        raise ValueError("The text is empty; write at least one letter, digit or sign.")
-    return text
-
-
-Text = Annotated[str, BeforeValidator(lambda text: well_formed(text) if isinstance(text, str) else text)]
-Whole = BeforeValidator(_whole)
-Name = Annotated[Text, Field(min_length=1, max_length=100)]
-Notes = Annotated[
-    list[str], Field(description="Parts of the request that were shortened, dropped or replaced; usually empty.")
-]
-
-
-def request_config(**example: Any) -> ConfigDict:
-    """The configuration of a request with an example."""
-    return ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [example]})
-
-
-class ReformulateRequest(BaseModel):
-    """A query, its conversation, and the strategy that reformulates it."""
-
-    model_config = request_config(query="Mercury", rewriting_strategy="rules", user_context="astronomy")
-
-    query: Annotated[Text, AfterValidator(_with_words)] = Field(
-        json_schema_extra={"pattern": r"[\p{L}\p{M}\p{N}\p{P}\p{S}" + _PRIVATE + "]"},
-        description=f"The raw query. Of a query with more than {MAX_QUERY:,} characters, only both ends are read.",
-    )
-    history: Annotated[Any, WithJsonSchema(HISTORY_SCHEMA)] = Field(
-        default=(),
-        description=f"Earlier turns, oldest first: {FORMS}. Only the last {MAX_TURNS} turns are read. Of a turn with "
-        f"more than {MAX_TURN:,} characters, only both ends are read.",
-    )
-    rewriting_strategy: Name | None = Field(
-        default=None, description="One of GET /v1/strategies; by default the service's default strategy."
-    )
-    num_variants: Annotated[int, Field(ge=1, le=5), Whole] | None = Field(
-        default=None, description="Number of paraphrases that multi_query writes; by default the service's."
-    )
-    user_context: Text = Field(
-        default="",
-        description="A few words about the user, added to each reading of an ambiguous query. Of a text with more than"
-        f" {MAX_CONTEXT} characters, only both ends are read.",
-    )
-    filter: Annotated[Any, AfterValidator(_filter), WithJsonSchema(FILTER_SCHEMA)] = Field(
-        default={},
-        description="Conditions on the metadata of documents, all of which must be true: a value, allowed values, or"
-        " bounds (gt, gte, lt, lte). Requires collections of search engines.",
-    )
-    tenant: Name | None = Field(
-        default=None, description="Only documents of this tenant; required if a collection has tenants."
-    )
-    knowledge_pool_ids: list[Name] = Field(
-        default=[],
-        max_length=50,
-        description="Ids or names of the collections to search; by default all. Their results are merged.",
-    )
-
-    def scope(self) -> Scope:
-        """The part of the documents that the request searches."""
-        return Scope(self.filter or (), self.tenant)
-
-    def read(self) -> tuple[Query, str, list[str]]:
-        """Returns the query, the user context, and notes on texts that were shortened or contain broken characters.
-
-        Raises:
-            ConversationError: the history has an unknown form.
-        """
-        query, notes = as_query(self.query, self.history)
-        context, more = shortened(self.user_context, MAX_CONTEXT, "user_context")
-        return query, context, notes + more
-
-
-class SearchRequest(ReformulateRequest):
-    """A query to search, and the settings of the search."""
-
-    model_config = request_config(
-        query="Compare the populations of Oslo and Bergen", limit=5, rewriting_strategy="rules"
-    )
-
-    limit: Annotated[int, Field(ge=1, le=MAX_LIMIT), Whole] = Field(default=5, description="Maximum number of results.")
-    score_threshold: float | None = Field(
-        default=None,
-        ge=0,
-        le=1,
-        allow_inf_nan=False,
-        description="Minimum cosine similarity of a result; by default the setting of the service. If no document "
-        "reaches it, the result is empty. Requires dense indexes of one encoder.",
-    )
-    use_query_rewriting: bool = Field(default=True, description="False searches the raw query.")
-    include_rankings: bool = Field(default=False, description="Also return the rankings before fusion.")
-
-
-class AnswerRequest(ReformulateRequest):
-    """A question to answer from the documents; the first search uses the reformulation of the strategy."""
-
-    model_config = request_config(query="How did the harbour of Bergen influence its growth?", mode="auto")
-
-    mode: AnyMode = Field(
-        default="pipeline",
-        description="pipeline chooses its steps by the question; the other modes fix them: simple "
-        "searches once; recursive splits the question and follows references in passages; multi_hop searches for "
-        "missing information; self_query searches for each gap; auto chooses one of these four.",
-    )
 
 
 class QueryRewriteInfo(BaseModel):
@@ -191,11 +56,16 @@ class QueryRewriteInfo(BaseModel):
         )
 
 
-class ReformulateResponse(BaseModel):
-    """The reformulation of a query."""
+class ReformulateReply(BaseModel):
+    """The reformulation of a query, for language models."""
 
     query_rewrite_info: QueryRewriteInfo
     notes: Notes
+
+
+class ReformulateResponse(ReformulateReply):
+    """The reformulation of a query."""
+
     processing_time_ms: float
     request_id: str
 
@@ -310,20 +180,25 @@ class Cluster(BaseModel):
         ]
 
 
-class SearchResponse(BaseModel):
-    """The result of a search."""
+class SearchReply(BaseModel):
+    """The result of a search, for language models."""
 
     results: list[Result]
     query_rewrite_info: QueryRewriteInfo | None = Field(description="Null if `use_query_rewriting` is false.")
+    failures: list[FailureInfo] = Field(description="Failed calls; if not empty, the results are partial.")
+    notes: Notes
+
+
+class SearchResponse(SearchReply):
+    """The result of a search."""
+
     clusters: list[Cluster] = Field(description="The results, grouped by sub-query.")
     total_results: int
     processing_time_ms: float
-    failures: list[FailureInfo] = Field(description="Failed calls; if not empty, the results are partial.")
     trace: list[Step]
     cached: bool
     fusion: str = Field(description="Fusion method: rsf, rrf, combsum or combmnz.")
     rankings: list[RankingBeforeFusion]
-    notes: Notes
     request_id: str
 
 
@@ -443,3 +318,74 @@ class Problem(BaseModel):
     """The reason why a request was rejected."""
 
     detail: str
+
+
+def search_response(
+    found: SearchResult,
+    body: SearchRequest,
+    strategy: str,
+    collections: tuple[Collection, ...],
+    notes: list[str],
+    request_id: str,
+    ms: float,
+) -> SearchResponse:
+    """Converts the result of a search."""
+    results = _results(found, collections, body.limit)
+    rankings = []
+    if body.include_rankings:
+        rankings = [RankingBeforeFusion.of(ranking, DocumentsOf(collections)) for ranking in found.rankings]
+    else:
+        results = [result.model_copy(update={"places": []}) for result in results]
+    return SearchResponse(
+        results=results,
+        query_rewrite_info=QueryRewriteInfo.of(found.reformulation, strategy) if body.use_query_rewriting else None,
+        clusters=Cluster.all_of(found, [f"{r.knowledge_pool}/{r.document_id}" for r in results]),
+        total_results=len(results),
+        processing_time_ms=ms,
+        failures=[FailureInfo.of(failure) for failure in found.failures],
+        trace=list(found.trace),
+        cached=found.cached,
+        fusion=found.fused.retriever,
+        rankings=rankings,
+        notes=notes,
+        request_id=request_id,
+    )
+
+
+def _results(found: SearchResult, collections: tuple[Collection, ...], limit: int) -> list[Result]:
+    pool_ids = {collection.name: collection.id for collection in collections}
+    top = found.fused.first(limit)
+    places, cosines = _places(found), _best_cosines(found, collections)
+    documents = fetch(DocumentsOf(collections), top.doc_ids)
+    scored = [hit for hit in zip(top.doc_ids, top.scores, top.similarities, strict=True) if hit[0] in documents]
+    return [
+        Result(
+            **shown(documents[key]),
+            knowledge_pool_id=pool_ids[split_id(key)[0]],
+            rank=rank,
+            score=score,
+            similarity=cosines.get(key, best),
+            similarity_kind="cosine" if key in cosines else "score",
+            places=places.get(key, []),
+        )
+        for rank, (key, score, best) in enumerate(scored, start=1)
+    ]
+
+
+def _best_cosines(found: SearchResult, collections: tuple[Collection, ...]) -> dict[str, float]:
+    """The best cosine of each document, over the rankings that contain cosines."""
+    lists = cosine_lists(collections)
+    best: dict[str, float] = {}
+    for ranking in found.rankings:
+        for key, score in zip(ranking.doc_ids, ranking.scores, strict=True):
+            if (ranking.retriever, split_id(key)[0]) in lists:
+                best[key] = max(score, best.get(key, score))
+    return best
+
+
+def _places(found: SearchResult) -> dict[str, list[DocumentRank]]:
+    places: dict[str, list[DocumentRank]] = {}
+    for number, ranking in enumerate(found.rankings):
+        for rank, (key, score) in enumerate(zip(ranking.doc_ids, ranking.scores, strict=True), start=1):
+            places.setdefault(key, []).append(DocumentRank(ranking=number, rank=rank, score=score))
+    return places
