@@ -152,12 +152,3 @@ def test_reading_takes_time_linear_in_the_length(piece):
 
     short = max(min(seconds(2_000) for _ in range(3)), 1e-4)
     assert min(seconds(200_000) for _ in range(2)) < 400 * short
-
-
-def test_a_query_that_many_turns_repeat_is_read_in_time_linear_in_the_length():
-    def seconds(characters):
-        begin = time.process_time()
-        assert read_history("U:a\n" * (characters // 4), f"a{'?' * characters}") == ()
-        return time.process_time() - begin
-
-    assert min(seconds(200_000) for _ in range(2)) < 50 * min(seconds(20_000) for _ in range(3))

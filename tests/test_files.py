@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-from pathlib import Path
 
 import faiss
 import numpy as np
@@ -31,17 +30,10 @@ def full(tmp_path):
     return made
 
 
-def vectors():
-    index = faiss.IndexFlat(4)
-    index.add(np.ones((100_000, 4), np.float32))
-    return index
-
-
 WRITERS = {
     "lines": ("a.json", lambda path: write_atomic(path, ["x" * 100_000])),
     "index": ("index.faiss", lambda path: write_index(faiss.IndexFlat(4), path)),
     "end of a file": ("b.json", lambda path: write_atomic(path, ["x"])),
-    "larger index": ("c.faiss", lambda path: write_index(vectors(), path)),
 }
 
 
@@ -93,11 +85,3 @@ def test_a_cache_folder_that_cannot_be_written_to_is_said_once(monkeypatch, capl
     assert (model / "weights").exists()
     assert cached("model", lambda target: pytest.fail("it is there")) == model
     assert len([record for record in caplog.records if folder in record.message]) == 1
-
-
-def test_a_model_in_a_cache_folder_that_cannot_be_written_to_is_used(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    (tmp_path / "acqo_rl" / "model").mkdir(parents=True)
-    monkeypatch.setattr(embedded, "_writable", lambda folder: Path("/proc/none"))
-
-    assert cached("model", lambda target: pytest.fail("it is there")) == tmp_path / "acqo_rl" / "model"

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from re import _compiler as compiler
 from re import _constants as code
 from re import _parser as parser
 
@@ -25,28 +26,8 @@ PER_CHARACTER = 2e-6  # seconds of CPU; a linear pattern takes a hundredth of it
 START = 0.02
 SIZES = (2_000, 20_000, 200_000)
 FUNCTIONS = ("search", "match", "fullmatch", "split", "findall", "finditer", "sub", "subn")
-TEXTS = (
-    "a",
-    "A",
-    "1",
-    " ",
-    "\n",
-    "\t",
-    ".",
-    ",",
-    "-",
-    "(",
-    "[",
-    "{",
-    "<",
-    '"',
-    "a ",
-    "Aa ",
-    "1 ",
-    "a, ",
-    "and ",
-    "\u4e00",
-)
+TEXTS = (*'aA1 \n\t.,-([{<"\u4e00', "a ", "Aa ", "1 ", "a, ", "and ")
+COMMON = "aA1 .,-_'\"()\n\u4e00:;!?/"
 
 
 COLLECT = """
@@ -121,36 +102,11 @@ class Example:
         return ""
 
     def character(self, choices) -> str:
-        compiled = re.compile(parser_text(choices))
-        fitting = [c for c in "aA1 .,-_'\"()\n\u4e00:;!?/" if compiled.match(c)]
-        literal = [chr(v) for o, v in choices if o is code.LITERAL] if choices[0][0] is not code.NEGATE else []
-        ranges = [chr(v[0]) for o, v in choices if o is code.RANGE] if choices[0][0] is not code.NEGATE else []
-        return self.random.choice(fitting or literal or ranges or ["a"])
-
-
-CATEGORIES = {
-    code.CATEGORY_DIGIT: r"\d",
-    code.CATEGORY_NOT_DIGIT: r"\D",
-    code.CATEGORY_SPACE: r"\s",
-    code.CATEGORY_NOT_SPACE: r"\S",
-    code.CATEGORY_WORD: r"\w",
-    code.CATEGORY_NOT_WORD: r"\W",
-}
-
-
-def parser_text(choices) -> str:
-    """The character class of a parsed set."""
-    inside = ""
-    for op, value in choices:
-        if op is code.NEGATE:
-            inside += "^"
-        elif op is code.LITERAL:
-            inside += re.escape(chr(value))
-        elif op is code.RANGE:
-            inside += f"{re.escape(chr(value[0]))}-{re.escape(chr(value[1]))}"
-        else:
-            inside += CATEGORIES[value]
-    return f"[{inside}]"
+        compiled = compiler.compile(parser.SubPattern(parser.State(), [(code.IN, choices)]))
+        named = [
+            chr(value if op is code.LITERAL else value[0]) for op, value in choices if op in (code.LITERAL, code.RANGE)
+        ]
+        return self.random.choice([c for c in [*COMMON, *named] if compiled.match(c)] or ["a"])
 
 
 def repeated(parsed, before: str, example: Example) -> Iterator[tuple[str, str]]:

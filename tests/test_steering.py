@@ -7,7 +7,7 @@ stand-in that obeys every document.
 from __future__ import annotations
 
 import pytest
-from stand_ins import ScriptedRetriever
+from stand_ins import ScriptedRetriever, ranking
 from tiny_policy import full_model
 
 from acqo_rl.conversations import read_history
@@ -46,16 +46,12 @@ CORPUS = {
 WORDS = 28
 
 
-class EverythingRetriever(ScriptedRetriever):
+class Everything(ScriptedRetriever):
     """A retriever that returns the given documents for every text."""
 
-    def __init__(self, *doc_ids):
-        super().__init__({})
-        self.doc_ids = doc_ids
-
     def search(self, texts, k):
-        self.found = dict.fromkeys(texts, self.doc_ids)
-        return super().search(texts, k)
+        self.calls.append(list(texts))
+        return [ranking(*self.found, query=text) for text in texts]
 
 
 class ObedientModel(LanguageModel):
@@ -77,14 +73,12 @@ class ObedientModel(LanguageModel):
 
 
 def fed(doc_ids, query=QUERY):
-    return add_feedback(
-        [query], EverythingRetriever(*doc_ids), RankScoreFusion(), CORPUS, FeedbackSpec(len(doc_ids), WORDS)
-    )[0]
+    return add_feedback([query], Everything(doc_ids), RankScoreFusion(), CORPUS, FeedbackSpec(len(doc_ids), WORDS))[0]
 
 
 def searched(policy, doc_ids):
     """Returns the texts that reach the retriever for one query, and the parsed completion."""
-    retriever = EverythingRetriever(*doc_ids)
+    retriever = Everything(doc_ids)
     [reformulation] = policy.reformulate([fed(doc_ids)])
     search([reformulation], retriever, RankScoreFusion())
     [texts] = retriever.calls

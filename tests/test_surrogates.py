@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,18 +39,6 @@ def test_every_text_can_be_written(text):
     assert well_formed(clean) == clean
     if max(text, default="") < "\ud800":
         assert clean == text
-
-
-def test_queries_and_documents_contain_none():
-    query = Query("q\ud800", "a\ud83d", read_history(["U: b\ud83d", "S: c\ude00"]))
-    assert (query.id, query.text, [turn.text for turn in query.history]) == (
-        "q\ufffd",
-        "a\ufffd",
-        ["b\ufffd", "c\ufffd"],
-    )
-    document = Document("d", "t\ud83d", "x\ude00")
-    assert (document.title, document.text) == ("t\ufffd", "x\ufffd")
-    json.dumps([query.text, document.text], ensure_ascii=False).encode()
 
 
 def test_texts_with_broken_characters_are_written_indexed_and_searched(tmp_path):

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acqo_rl.errors import DataError
-from acqo_rl.evaluation import significance
 from acqo_rl.evaluation.significance import paired_bootstrap
 
 
@@ -24,12 +23,6 @@ def test_against_every_resample_of_four_queries():
     assert got.high == pytest.approx(np.quantile(exact, 0.975), abs=0.03)
     assert got.p == pytest.approx(2 * np.mean(exact <= 0), abs=0.02)
     assert got.queries == 4
-    assert not got.significant
-
-
-def test_identical_systems_differ_by_nothing():
-    got = paired_bootstrap([0.1, 0.7, 0.3], [0.1, 0.7, 0.3])
-    assert (got.mean, got.low, got.high, got.p) == (0.0, 0.0, 0.0, 1.0)
     assert not got.significant
 
 
@@ -48,15 +41,6 @@ def test_few_queries_that_all_gain_are_no_proof(queries, significant):
     assert got.significant is significant
 
 
-def test_the_interval_covers_the_truth_about_as_often_as_it_says():
-    generator = np.random.default_rng(1)
-    covered = 0
-    for _ in range(300):
-        got = paired_bootstrap(np.zeros(60), generator.normal(0.1, 0.3, 60))
-        covered += got.low <= 0.1 <= got.high
-    assert 0.90 <= covered / 300 <= 0.98
-
-
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=30))
 def test_swapping_the_systems_turns_the_interval_round(pairs):
@@ -67,21 +51,14 @@ def test_swapping_the_systems_turns_the_interval_round(pairs):
     assert one.p == pytest.approx(other.p)
     assert one.low <= one.high
     assert 0 < one.p <= 1
+    same = paired_bootstrap(before, before)
+    assert (same.mean, same.low, same.high, same.p, same.significant) == (0, 0, 0, 1, False)
 
 
-@pytest.mark.parametrize(("before", "after"), [([], []), ([1.0], [1.0, 0.0]), ([[1.0]], [[0.0]])])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [([], []), ([1.0], [1.0, 0.0]), ([[1.0]], [[0.0]]), ([0.0, 1.0], [0.0, float("nan")])],
+)
 def test_values_that_do_not_pair_are_refused(before, after):
     with pytest.raises(DataError):
         paired_bootstrap(before, after)
-
-
-def test_a_value_that_is_not_finite_is_refused():
-    with pytest.raises(DataError, match="NaN"):
-        paired_bootstrap([0.0, 1.0], [0.0, float("nan")])
-
-
-def test_the_numbers_do_not_depend_on_how_many_are_drawn_at_once(monkeypatch):
-    system = np.random.default_rng(2).random(31)
-    whole = paired_bootstrap(np.zeros(31), system)
-    monkeypatch.setattr(significance, "_CHUNK", 100)
-    assert paired_bootstrap(np.zeros(31), system) == whole

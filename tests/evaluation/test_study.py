@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acqo_rl.evaluation.significance import holm
-from acqo_rl.evaluation.study import Study, find_best, with_kinds
+from acqo_rl.evaluation.study import Study, find_best
 from acqo_rl.evaluation.summary import summarise
 from acqo_rl.evaluation.systems import System
 from acqo_rl.evaluation.tables import results_table
@@ -40,9 +40,6 @@ def study():
 def test_holm_by_hand():
     """0.005 x 4, 0.01 x 3, 0.03 x 2, then 0.04 x 1, which must not fall below the one before."""
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.7]) == [0.7]
-    assert holm([0.6, 0.9]) == [1.0, 1.0]
-    assert holm([]) == []
 
 
 @given(st.lists(st.floats(0, 1), max_size=12))
@@ -74,32 +71,6 @@ def test_contrasts_change_one_part_only(study):
     assert study.comparisons("retriever") == []
 
 
-def test_systems_beside_the_reference(study):
-    assert study.reference == System("raw", "dense", "rsf")
-    assert [e.name for e in study.with_same_retrieval()] == ["raw", "split"]
-    turned = replace(study, baseline="split")
-    assert [e.name for e in turned.with_same_retrieval()] == ["split", "raw"]
-
-
-def test_names_are_short_if_only_the_reformulators_differ(study):
-    system = System("split", "dense", "rsf")
-    assert study.name(system) == "split / dense / rsf"
-    one_fusion = {s: e for s, e in study.evaluations.items() if s.fusion == "rsf"}
-    assert replace(study, evaluations=one_fusion).name(system) == "split"
-
-
-def test_every_system_is_compared_to_the_reference(study):
-    found = {gain.system: gain.comparison.differences["nDCG@10"].mean for gain in study.against_reference()}
-    assert found == pytest.approx(
-        {System("split", "dense", "rsf"): 0.0, System("raw", "dense", "rrf"): 0.0, System("split", "dense", "rrf"): 0.3}
-    )
-
-
-def test_other_kinds():
-    grouped = with_kinds(evaluation("x", [0.0, 1.0]), {"q0": "one", "q1": "other"})
-    assert [result.kind for result in grouped.results] == ["one", "other"]
-
-
 def test_costs_by_hand():
     """Percentiles of 0, 10, ..., 100: the 95th is half way from 90 to 100."""
     times = [(10.0 * i, 1.0) for i in range(11)]
@@ -119,12 +90,6 @@ def study_of(table):
     return Study(systems, {}, "0", MEASURES)
 
 
-def test_the_best_mean_is_chosen_and_compared_to_the_reference():
-    choice = find_best(study_of([[0.2] * 20, [0.1] * 20, [0.5] * 20]))
-    assert (choice.system, choice.gain.mean, choice.unseen.mean) == ("2", pytest.approx(0.3), pytest.approx(0.3))
-    assert find_best(study_of(np.ones((2, 9)))).system == "0"  # of equal ones the first
-
-
 def test_a_choice_by_chance_gains_on_unseen_queries_less_than_on_its_own():
     """Thirty systems of noise, ten times: the best one gains for certain, and nothing of it is seen again."""
     choices = [find_best(study_of(np.random.default_rng(seed).normal(size=(30, 60)))) for seed in range(10)]
@@ -134,6 +99,9 @@ def test_a_choice_by_chance_gains_on_unseen_queries_less_than_on_its_own():
 
 @given(st.integers(1, 12), st.integers(1, 4), st.integers(0, 3))
 def test_a_choice_takes_any_number_of_queries_and_systems(queries, systems, seed):
-    choice = find_best(study_of(np.random.default_rng(seed).random((systems, queries))), seed)
-    assert choice.gain.mean >= 0
+    table = np.random.default_rng(seed).random((systems, queries))
+    choice = find_best(study_of(table), seed)
+    means = table.mean(axis=1)
+    assert choice.system == str(means.argmax())
+    assert choice.gain.mean == pytest.approx(means.max() - means[0])
     assert choice.unseen.queries == queries

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from handbook import Writer, write_pages
 from stand_ins import ScriptedLanguageModel, ScriptedRetriever
@@ -31,7 +29,6 @@ from acqo_rl.labelling.filters import (
     NOT_GROUNDED,
     OTHER_KIND,
     FilteredQuestions,
-    copied_words,
     filter_questions,
 )
 from acqo_rl.labelling.writing import Question, conversation_for, read_question
@@ -74,9 +71,6 @@ class TestDrafts:
         assert {split: len(some) for split, some in titles.items()} == {"train": 32, "dev": 4, "test": 4}
         assert not titles["train"] & (titles["dev"] | titles["test"])
 
-    def test_documents_without_enough_text_are_left_out(self):
-        assert divide([Document("short", "Short", "Nothing.")], seed=0) == {"train": [], "dev": [], "test": []}
-
     def test_a_link_goes_to_the_document_that_is_named(self):
         assert linked_pairs(ALL) == [(MILL, ANNA)]
 
@@ -101,17 +95,8 @@ class TestDrafts:
             assert {split_of[document.id] for document in one.documents} == {one.split}
             assert len({document.id for document in one.documents}) == (1 if one.kind in ("simple", "follow_up") else 2)
 
-    def test_a_small_corpus_gives_each_draft_once(self):
-        splits = {"train": ALL, "dev": [], "test": []}
-        drafts = choose_drafts(splits, ["simple"], 100, ScriptedRetriever({}), seed=0)
-        assert sorted(one.documents[0].id for one in drafts) == ["anna", "ferry", "hotel", "mill"]
-
 
 class TestReplies:
-    @pytest.mark.parametrize("reply", ['{"question": "Who built it?"}', "Sure, here it is:\nWho built it?"])
-    def test_a_question_is_read(self, reply):
-        assert read_question(draft("simple", MILL), Completion(reply, 9), "q").query == Query("q", "Who built it?")
-
     def test_a_conversation_is_read(self):
         reply = example(question="Who built the mill?", answer="Anna Smit.", second_question="When was that?")
         read = read_question(draft("follow_up", MILL), Completion(reply, 9), "q")
@@ -142,10 +127,6 @@ class TestFilters:
 
     def reasons(self, filtered):
         return {reason: [q.query.text for q in some] for reason, some in filtered.dropped.items() if some}
-
-    def test_a_copied_run_of_words_is_measured(self):
-        passage = Document("d", "", "x b c y b c d")
-        assert copied_words(question("a b c d", documents=(passage,))) == 3
 
     def test_a_question_that_copies_its_passage_is_dropped(self):
         filtered = self.filter_questions(
@@ -257,23 +238,6 @@ def test_the_command_writes_a_folder_that_training_reads_and_accounts_for_every_
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")][2:]
     assert sum(int(row[1]) for row in rows) >= model.asked > 100
     assert all(int(row[1]) == sum(map(int, row[2:])) for row in rows)
-
-
-def test_a_plan_asks_nothing(written, capsys):
-    folder, model = written("--plan", "True")
-    assert model.asked == 0
-    assert not folder.exists()
-    assert re.search(r"\d+ calls", capsys.readouterr().out)
-
-
-def test_an_interrupted_run_asks_only_for_what_is_missing(written):
-    folder, _ = written()
-    before = (folder / "queries.jsonl").read_text()
-    replies = (folder / "questions.jsonl").read_text().splitlines(keepends=True)
-    (folder / "questions.jsonl").write_text("".join(replies[:-20]))
-    _, second = written()
-    assert second.asked == 20
-    assert (folder / "queries.jsonl").read_text() == before
 
 
 @pytest.mark.parametrize(
