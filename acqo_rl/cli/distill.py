@@ -53,7 +53,7 @@ def main(config: DistillConfig) -> None:
     from acqo_rl.reformulation.policy import Policy, prompt_of, read_settings
     from acqo_rl.training.distillation import distill, distillation_arguments, needed_layers, write_completions
     from acqo_rl.training.materials import open_materials
-    from acqo_rl.training.run_folder import open_run, write_json
+    from acqo_rl.training.run_folder import inputs_of, open_run, write_json
 
     arguments = distillation_arguments(config.trainer, config.output_dir, config.seed)
     state = PartialState(cpu=default_device() == "cpu")  # chooses the GPU of this process
@@ -62,8 +62,9 @@ def main(config: DistillConfig) -> None:
     layers = number_of_layers(config, original.get_text_config().num_hidden_layers)
     folder = Path(config.output_dir)
     with state.main_process_first():
-        status = open_run(folder, asdict(config))
-    if status == "finished":
+        inputs = inputs_of(config.data, (config.split, config.dev_split), [config.index], [config.model])
+        is_finished = open_run(folder, asdict(config), inputs)
+    if is_finished:
         state.print(f"{folder} is finished: {folder / 'model'}")
         return
     materials = open_materials(config, settings.feedback)

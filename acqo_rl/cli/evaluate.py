@@ -124,12 +124,13 @@ def main(config: EvaluateConfig) -> None:
     from acqo_rl.evaluation.systems import evaluate_systems
     from acqo_rl.evaluation.tables import aligned, interval
     from acqo_rl.reformulation.heuristic import kinds_of
-    from acqo_rl.training.run_folder import open_run
+    from acqo_rl.training.run_folder import inputs_of, open_run
 
     check(config)
     data = read_beir(config.data, config.split)
     hashed = hash_queries(data.queries[config.split], data.qrels[config.split], data.metadata)
-    open_run(config.output, {"data": str(Path(config.data).resolve()), "split": config.split, "queries": hashed})
+    data_folder = str(Path(config.data).resolve())
+    open_run(config.output, {"data": data_folder, "split": config.split}, inputs_of(data_folder, [config.split]))
     queries = list(data.queries[config.split][: config.limit])
     kinds = kinds_of(queries, data.metadata)  # by the rules, where the data set has none
     metadata = {query_id: {**data.metadata.get(query_id, {}), "kind": kind} for query_id, kind in kinds.items()}

@@ -65,15 +65,16 @@ def main(config: GrpoRunConfig) -> None:
     from acqo_rl.training.grpo import build_trainer, finish
     from acqo_rl.training.materials import open_materials
     from acqo_rl.training.model import changed_settings, load_trainable
-    from acqo_rl.training.run_folder import last_checkpoint, open_run
+    from acqo_rl.training.run_folder import inputs_of, last_checkpoint, open_run
 
     settings, arguments = check(config)
     load_tokenizer(config.model)  # refuses a model that cannot be prompted before any work is done
     folder = Path(config.output_dir)
     state = PartialState(cpu=default_device() == "cpu")
     with state.main_process_first():
-        status = open_run(folder, asdict(config))
-    if status == "finished":
+        inputs = inputs_of(config.data, (config.split, config.dev_split), [config.index], [config.model])
+        is_finished = open_run(folder, asdict(config), inputs)
+    if is_finished:
         state.print(f"{folder} is finished: {folder / 'model'}")
         return
     materials = open_materials(config, settings.feedback)

@@ -26,7 +26,6 @@ from acqo_rl.addresses import Address
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithReward
 from acqo_rl.errors import FINITE, check_ranges
-from acqo_rl.evaluation.cache import hash_queries
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import check_measures
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
@@ -71,14 +70,14 @@ def main(config: HeadroomConfig) -> None:
     from acqo_rl.searching.path import add_feedback
     from acqo_rl.training.headroom import Headroom, advise, measure_bounds
     from acqo_rl.training.rewards import Reward
-    from acqo_rl.training.run_folder import open_run
+    from acqo_rl.training.run_folder import inputs_of, open_run
 
     models = check(config)
     data = read_beir(config.data, config.split)
     queries, qrels = drawn(config, data), data.qrels[config.split]
     retriever = config.open_index_of(config.index, data.corpus)
     folder, fusion = Path(config.output), fusion_named(config.fusion)
-    open_run(folder, {**asdict(config), "queries": hash_queries(queries, qrels, data.metadata)}, {"reformulator"})
+    open_run(folder, asdict(config), inputs_of(config.data, [config.split], [config.index]), {"reformulator"})
     kinds = kinds_of(queries, data.metadata)
     reward = Reward(
         "converge", retriever, fusion, **{k: v for k, v in asdict(config.reward).items() if k != "word_cost"}

@@ -89,27 +89,28 @@ class LabelConfig(WithStrategy, IndexSettings):
 def main(config: LabelConfig) -> None:
     """Writes the data set, and asks the model only for what is missing."""
     from acqo_rl.data.beir import read_corpus
+    from acqo_rl.training.run_folder import inputs_of, open_run
 
     check(config)
     corpus = read_corpus(config.data)
     retriever = config.open_index_of(config.index, corpus)
+    if not config.plan:
+        inputs = inputs_of(config.data, [config.gold] if config.gold else [], [config.index])
+        open_run(config.output, {"task": config.task, "data": config.data}, inputs)
     task = label_questions if config.task == "questions" else judge_queries
     task(config, corpus, retriever)
 
 
 def check(config: LabelConfig) -> None:
-    """Checks settings that would otherwise fail late, and that the output folder has no other contents.
+    """Checks settings that would otherwise fail late.
 
     Raises:
-        ConfigError: a number is out of range, a name is unknown, or the folder contains something else.
+        ConfigError: a number is out of range, a name is unknown, or the output is the data.
     """
     check_ranges(config, _RANGES)
     name_reformulators(config.reformulator, None)
-    folder = Path(config.output)
-    if folder.is_dir() and any(folder.iterdir()) and not _kept_in(config).exists():
-        raise ConfigError(f"{folder} is not empty and holds no {config.task}; give another output folder.")
-    if folder.resolve() == Path(config.data).resolve():
-        raise ConfigError(f"output is the folder {folder} of --data; give another output folder.")
+    if Path(config.output).resolve() == Path(config.data).resolve():
+        raise ConfigError(f"output is the folder {config.output} of --data; give another output folder.")
 
 
 def label_questions(config: LabelConfig, corpus: Mapping[str, Document], retriever: Retriever) -> None:
@@ -168,7 +169,6 @@ def judge_queries(config: LabelConfig, corpus: Mapping[str, Document], retriever
     if config.model.startswith(CROSS_ENCODER):
         if config.plan:
             return
-        folder.mkdir(parents=True, exist_ok=True)
         with closing(Cache(_kept_in(config))) as cache:
             grades = judge_by_reranker(pairs, open_reranker(config.model, cache))
     else:

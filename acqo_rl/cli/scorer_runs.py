@@ -193,10 +193,11 @@ def run(
     """
     from acqo_rl.files import atomic_folder, write_atomic
     from acqo_rl.training.hop import train
-    from acqo_rl.training.run_folder import open_run, write_json
+    from acqo_rl.training.run_folder import inputs_of, open_run, write_json
 
-    folder = Path(config.output_dir)
-    if open_run(folder, asdict(config)) == "finished":
+    folder, splits, models = Path(config.output_dir), (config.split, config.dev_split), [config.model or ""]
+    read = [inputs_of(data, splits, [index], models) for data, index in zip(config.data, config.index, strict=True)]
+    if open_run(folder, asdict(config), {name: found for one in read for name, found in one.items()}):
         print(f"{folder} is finished: {folder / 'model'}")
         return
     sets = [TrainingSet(config, number) for number in range(len(config.data))]

@@ -93,7 +93,7 @@ def main(config: RecipeConfig) -> None:
     for stage in stages:
         check(stage)
     out = Path(config.output_dir)
-    open_run(out, asdict(config), unfinished(out))
+    open_run(out, asdict(config), free_to_change=unfinished(out))
     begin = time.monotonic()
     for number, stage in enumerate(stages, start=1):
         minutes = (time.monotonic() - begin) / 60

@@ -97,7 +97,7 @@ def main(config: WarmStartConfig) -> None:
     from acqo_rl.training.curves import write_curves
     from acqo_rl.training.materials import open_materials
     from acqo_rl.training.model import changed_settings
-    from acqo_rl.training.run_folder import open_run
+    from acqo_rl.training.run_folder import inputs_of, open_run
     from acqo_rl.training.teachers import name_teachers
     from acqo_rl.training.warm_start import train
 
@@ -116,8 +116,9 @@ def main(config: WarmStartConfig) -> None:
     if changed:
         state.print(f"The run changes settings of the policy that it starts from: {changed}.")
     with state.main_process_first():
-        status = open_run(folder, asdict(config))
-    if status == "finished":
+        inputs = inputs_of(config.data, (config.split, config.dev_split), [config.index], [config.model])
+        is_finished = open_run(folder, asdict(config), inputs)
+    if is_finished:
         state.print(f"{folder} is finished: {folder / 'model'}")
         return
     materials = open_materials(config, settings.feedback)

@@ -2,6 +2,7 @@
 
 .lock-RANK             held by the running process; released by the system when the process ends
 config.json            the resolved settings
+inputs.json            hashes of the data files, indexes and models that the run reads
 environment.json       package versions, git revision, machine
 checkpoint-N/          state of the trainer, for resuming
 model/                 the finished model; if it exists, the run is finished
@@ -13,78 +14,121 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import distributions
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
 
+from acqo_rl.data.lines import find
 from acqo_rl.errors import ConfigError
-from acqo_rl.files import write_atomic
+from acqo_rl.files import hash_files, write_atomic
+from acqo_rl.language_models.embedded import resolve
+from acqo_rl.language_models.openvino import without_prefix
+from acqo_rl.retrieval.remote import describe
 
 T = TypeVar("T")
 
 _PACKAGES = ("acqo-rl", "torch", "transformers", "trl", "peft", "accelerate", "datasets", "sentence-transformers",
              "faiss-cpu", "faiss-gpu", "bm25s", "vllm", "numpy")  # fmt: skip
-_LOCK = ".lock-{}"
+_CONFIG, _INPUTS, _ENVIRONMENT, _LOCK = "config.json", "inputs.json", "environment.json", ".lock-{}"
 _held: list[FileLock] = []
 _FREE_TO_CHANGE = ("trainer.report_to", "trainer.run_name", "trainer.save_total_limit")
 
 
 def open_run(
-    folder: str | Path, config: dict[str, Any], free_to_change: Collection[str] = ()
-) -> Literal["new", "resume", "finished"]:
-    """Locks a folder for a run with these settings.
+    folder: str | Path,
+    config: Mapping[str, Any],
+    inputs: Mapping[str, str] | None = None,
+    free_to_change: Collection[str] = (),
+) -> bool:
+    """Locks a folder for a run with these settings and inputs.
 
     Args:
         folder: created if it does not exist.
         config: the resolved settings; JSON-serialisable.
+        inputs: see :func:`inputs_of`.
         free_to_change: settings that may differ from those of the interrupted run.
 
     Returns:
-        ``new``, ``resume`` (a run with the same settings was interrupted) or ``finished``.
+        Whether the run is finished.
 
     Raises:
-        ConfigError: the folder contains other files or results of a run with other settings, or another process uses
-            it.
+        ConfigError: the folder contains other files, or results of a run with other settings or inputs, or another
+            process uses it.
     """
     folder = Path(folder)
-    file = folder / "config.json"
-    config = json.loads(json.dumps(config))
-    if not file.exists():
-        foreign = sorted(_content(folder)) if folder.exists() else []
-        if foreign:
-            raise ConfigError(
-                f"{folder} is not empty ({', '.join(foreign[:3])}) and contains no run; give another output folder."
-            )
-        folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / _CONFIG).exists() and folder.exists() and (foreign := sorted(_content(folder))):
+        raise ConfigError(
+            f"{folder} is not empty ({', '.join(foreign[:3])}) and contains no run; give another output folder."
+        )
+    folder.mkdir(parents=True, exist_ok=True)
     _claim(folder)
-    if not file.exists():
-        write_json(folder / "environment.json", environment())
-        write_json(file, config)
-        return "new"
+    new = {_CONFIG: json.loads(json.dumps(config)), _INPUTS: dict(inputs or {})}
+    old = {name: _read(folder / name) for name in new}
+    if _content(folder) - {*new, _ENVIRONMENT}:
+        _check_settings(folder, _flat(old[_CONFIG]), _flat(new[_CONFIG]), free_to_change)
+        if changed := [name for name, found in new[_INPUTS].items() if old[_INPUTS].get(name, found) != found]:
+            raise ConfigError(
+                f"{folder} contains a run of other data: {', '.join(changed)} changed since it began. Give another "
+                f"output folder, or delete this one. To continue with both, delete {folder / _INPUTS}."
+            )
+    if not (folder / _CONFIG).exists():
+        write_json(folder / _ENVIRONMENT, environment())
+    for name in new:
+        if not (folder / name).exists() or new[name] != old[name]:  # other processes of the same run write nothing
+            write_json(folder / name, new[name])
+    return (folder / "model").exists()
+
+
+def inputs_of(
+    data: str, splits: Sequence[str], indexes: Sequence[str] = (), models: Sequence[str] = ()
+) -> dict[str, str]:
+    """The hashes of what a run reads.
+
+    Args:
+        data: BEIR folder.
+        splits: whose judgements are read.
+        indexes: locations of indexes; each is known by its fingerprint.
+        models: models that the run starts from or uses. Only folders have hashes; a name on the Hub is a setting.
+
+    Returns:
+        Path or location -> hash.
+
+    Raises:
+        IndexMismatchError: an index is missing or incomplete.
+        SearchError: the server of an index does not answer.
+    """
+    names = ("corpus.jsonl", "queries.jsonl", *(f"qrels/{split}.tsv" for split in splits))
+    files = {str(file): [file] for file in (find(Path(data, name)) for name in names) if file.is_file()}
+    for model in filter(None, models):
+        folder = Path(resolve(without_prefix(model)))
+        files[model] = sorted([*folder.glob("*.safetensors"), *folder.glob("*.json")])
+    hashes = {name: hash_files(some) for name, some in files.items() if some}
+    return hashes | {str(index): describe(index).fingerprint for index in indexes}
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """The content of a JSON file; a file that is missing is empty."""
     try:
-        before = json.loads(file.read_text(encoding="utf-8"))
+        return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else {}
     except ValueError as error:
         raise ConfigError(f"{file} is damaged ({error}); give another output folder, or delete this one.") from error
-    old, new = _flat(before), _flat(config)
-    fixed = [
+
+
+def _check_settings(folder: Path, old: Mapping[str, Any], new: Mapping[str, Any], free: Collection[str]) -> None:
+    changed = [
         f"{key}: {old.get(key)!r} -> {new.get(key)!r}"
         for key in sorted(old.keys() | new.keys())
-        if old.get(key) != new.get(key) and key not in _FREE_TO_CHANGE and key.partition(".")[0] not in free_to_change
+        if old.get(key) != new.get(key) and not key.endswith(_FREE_TO_CHANGE) and key.partition(".")[0] not in free
     ]
-    if fixed and _content(folder) <= {"config.json", "environment.json"}:
-        write_json(file, config)
-        return "new"
-    if fixed:
+    if changed:
         raise ConfigError(
-            f"{folder} contains a run with other settings ({'; '.join(fixed)}). Give another output folder, use the "
+            f"{folder} contains a run with other settings ({'; '.join(changed)}). Give another output folder, use the "
             f"old settings to resume the run, or delete the folder."
         )
-    write_json(file, config)
-    return "finished" if (folder / "model").exists() else "resume"
 
 
 def _flat(value: Any, name: str = "") -> dict[str, Any]:

@@ -17,21 +17,20 @@ CONFIG = {"cost": 0.1, "names": ("a", "b"), "trainer": {"learning_rate": 1e-6, "
 
 def test_a_folder_gets_settings_and_environment_and_is_resumed_until_it_has_a_model(tmp_path):
     folder = tmp_path / "deep" / "run"
-    assert open_run(folder, CONFIG) == "new"
+    assert open_run(folder, CONFIG) is False
     assert json.loads((folder / "config.json").read_text()) == {**CONFIG, "names": ["a", "b"]}
     assert json.loads((folder / "environment.json").read_text())["packages"]["torch"]
-    assert open_run(folder, CONFIG) == "resume"
-    assert open_run(folder, {**CONFIG, "cost": 0.2}) == "new"  # there are no results yet
-    assert open_run(folder, {**CONFIG, "cost": 0.2}) == "resume"
+    changed = {**CONFIG, "cost": 0.2}
+    assert open_run(folder, changed) is False  # there are no results yet
     (folder / "model").mkdir()
-    assert open_run(folder, {**CONFIG, "cost": 0.2}) == "finished"
+    assert open_run(folder, changed) is True
 
 
 def test_a_run_with_results_keeps_its_settings(tmp_path):
     open_run(tmp_path, CONFIG)
     (tmp_path / "examples.jsonl").touch()
     tracked = {**CONFIG, "trainer": {"learning_rate": 1e-6, "report_to": "wandb"}}
-    assert open_run(tmp_path, tracked) == "resume"
+    assert open_run(tmp_path, tracked) is False
     for changed, named in (
         ({"trainer": {"learning_rate": 0.1}}, r"\(trainer\.learning_rate: 1e-06 -> 0\.1\)"),
         ({"extra": 1}, "extra: None -> 1"),
@@ -39,7 +38,7 @@ def test_a_run_with_results_keeps_its_settings(tmp_path):
         with pytest.raises(ConfigError, match=named):
             open_run(tmp_path, tracked | changed)
     changed = {**tracked, "names": ["a", "b"], "trainer": {"learning_rate": 0.1}}
-    assert open_run(tmp_path, changed, free_to_change=["trainer"]) == "resume"
+    open_run(tmp_path, changed, free_to_change=["trainer"])
     assert json.loads((tmp_path / "config.json").read_text()) == changed
 
 
@@ -59,11 +58,11 @@ def test_a_folder_is_locked_until_its_process_ends(tmp_path):
     code = "import sys; from acqo_rl.training.run_folder import open_run; print(open_run(sys.argv[1], {}), flush=True)"
     command = [sys.executable, "-c", code + "; sys.stdin.read()", str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as first:
-        assert first.stdout.readline() == "new\n"
+        assert first.stdout.readline() == "False\n"
         with pytest.raises(ConfigError):
             open_run(tmp_path, {})
         first.kill()
-    assert open_run(tmp_path, {}) == "resume"
+    assert open_run(tmp_path, {}) is False
 
 
 def test_the_last_checkpoint_is_the_newest_complete_one(tmp_path):
