@@ -7,18 +7,17 @@ import asyncio
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import FakeListChatModel, FakeListLLM, GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
-from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from small_world import CORPUS, FOUND_BY, PARTS, QUERY, make_searcher
 
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.integrations.langchain import AdaptiveRetriever
 from acqo_rl.language_models.structured import example
+from acqo_rl.reformulation.pass_through import PassThrough
 
 
 class TestStandard(RetrieversIntegrationTests):
@@ -37,19 +36,6 @@ class TestStandard(RetrieversIntegrationTests):
         return QUERY
 
 
-class WordCounts(Embeddings):
-    """Counts each word of the documents in a text."""
-
-    words = sorted({word for d in CORPUS.values() for word in d.text.lower().strip(".").split()} - {"is", "the", "of"})
-
-    def embed_documents(self, texts):
-        return [self.embed_query(text) for text in texts]
-
-    def embed_query(self, text):
-        own = text.lower().strip("?.").split()
-        return [float(own.count(word)) for word in self.words]
-
-
 @pytest.fixture
 def retriever(searcher):
     return AdaptiveRetriever(searcher=searcher, corpus=CORPUS, k=4)
@@ -57,11 +43,8 @@ def retriever(searcher):
 
 @pytest.fixture
 def store():
-    store = InMemoryVectorStore(WordCounts())
-    store.add_documents(
-        [Document(id=d.id, page_content=d.text, metadata={"source": f"{d.id}.txt"}) for d in CORPUS.values()]
-    )
-    return store
+    """A retriever of LangChain that finds documents by their words."""
+    return AdaptiveRetriever(searcher=make_searcher(PassThrough()), corpus=CORPUS, k=1)
 
 
 def test_it_is_a_runnable(retriever):
@@ -104,13 +87,13 @@ def test_errors_reach_callbacks_and_fallbacks(retriever, broken_searcher):
 
 def test_wraps_a_retriever_and_a_model_of_langchain(store):
     llm = FakeListChatModel(responses=[example(kind="compound", searches=["capital of Peru", "currency of Chad"])])
-    retriever = AdaptiveRetriever.from_retriever(store.as_retriever(search_kwargs={"k": 1}), llm, k=2)
+    retriever = AdaptiveRetriever.from_retriever(store, llm, k=2)
     found = retriever.invoke(QUERY)
     assert {document.id: document.metadata["acqo_rl"]["found_by"] for document in found} == {
         "lima": ["capital of Peru"],
         "franc": ["currency of Chad"],
     }
-    assert found[0].metadata["source"] == f"{found[0].id}.txt"
+    assert all("acqo_rl" in document.metadata["acqo_rl"] for document in found)  # of the inner retriever
     assert asyncio.run(retriever.ainvoke(QUERY)) == found
 
 
@@ -126,7 +109,7 @@ def test_wraps_a_retriever_and_a_model_of_langchain(store):
     ],
 )
 def test_a_completion_model_or_without_a_model_the_rules(store, llm, strategy, searched):
-    [first, *_] = AdaptiveRetriever.from_retriever(store.as_retriever(), llm, strategy=strategy).invoke(QUERY)
+    [first, *_] = AdaptiveRetriever.from_retriever(store, llm, strategy=strategy).invoke(QUERY)
     assert first.metadata["acqo_rl"]["sub_queries"] == searched
 
 
@@ -135,7 +118,7 @@ def test_if_the_model_fails_the_raw_query_is_searched(store):
         def _call(self, *_, **__):
             raise ConnectionError("the model does not answer")
 
-    [first, *_] = AdaptiveRetriever.from_retriever(store.as_retriever(), Down(responses=["never"])).invoke(QUERY)
+    [first, *_] = AdaptiveRetriever.from_retriever(store, Down(responses=["never"])).invoke(QUERY)
     assert "the model does not answer" in first.metadata["acqo_rl"]["problem"]
     assert first.metadata["acqo_rl"]["sub_queries"] == [QUERY]
 
@@ -145,7 +128,7 @@ def test_if_the_model_fails_the_raw_query_is_searched(store):
 )
 def test_a_reply_truncated_within_a_thought_is_reported(store, response_metadata):
     llm = GenericFakeChatModel(messages=iter([AIMessage("<think>Capital or", response_metadata=response_metadata)]))
-    [first, *_] = AdaptiveRetriever.from_retriever(store.as_retriever(), llm).invoke(QUERY)
+    [first, *_] = AdaptiveRetriever.from_retriever(store, llm).invoke(QUERY)
     assert "max_new_tokens" in first.metadata["acqo_rl"]["problem"]
 
 
@@ -158,53 +141,32 @@ class Listed(BaseRetriever):
         return self.documents
 
 
-def found_in(*documents):
-    return AdaptiveRetriever.from_retriever(Listed(documents=documents)).invoke("compare Peru and Chad")
+HEAD = "The same header. " * 20
 
 
-def test_documents_without_id_are_identified_by_their_full_text():
-    head = "The same header. " * 20
-    found = found_in(*(Document(head + end, metadata={"title": None}) for end in ("one", "two", "one")))
-    assert [document.page_content.rsplit(maxsplit=1)[1] for document in found] == ["one", "two"]
-    assert [document.metadata["title"] for document in found] == [None, None]
-
-
-def test_documents_without_id_with_equal_texts_stay_apart_and_scores_tell_nothing_apart():
-    """A fraction is a score; a page is a whole number."""
-    pages = [(1, 0.9), (2, 0.8), (1, 0.7)]
-    found = found_in(*(Document("Left blank.", metadata={"page": p, "rank": s}) for p, s in pages))
-    assert [document.metadata["page"] for document in found] == [1, 2]
-    assert found[0].id != found[1].id
-
-
-def test_chunks_that_share_the_id_of_their_parent_stay_apart():
-    found = found_in(*(Document(id="parent", page_content=chunk) for chunk in ("one", "two", "one")))
-    assert [(document.id, document.page_content) for document in found] == [("parent", "one"), ("parent", "two")]
-    assert found[0].metadata["acqo_rl"]["doc_id"] != found[1].metadata["acqo_rl"]["doc_id"]
-
-
-def test_metadata_of_a_store_is_never_lost():
-    """Its keys are the names of details, and the key of an inner search."""
-    own = dict.fromkeys(("doc_id", "title", "rank", "score", "similarity", "route", "found_by", "failures"), "theirs")
-    store = InMemoryVectorStore(WordCounts())
-    store.add_documents([Document(id=d.id, page_content=d.text, metadata={**own, "page": 3}) for d in CORPUS.values()])
-    inner = AdaptiveRetriever.from_retriever(store.as_retriever(), k=4)
-    for retriever in (inner, AdaptiveRetriever.from_retriever(inner, k=4)):
-        for rank, document in enumerate(retriever.invoke(QUERY), start=1):
-            details = document.metadata.pop("acqo_rl")
-            assert document.metadata == {**own, "page": 3}
-            assert (details["rank"], details["route"]) == (rank, "decompose")
-            assert ("acqo_rl" in details) == (retriever is not inner)
+@pytest.mark.parametrize(
+    "documents",
+    [
+        [Document(HEAD + end) for end in ("one", "two", "one")],
+        [Document("", metadata={"page": p, "rank": score}) for p, score in ((1, 0.9), (2, 0.8), (1, 0.7))],
+        [Document(id="parent", page_content=chunk) for chunk in ("one", "two", "one")],
+    ],
+    ids=["full texts", "metadata but fractions, which are scores", "chunks with the id of their parent"],
+)
+def test_equal_documents_are_one_and_others_stay_apart(documents):
+    found = AdaptiveRetriever.from_retriever(Listed(documents=documents)).invoke("compare Peru and Chad")
+    assert [document.page_content for document in found] == [d.page_content for d in documents[:2]]
+    assert len({document.metadata["acqo_rl"]["doc_id"] for document in found}) == 2
 
 
 class SyncOnly(BaseRetriever):
     """Supports only synchronous calls; the other kind fails as in vector stores."""
 
-    store: InMemoryVectorStore
+    store: BaseRetriever
     error: type[Exception] = NotImplementedError
 
     def _get_relevant_documents(self, query, *, run_manager):
-        return self.store.similarity_search(query)
+        return self.store.invoke(query)
 
     async def _aget_relevant_documents(self, query, *, run_manager):
         raise self.error("call it synchronously")
@@ -216,7 +178,7 @@ class AsyncOnly(SyncOnly):
 
     async def _aget_relevant_documents(self, query, *, run_manager):
         await asyncio.sleep(0)
-        return self.store.similarity_search(query)
+        return self.store.invoke(query)
 
 
 class SyncModel(FakeListChatModel):
@@ -237,7 +199,7 @@ class AsyncModel(FakeListChatModel):
 @pytest.mark.parametrize("kind", [SyncOnly, AsyncOnly])
 def test_components_with_one_kind_of_call_work_with_both(store, kind, error, model):
     """Outside an event loop, inside one, and in threads while one runs."""
-    source = kind(store=store, error=error) if error else store.as_retriever()
+    source = kind(store=store, error=error) if error else store
     llm = model(responses=[example(kind="compound", searches=["capital of Peru", "currency of Chad"])])
     retriever = AdaptiveRetriever.from_retriever(source, llm, k=2)
     found = retriever.invoke(QUERY)

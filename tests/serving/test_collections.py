@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from concurrent.futures import ThreadPoolExecutor
-from datetime import date
 from functools import partial
 
 import pytest
@@ -12,16 +11,12 @@ from serving_stand_ins import Back, Scripted, Words, collection, post, serving
 
 from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError, IndexMismatchError, NotFoundError
-from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.build import build_bm25_index
-from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.batching import Batcher
 from acqo_rl.serving.collections import Collections, DocumentsOf, open_collection
 from acqo_rl.serving.load import ServiceSettings, load_service
-from acqo_rl.serving.service import Service
-from acqo_rl.serving.strategies import Strategies
 from acqo_rl.types import Document
 
 DOCUMENTS = [Document("a/b", "Peru", "Lima is the capital of Peru."), Document("c", "Chad", "Ndjamena")]
@@ -91,19 +86,6 @@ def test_invalid_settings_and_other_corpora_are_rejected(place, tmp_path, tmp_pa
     write_beir(other, DOCUMENTS[:1], [], {})
     with pytest.raises(IndexMismatchError):
         open_collection(f"world={other},{tmp_path}/index")
-
-
-def test_metadata_reaches_the_answers_and_dates_order_their_passages(tmp_path):
-    texts = [("old", "2001-05-01"), ("new", "2099-05-01"), ("now", f"{date.today():%Y-%m-%d}")]
-    documents = [
-        Document(name, "", "the price of copper", {"date": day, "url": f"https://{name}"}) for name, day in texts
-    ]
-    opened = open_collection(f"prices={index(tmp_path, documents)}")
-    service = Service([opened], Strategies({"raw": ""}, StrategySettings()), RankScoreFusion(), Timeouts())
-    chunks = service.pipeline("raw", 3, (opened,)).ask("latest price of copper").chunks
-    service.close()
-    assert chunks[0].document.metadata == {"date": f"{date.today():%Y-%m-%d}", "url": "https://now"}
-    assert chunks[-1].document.id == "prices/old"
 
 
 def test_the_rules_use_the_names_in_the_collections(tmp_path):
