@@ -43,9 +43,9 @@ def post(client, path="/v1/search", **body):
 
 
 @contextmanager
-def running(app):
+def running(app, shutdown_seconds=5):
     """Runs the application on a server in a thread; yields its URL."""
-    server = make_server(app, "127.0.0.1", 0, 5)
+    server = make_server(app, "127.0.0.1", 0, shutdown_seconds)
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:
@@ -66,7 +66,17 @@ def collection(name="world", retriever=None, documents=DOCUMENTS, *, cosine=True
 
 
 @contextmanager
-def serving(collections=None, *, strategies=None, fusion=None, timeouts=None, limits=None, web=AT_ROOT, **settings):
+def serving(
+    collections=None,
+    *,
+    strategies=None,
+    fusion=None,
+    timeouts=None,
+    limits=None,
+    web=AT_ROOT,
+    shutdown_seconds=5,
+    **settings,
+):
     """Runs a service of stand-ins; yields a client."""
     service = Service(
         collections or [collection()],
@@ -76,7 +86,7 @@ def serving(collections=None, *, strategies=None, fusion=None, timeouts=None, li
         **settings,
     )
     app = make_app(service, limits or Limits(), web)
-    with running(app) as url, httpx.Client(base_url=url, timeout=20) as client:
+    with running(app, shutdown_seconds) as url, httpx.Client(base_url=url, timeout=20) as client:
         yield client
 
 

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from tqdm import tqdm
-from transformers import DynamicCache, LogitsProcessor, LogitsProcessorList
+from transformers import DynamicCache, LogitsProcessor, LogitsProcessorList, StoppingCriteriaList
 from transformers.cache_utils import DynamicLayer
 
+from acqo_rl import time_limit
 from acqo_rl.language_models.chat import first_end
 
 Forbidden = Callable[[Sequence[int], Sequence[int]], npt.NDArray[np.int64]]
@@ -58,6 +59,9 @@ def complete(model: Any, prompts: Sequence[Sequence[int]], decoding: Decoding) -
 
     Returns:
         Token ids of each completion, in input order, including the end token if there is one.
+
+    Raises:
+        TimeoutError: the time limit of the request has ended, see :mod:`acqo_rl.time_limit`.
     """
     completions: dict[int, list[int]] = {}
     order = sorted(range(len(prompts)), key=lambda i: (len(prompts[i]), tuple(prompts[i])))
@@ -89,9 +93,21 @@ def _complete_batch(model: Any, prompts: Sequence[Sequence[int]], decoding: Deco
         max_new_tokens=decoding.max_new_tokens,
         pad_token_id=decoding.pad,
         eos_token_id=list(decoding.ends),
+        stopping_criteria=StoppingCriteriaList([_in_time]),
         **options,
     )
     return output[:, longest:].tolist()  # type: ignore[no-any-return]
+
+
+def _in_time(ids: torch.Tensor, _: object) -> torch.Tensor:
+    """Ends no row; called after each step.
+
+    Raises:
+        TimeoutError: the time limit of the request has ended.
+    """
+    if time_limit.current().seconds == 0.0:
+        raise TimeoutError("the time limit ended this call")
+    return torch.zeros(len(ids), dtype=torch.bool, device=ids.device)
 
 
 def _read_once(model: Any, ids: torch.Tensor, mask: torch.Tensor) -> DynamicCache:

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from acqo_rl import time_limit
 from acqo_rl.roles import LanguageModel, Reformulator, Restrictable, Retriever, SamplingModel, restrict
+from acqo_rl.time_limit import TimeLimit, limited
 from acqo_rl.types import (
     UNRESTRICTED,
     Completion,
@@ -32,10 +33,27 @@ Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Waiting(Generic[Item, Answer]):
     items: Sequence[Item]
     answers: Future[list[Answer]] = field(default_factory=Future)
+    has_left: bool = False
+
+    def leave(self) -> None:
+        self.has_left = True
+        self.answers.cancel()
+
+
+class _WhileWanted(TimeLimit):
+    """Ends when every caller of a batch has left."""
+
+    def __init__(self, batch: Sequence[_Waiting[Any, Any]]) -> None:
+        super().__init__()
+        self._batch = batch
+
+    @property
+    def seconds(self) -> float:
+        return 0.0 if all(waiting.has_left for waiting in self._batch) else super().seconds
 
 
 class Batcher(Generic[Item, Answer]):
@@ -57,8 +75,9 @@ class Batcher(Generic[Item, Answer]):
             size: target number of items per batch. A batch may exceed it by the last caller's items.
             wait: seconds that the first request of a batch waits for others.
             threads: number of concurrent batches; with 1, calls of ``call`` never overlap.
-            timeout: seconds that a caller waits for its answers. A request that times out before its batch starts is
-                removed from the queue. ``None`` waits without limit.
+            timeout: seconds that a caller waits for its answers; ``None`` waits without limit. A request that times out
+                before its batch starts is removed from the queue. The time limit of a call ends when all its callers
+                have left, see :mod:`acqo_rl.time_limit`.
         """
         self._call = call
         self._size = size
@@ -83,12 +102,12 @@ class Batcher(Generic[Item, Answer]):
         limit = time_limit.current()
         seconds = limit.seconds if self._timeout is None else min(self._timeout, limit.seconds)
         try:
-            with limit.ending(waiting.answers.cancel):
+            with limit.ending(waiting.leave):
                 return waiting.answers.result(None if seconds == math.inf else seconds)
         except (TimeoutError, CancelledError):
             if waiting.answers.done() and not waiting.answers.cancelled():
                 raise
-            waiting.answers.cancel()
+            waiting.leave()
             raise TimeoutError(f"no answer within {seconds:.3g} s") from None
 
     def _run(self) -> None:
@@ -112,7 +131,8 @@ class Batcher(Generic[Item, Answer]):
         """Answers a batch; if its call fails, retries each caller's items in a separate call."""
         items = [item for waiting in batch for item in waiting.items]
         try:
-            answers = self._call(items)
+            with limited(_WhileWanted(batch)):
+                answers = self._call(items)
             if len(answers) != len(items):
                 raise ValueError(
                     f"{len(answers)} answers were returned for {len(items)} items; return one answer per item"

@@ -105,6 +105,17 @@ _GRACE = 1.0
 """Seconds after its time limit at which a call is given up: those that observe the limit have then returned."""
 
 
+_running: set[tuple[asyncio.AbstractEventLoop, asyncio.Timeout]] = set()
+"""The time limits of the calls of :func:`in_thread`, each with its event loop."""
+
+
+def end_running() -> None:
+    """Ends the calls of all requests of the running event loop now, as their time limits do."""
+    here = asyncio.get_running_loop()
+    for limit in [limit for loop, limit in _running if loop is here]:
+        limit.reschedule(here.time())
+
+
 async def in_thread(call: Callable[[], T], seconds: float | None = None) -> T:
     """Runs a blocking call in a thread of its own, under a time limit, in the context of its request.
 
@@ -129,10 +140,14 @@ async def in_thread(call: Callable[[], T], seconds: float | None = None) -> T:
     Thread(target=contextvars.copy_context().run, args=(run,), name="acqo-http", daemon=True).start()
     try:
         async with asyncio.timeout(None if seconds is None else seconds + _GRACE) as end:
-            return await asyncio.wrap_future(work)
+            _running.add(running := (asyncio.get_running_loop(), end))
+            try:
+                return await asyncio.wrap_future(work)
+            finally:
+                _running.discard(running)
     except TimeoutError:
         if end.expired():
-            late = f"The request was not finished within its time limit of {seconds:g} s."
+            late = "The request was not finished within its time limit, or before the service ended."
             raise SearchError(late, public=late) from None
         raise
     finally:

@@ -6,11 +6,14 @@ import asyncio
 import ctypes
 import sys
 from contextlib import suppress
+from socket import socket
 from typing import Any, ClassVar
 
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from acqo_rl.serving.http import end_running
 
 _HEADER_SECONDS = 10.0
 """Maximum time from the connection, or from the last response, to the end of the next request's headers."""
@@ -59,11 +62,19 @@ class Impatient(H11Protocol):
             timer.cancel()
 
 
+class _Server(uvicorn.Server):
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        """Waits for the requests; ends them a second before the time is over, so that streams end with an event."""
+        seconds = self.config.timeout_graceful_shutdown or 0
+        asyncio.get_running_loop().call_later(max(0, seconds - 1), end_running)
+        await super().shutdown(sockets)
+
+
 def make_server(app: ASGIApp, host: str, port: int, shutdown_timeout: float) -> uvicorn.Server:
     """The server of an application; see :func:`serve`."""
     Impatient.most = _most_waiting()
     config: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False}
-    return uvicorn.Server(
+    return _Server(
         uvicorn.Config(
             app,
             host=host,

@@ -36,13 +36,6 @@ def folder(tmp_path_factory):
     return folder
 
 
-class Finished:
-    """A server that ends at once."""
-
-    def run(self):
-        pass
-
-
 @pytest.fixture
 def slow_model():
     """An OpenAI-compatible server that answers when ``go`` is set."""
@@ -83,7 +76,7 @@ def slow_model():
 def test_log_level_and_shutdown_timeout_reach_the_server(name, places, folder, monkeypatch):
     given = []
     monkeypatch.setattr("acqo_rl.serving.logs.configure_logs", given.append)
-    monkeypatch.setattr("uvicorn.Server", lambda config: given.append(config.timeout_graceful_shutdown) or Finished())
+    monkeypatch.setattr("uvicorn.Server.run", lambda self: given.append(self.config.timeout_graceful_shutdown))
     words = [*places.replace("FOLDER", str(folder)).split(), "--log_level", "WARNING", "--shutdown_timeout", "7"]
     module = module_of(name)
     module.main(command.parse(module.main, words))

@@ -6,18 +6,24 @@ import json
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import httpx
 import pytest
 from serving_stand_ins import events, post, serving
 from shared import in_thread
 
+from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.language_models.openai import OpenAIModel
+from acqo_rl.serving.batching import BatchedModel, Batcher
 from acqo_rl.serving.limits import Limits
 
 PLACES = 4
 ASK = json.dumps({"query": "capital of Peru"}).encode()
+JSON = {"Content-Type": "application/json"}
+HEAD = b"POST /v1/answer HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(ASK)
 
 
 class HangingModel(ThreadingHTTPServer):
@@ -66,11 +72,8 @@ def start(hanging):
 @contextmanager
 def asking(client, hanging):
     """The connection of a request for an answer, after the model was asked."""
-    head = (
-        f"POST /v1/answer HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(ASK)}"
-    )
     with socket.create_connection((client.base_url.host, client.base_url.port), timeout=10) as connection:
-        connection.sendall(head.encode() + b"\r\n\r\n" + ASK)
+        connection.sendall(HEAD + ASK)
         assert hanging.asked.acquire(timeout=10)
         yield
 
@@ -108,3 +111,38 @@ def test_the_time_limit_ends_a_call_that_is_running(start, hanging):
         assert result["passages"]
         assert result["failures"]
         until(lambda: hanging.open == 0)
+
+
+def test_a_stream_that_is_running_at_shutdown_ends_with_an_error_event(hanging):
+    model = OpenAIModel("m", base_url=hanging.url, timeout=60)
+    with ThreadPoolExecutor(1) as pool:
+        with serving(answer_model=model, shutdown_seconds=1) as client:
+            stream = pool.submit(httpx.post, f"{client.base_url}/v1/answer", content=ASK, headers=JSON, timeout=20)
+            assert hanging.asked.acquire(timeout=10)
+        *_, (name, problem) = events(stream.result(20).text)
+    assert (name, *problem) == ("error", "detail")
+    until(lambda: hanging.open == 0)
+
+
+def test_a_local_model_ends_within_a_step_and_is_asked_no_more_when_its_client_leaves(tiny_model):
+    """The next client does not wait for it."""
+    model = TransformersModel.from_pretrained(str(tiny_model), max_new_tokens=100_000)
+    steps, begun = [], threading.Event()
+    forward = model.model.forward
+
+    def step(*args, **settings):
+        steps.append(time.monotonic())
+        if len(steps) > 5:
+            begun.set()
+        return forward(*args, **settings)
+
+    model.model.forward = step
+    with serving(answer_model=BatchedModel(model, Batcher), limits=Limits(concurrency=1)) as client:
+        address = (client.base_url.host, client.base_url.port)
+        with socket.create_connection(address, timeout=10) as connection:
+            connection.sendall(HEAD + ASK)
+            assert begun.wait(20)
+        left = time.monotonic()
+        until(lambda: "acqo_http_requests_in_flight 0.0" in client.get("/metrics").text)
+        until(lambda: time.monotonic() - steps[-1] > 0.5)
+        assert steps[-1] - left < 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -53,6 +54,13 @@ class TestSize:
             assert refused.status_code == 413
             assert "1000" in refused.json()["detail"]
             assert search(client).status_code == 200
+
+    def test_a_body_of_exactly_the_limit_is_accepted(self):
+        body = json.dumps(SEARCH).encode()
+        for most, status in ((len(body), 200), (len(body) - 1, 413)):
+            with serving(limits=Limits(body_bytes=most)) as client:
+                headers = {"Content-Type": "application/json"}
+                assert client.post("/v1/search", content=body, headers=headers).status_code == status
 
     def test_an_incomplete_body_times_out(self):
         with serving(limits=Limits(body_timeout=0.2)) as client:

@@ -6,6 +6,8 @@ import json
 import re
 from pathlib import Path
 
+from hypothesis import given
+from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 from serving_stand_ins import Parts, Scripted, serving
 
@@ -45,6 +47,23 @@ def test_requests_and_searches_are_counted():
     assert seen["acqo_http_requests_total", ("method", "GET"), ("path", "other"), ("status", "404")] == 1
     assert "Peru" not in text
     assert "users" not in text
+
+
+WORDS = st.text("abcxyz", min_size=5, max_size=9)
+
+
+@given(
+    st.one_of(WORDS, st.sampled_from(["GET", "POST"])),
+    st.one_of(WORDS.map("/{}".format), st.sampled_from(["/v1/search", "/v1/reformulate", "/v1/answer"])),
+    st.dictionaries(st.sampled_from(["query", "rewriting_strategy", "mode", "tenant"]), WORDS),
+    st.lists(WORDS, max_size=2),
+)
+def test_nothing_of_a_request_is_a_label(client, method, path, body, pools):
+    """Methods, paths, strategies and collections are labels only if the service knows them."""
+    client.request(method, path, json={**body, "knowledge_pool_ids": pools})
+    labels = {value.lower() for _, *pairs in values(client.get("/metrics").text) for pair in pairs for value in pair}
+    drawn = {method.lower(), path, *body.values(), *pools}
+    assert drawn & labels <= {"get", "post", "/v1/search", "/v1/reformulate", "/v1/answer"}
 
 
 def test_failed_calls_are_counted():
