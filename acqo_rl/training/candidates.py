@@ -85,6 +85,12 @@ def splits_completely(query: Query, sub_queries: Sequence[SubQuery]) -> bool:
     return len(sub_queries) > 1 and _content(" ".join(s.text for s in sub_queries)) == _content(query.text)
 
 
+def drops_words(query: Query, route: Route, sub_queries: Sequence[SubQuery]) -> bool:
+    """Whether it is a split, and a content word of the query is in none of its sub-queries."""
+    held = {word.lower() for s in sub_queries for word in _content(s.text)}
+    return route == "decompose" and not {word.lower() for word in _content(query.text)} <= held
+
+
 def _candidates(query: Query, heuristic: Heuristic) -> Iterator[Candidate]:
     rules = heuristic.reformulate([query])[0]
     turns = with_last_turns(query)  # searched by the rules, but a policy cannot write texts of this length

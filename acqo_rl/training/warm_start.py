@@ -23,7 +23,7 @@ from acqo_rl.measures import gold_of
 from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.reformulation.policy import PolicySettings, prompt_of
 from acqo_rl.text import text_of
-from acqo_rl.training.candidates import Candidate, splits_completely
+from acqo_rl.training.candidates import Candidate, drops_words, splits_completely
 from acqo_rl.training.data import sft_dataset
 from acqo_rl.training.model import fine_tune, load_trainable, precision
 from acqo_rl.training.rewards import Reward, rank_map
@@ -118,15 +118,16 @@ def score_candidates(
 def _completions(query: Query, found: Sequence[Candidate], reward: Reward) -> list[tuple[str, Route, str]]:
     """Form, route and text of each option, the route ``pass`` first.
 
-    Each candidate is an option with and without the raw query as an additional sub-query. If the policy reads feedback,
-    the raw query has been searched anyway, and omitting its list is risky. In this case only the option with the raw
-    query is used. Exceptions are queries in a conversation and candidates that split the query completely: their raw
-    list is likely to be noise.
+    Each candidate is an option with and without the raw query as an additional sub-query. Without it, a split that
+    drops words of the query is no option. If the policy reads feedback, the raw query has been searched anyway, and
+    omitting its list is risky. In this case only the option with the raw query is used. Exceptions are queries in a
+    conversation and candidates that split the query completely: their raw list is likely to be noise.
     """
     options: dict[str, tuple[str, Route]] = {reward.grammar.render("pass", (), query): ("pass", "pass")}
     original = SubQuery(query.text, "original")
     for route, sub_queries, form in found:
-        needs_raw = query.feedback and not query.history and not splits_completely(query, sub_queries)
+        reads_raw = query.feedback and not query.history and not splits_completely(query, sub_queries)
+        needs_raw = reads_raw or drops_words(query, route, sub_queries)
         with_raw = (f"{form} | raw query", (*sub_queries, original))
         for name, variant in (with_raw,) if needs_raw else ((form, sub_queries), with_raw):
             try:
@@ -193,11 +194,11 @@ def own_examples(answers: Sequence[Reformulation], qrels: Qrels, reward: Reward)
     They are used whatever their reward is.
 
     Args:
-        answers: reformulations of the policy; those outside the grammar are skipped.
+        answers: reformulations of the policy; those outside the grammar and splits that drop words are skipped.
         qrels: judgements of the queries.
         reward: scores the examples.
     """
-    written = [answer for answer in answers if answer.problem is None]
+    written = [a for a in answers if a.problem is None and not drops_words(a.query, a.route, a.sub_queries)]
     texts, gold = [a.query.text for a in written], [gold_of(qrels, a.query.id) for a in written]
     completions = [
         reward.grammar.render(a.route, (s for s in a.sub_queries if s.min_margin is None), a.query) for a in written

@@ -186,16 +186,16 @@ def test_scoring_resumes_after_the_last_batch(prepared, tmp_path, monkeypatch, n
 
 
 class Scripted(Reformulator):
-    """A policy that writes the given sub-queries; records what it is asked."""
+    """A policy that writes the given sub-queries on a route; records what it is asked."""
 
-    def __init__(self, texts):
-        self.texts, self.asked = texts, []
+    def __init__(self, route, texts):
+        self.route, self.texts, self.asked = route, texts, []
 
     def reformulate(self, queries):
         self.asked += [query.id for query in queries]
         raw = SubQuery("never a target", "original", min_margin=0.05)
         parts = [(*(SubQuery(text, "part") for text in self.texts(q)), raw) for q in queries]
-        return [Reformulation(q, "decompose", p, "scripted") for q, p in zip(queries, parts, strict=True)]
+        return [Reformulation(q, self.route, p, "scripted") for q, p in zip(queries, parts, strict=True)]
 
 
 def test_rollouts_of_the_policy_are_candidates(prepared, tmp_path, monkeypatch):
@@ -204,7 +204,7 @@ def test_rollouts_of_the_policy_are_candidates(prepared, tmp_path, monkeypatch):
     texts = {q.id: [materials.corpus[doc_id].text for doc_id in materials.qrels[q.id]] for q in materials.train}
     sampled = [[a.completion for a in script.rollouts(config, materials.train, 4, 1.0)] for _ in range(2)]
     assert sampled[0] == sampled[1]
-    policy = Scripted(lambda query: texts[query.id])
+    policy = Scripted("decompose", lambda query: texts[query.id])
     monkeypatch.setattr(Policy, "from_pretrained", lambda *_, **__: policy)
     monkeypatch.setattr("acqo_rl.training.candidates.candidates", lambda *_: [])
     examples = script.collect(config, materials, tmp_path / "examples.jsonl")
@@ -221,7 +221,7 @@ def test_kinds_to_keep_get_the_policys_own_reformulations(prepared, data, tmp_pa
     kinds = {"s": "simple", "c": "compound"}
     lines = [json.dumps({**row, "metadata": {"kind": kinds[row["_id"][0]]}}) for row in rows]
     (folder / "queries.jsonl").write_text("\n".join(lines))
-    policy = Scripted(lambda query: ["bank"])
+    policy = Scripted("disambiguate", lambda query: ["bank"])
     monkeypatch.setattr(Policy, "from_pretrained", lambda *_, temperature: {0.0: policy}[temperature])
     script, config, materials = prepared("warm-start", data=folder, preserve_kinds="simple")
     examples = {e.query_id: e for e in script.collect(config, materials, tmp_path / "examples.jsonl")}
@@ -229,7 +229,7 @@ def test_kinds_to_keep_get_the_policys_own_reformulations(prepared, data, tmp_pa
     assert set(examples) == {q.id for q in materials.train}
     for query_id, example in examples.items():
         kept = query_id in policy.asked
-        assert (example.completion == "split\nbank") is kept
+        assert (example.completion == "resolve\nbank") is kept
         assert (example.reward < example.raw_reward) is kept
     with pytest.raises(ConfigError, match=r"talk.* compound, simple"):
         script.collect(replace(config, preserve_kinds=["talk"]), materials, tmp_path / "other.jsonl")

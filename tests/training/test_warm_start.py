@@ -24,12 +24,13 @@ from acqo_rl.training.warm_start import (
     balanced,
     decided_by_kind,
     forms_by_cover,
+    own_examples,
     score_candidates,
     train,
     verified_examples,
     warm_start_arguments,
 )
-from acqo_rl.types import Query, Snippet, SubQuery, Turn
+from acqo_rl.types import Query, Reformulation, Snippet, SubQuery, Turn
 
 FOUND = {
     "raw": ("x", "y", "g1"),
@@ -40,16 +41,16 @@ FOUND = {
     "near": ("x", "g1"),
 }
 RAW = Query("q", "raw")
+REWARD = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion(), top_rank_bonus=0.0)
 
 
-def parts(*texts, form=""):
-    return Candidate("decompose", tuple(SubQuery(t, "part") for t in texts), form or str(texts))
+def parts(*texts, form="", route="disambiguate"):
+    return Candidate(route, tuple(SubQuery(t, "part") for t in texts), form or str(texts))
 
 
 def scored(queries, candidates, gold=("g1",)):
-    reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion(), top_rank_bonus=0.0)
     qrels = {query.id: dict.fromkeys(gold, 1) for query in queries}
-    return [one for batch in score_candidates(queries, qrels, candidates, reward) for one in batch]
+    return [one for batch in score_candidates(queries, qrels, candidates, REWARD) for one in batch]
 
 
 def best(candidates, gold=("g1",), min_gain=0.05, tie_tolerance=0.05, query=RAW):
@@ -58,8 +59,8 @@ def best(candidates, gold=("g1",), min_gain=0.05, tie_tolerance=0.05, query=RAW)
 
 def test_the_candidate_with_the_highest_reward_is_the_target():
     example = best([parts("bad"), parts("near"), parts("plain")])
-    assert example == Example("q", "decompose", "split\nplain", pytest.approx(2), pytest.approx(16 / 9))
-    assert best([parts("bad"), parts("plain")], tie_tolerance=5).completion == "split\nplain"
+    assert example == Example("q", "disambiguate", "resolve\nplain", pytest.approx(2), pytest.approx(16 / 9))
+    assert best([parts("bad"), parts("plain")], tie_tolerance=5).completion == "resolve\nplain"
 
 
 def test_within_the_tolerance_the_form_that_suits_most_queries_is_the_target():
@@ -68,8 +69,8 @@ def test_within_the_tolerance_the_form_that_suits_most_queries_is_the_target():
     found = {"0": [parts("plainer", form="luck"), parts("plain", "bad", form="found")]}
     found |= {q.id: [parts("bad", form="luck"), parts("plain", form="found")] for q in queries[1:]}
     options = scored(queries, found)
-    assert verified_examples(options, tie_tolerance=0.05)[0].completion == "split\nplain\nbad"
-    assert verified_examples(options, tie_tolerance=0.01)[0].completion == "split\nplainer"
+    assert verified_examples(options, tie_tolerance=0.05)[0].completion == "resolve\nplain\nbad"
+    assert verified_examples(options, tie_tolerance=0.01)[0].completion == "resolve\nplainer"
 
 
 @given(st.lists(st.sets(st.sampled_from("abcdef"))))
@@ -95,15 +96,25 @@ SNIPPETS = (Snippet("A title", "A text."),)
 @pytest.mark.parametrize(
     ("query", "written", "gold", "target"),
     [
-        (Query("q", "plain"), ("other",), ("g1", "g2"), "split\nother\n="),  # each finds one gold document
-        (Query("q", "raw", feedback=SNIPPETS), ("plain",), ("g1",), "split\nplain\n="),
-        (Query("q", "raw", (Turn("user", "An earlier turn."),), SNIPPETS), ("plain",), ("g1",), "split\nplain"),
-        (Query("q", "plain, and other", (), SNIPPETS), ("plain", "other"), ("g1", "g2"), "split\nplain\nother"),
+        (Query("q", "plain"), ("other",), ("g1", "g2"), "resolve\nother\n="),  # each finds one gold document
+        (Query("q", "raw", feedback=SNIPPETS), ("plain",), ("g1",), "resolve\nplain\n="),
+        (Query("q", "raw", (Turn("user", "An earlier turn."),), SNIPPETS), ("plain",), ("g1",), "resolve\nplain"),
+        (Query("q", "plain, and other", (), SNIPPETS), ("plain", "other"), ("g1", "g2"), "resolve\nplain\nother"),
     ],
     ids=["the raw query may help", "with feedback it is searched", "except in conversations", "and complete splits"],
 )
 def test_a_candidate_is_searched_with_and_without_the_raw_query(query, written, gold, target):
     assert best([parts(*written)], gold, query=query).completion == target
+
+
+@pytest.mark.parametrize(("written", "holds"), [(("plain", "other"), True), (("plain", "plainer"), False)])
+def test_a_split_that_drops_words_of_the_query_is_no_target_without_the_raw_query(written, holds):
+    query, split = Query("q", "plain and the other"), parts(*written, route="decompose")
+    completions = [option.completion for option in scored([query], {"q": [split]})[0].options]
+    text = "\n".join(["split", *written])
+    assert completions == ["pass", *[text] * holds, f"{text}\n="]
+    own = own_examples([Reformulation(query, "decompose", split.sub_queries, "policy")], {"q": {"g1": 1}}, REWARD)
+    assert [example.completion for example in own] == [text] * holds
 
 
 def test_kinds_that_are_seldom_helped_are_passed_and_others_never():
