@@ -10,7 +10,7 @@ r"""Write a data set as a BEIR folder.
 
 Your own files:
 
-    acqo data --dataset files --documents handbook/ --output data/handbook
+    acqo data --dataset files --documents handbook/ wiki/ faq.csv --document_fields text=answer --output data/handbook
     acqo data --dataset files --documents articles.csv --queries questions.jsonl \
         --document_fields id=article_no title=headline text=summary+body --query_fields text=question \
         --qrels train=train.tsv dev=dev.tsv --output data/articles
@@ -30,16 +30,19 @@ The public data sets are streamed from the Hugging Face Hub: hotpotqa, topiocqa,
 BEIR. The whole source is read, so that --limit and --distractors sample from all of it. The folder's README.md contains
 the source, the licence and what was kept.
 
-``union`` merges several BEIR folders, to train one policy for all of them: --limit train queries from each (one number
-for all, or one per source), and as many dev queries from each as the smallest source has. --joined combines two queries
-of a source into one compound query, so that the policy learns to split such queries.
+``union`` merges BEIR folders, to search all of them, or to train one policy for all of them: --limit train queries from
+each (one number for all, or one per source), and as many dev queries from each as the smallest source has. A source
+may have no queries. --joined combines two queries of a source into one compound query, so that the policy learns to
+split such queries.
 
 ``files`` reads tables in UTF-8 (.csv and .tsv with a header, .jsonl), and pages or folders of pages (.md, .html, .txt,
-.pdf), whose markup is removed. The fields of a table are called id (or _id), title, text and history; other names are
-given by --document_fields and --query_fields, and TARGET=A+B joins two fields. All other fields become metadata. Rows
-without an id are numbered. --qrels reads BEIR and TREC formats. The queries of a file without SPLIT= are divided into
-train, dev and test (8 : 1 : 1) by a hash of their ids. Without queries, the folder can only be searched. All errors in
-the files are reported at once.
+.rst, .pdf); the markup of Markdown and HTML is removed. All of them become one data set. The fields of a table are
+called id (or _id), title, text and history; other names are given by --document_fields and --query_fields, and
+TARGET=A+B joins those of the two that a table has. All other fields become metadata, and so does the front matter of
+pages. Rows without an id are numbered. --qrels reads BEIR and TREC formats. The queries of a file without SPLIT= are
+divided into train, dev and test (8 : 1 : 1) by a hash of their ids. Without queries, the folder can only be searched.
+All errors in the files are reported at once. It is an error if more than 5 % of the files and rows have no text or
+another format; --max_skipped accepts more.
 
 A folder that already contains the data set with the same settings is not changed; any other content is an error. A new
 folder is either complete or not written at all.
@@ -62,7 +65,7 @@ if TYPE_CHECKING:
     from acqo_rl.data.public import HubTable
 
 
-OF_FILES = ("documents", "queries", "qrels", "document_fields", "query_fields")
+OF_FILES = ("documents", "queries", "qrels", "document_fields", "query_fields", "max_skipped")
 
 
 @dataclass
@@ -90,6 +93,9 @@ class PrepareDataConfig:
     qrels: list[str] = setting("files: SPLIT=FILE for each split, or one FILE.", [])
     document_fields: list[str] = setting("files: field names of documents: id=NAME, title=NAME, text=NAME.", [])
     query_fields: list[str] = setting("files: field names of queries: id=NAME, text=NAME, history=NAME.", [])
+    max_skipped: float | None = setting(
+        "files: maximum share of files and rows that may be skipped; by default 0.05.", None
+    )
     sources: list[str] = setting("union: BEIR folders to merge.", [])
 
 
@@ -136,7 +142,7 @@ def write(folder: Path, config: PrepareDataConfig) -> None:
         ConfigError: a setting is given that the data set does not have.
     """
     from acqo_rl.data.embedded import EMBEDDED, write_embedded
-    from acqo_rl.data.importer import write_files
+    from acqo_rl.data.importer import MAX_SKIPPED, write_files
     from acqo_rl.data.public import write_public
     from acqo_rl.data.union import write_union
 
@@ -156,7 +162,9 @@ def write(folder: Path, config: PrepareDataConfig) -> None:
     elif name == "union":
         write_union(folder, config.sources, limits=config.limit, joined=config.joined, seed=config.seed, command=made)
     elif name == "files":
-        write_files(folder, **{key: getattr(config, key) for key in OF_FILES}, command=made)
+        given = {key: getattr(config, key) for key in OF_FILES if key != "max_skipped"}
+        accepted = MAX_SKIPPED if config.max_skipped is None else config.max_skipped
+        write_files(folder, **given, max_skipped=accepted, command=made)
     elif name == "collection":
         write_collection(folder, config)
     elif len(config.limit) > 1:

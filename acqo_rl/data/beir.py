@@ -90,9 +90,9 @@ def read_beir(folder: str | Path, *splits: str) -> Beir:
     folder = _check_folder(folder)
     with Faults() as faults:
         corpus = _read_documents(folder, faults)
-        asked, metadata = _read_queries(folder, faults)
-        qrels = {split: _read_split(folder, split, faults, asked, corpus) for split in splits}
         path = find(folder / "queries.jsonl")
+        asked, metadata = _read_queries(folder, faults) if splits or path.is_file() else ({}, {})
+        qrels = {split: _read_split(folder, split, faults, asked, corpus) for split in splits}
         if splits and not asked and not faults.of(path):
             faults.add(path, None, "there are no queries; write one per line (_id, text), or use acqo label.")
     queries = {split: [query for query in asked.values() if query.id in qrels[split]] for split in splits}

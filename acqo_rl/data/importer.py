@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import logging
+import math
 import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -35,6 +36,9 @@ class _Tsv(csv.excel_tab):
     quoting = csv.QUOTE_NONE
 
 
+MAX_SKIPPED = 0.05
+"""Maximum share of files and rows that may be skipped, unless a setting allows more."""
+
 _DIALECTS: dict[str, type[csv.Dialect]] = {".csv": _Csv, ".tsv": _Tsv}
 _TABLES = (*_DIALECTS, ".jsonl")
 
@@ -47,22 +51,26 @@ def write_files(
     *,
     document_fields: Sequence[str] = (),
     query_fields: Sequence[str] = (),
+    max_skipped: float = MAX_SKIPPED,
     command: str = "",
 ) -> None:
     """Writes documents, queries and judgements as a BEIR folder; its README reports what was skipped.
 
     Args:
         folder: output folder.
-        documents: tables, pages (Markdown, HTML, text, PDF), or folders of pages.
+        documents: tables, pages (see ``PAGES``), or folders of pages. The id of a page is its path in its folder; with
+            several documents, the path begins with the name of the folder.
         queries: tables, or ``.txt`` files with one query per line.
         qrels: ``SPLIT=FILE`` entries, or a ``FILE`` whose queries are divided into train, dev and test.
-        document_fields: ``id=NAME``, ``title=NAME`` or ``text=NAME``, for fields with other names.
+        document_fields: ``id=NAME``, ``title=NAME`` or ``text=NAME``, for fields with other names. ``text=ONE+OTHER``
+            joins those that a table has; it needs one of them.
         query_fields: ``id=NAME``, ``text=NAME`` or ``history=NAME``, for fields with other names.
+        max_skipped: maximum share of files and rows that may be skipped.
         command: command that writes the folder, for its README.
 
     Raises:
         ConfigError: a setting is malformed, or there are no documents.
-        DataError: files are missing or malformed; the message lists the faults.
+        DataError: files are missing or malformed, or too many are skipped; the message lists the faults.
     """
     of_documents, of_queries = read_fields(DOCUMENT, document_fields), read_fields(QUERY, query_fields)
     skipped: Tally = defaultdict(list)
@@ -72,6 +80,13 @@ def write_files(
         rows = _rows(queries, of_queries, "query_fields", faults, skipped)
         asked, metadata = queries_of(_with_text(rows, "queries without text", skipped), faults)
         judged = _read_qrels(qrels, faults, asked, corpus)
+    left_out = sum(map(len, skipped.values()))
+    total = left_out + len(corpus) + len(asked)
+    if left_out > max_skipped * total:
+        raise DataError(
+            f"{left_out:,} of {total:,} files and rows would be skipped: {counted(skipped)}. Convert or remove them, "
+            f"or accept this with --max_skipped {math.ceil(100 * left_out / total) / 100:g}."
+        )
     if not corpus:
         raise ConfigError("No documents were found; give tables, pages or folders of pages as documents.")
     write_beir(folder, corpus.values(), asked.values(), judged, metadata)
@@ -119,13 +134,15 @@ def _rows(
 ) -> Iterator[Located]:
     """Yields the rows of all files as in BEIR; of a folder, only its pages. Rows without an id are numbered."""
     count = 0
+    columns: set[str] = set()
     for path in map(Path, paths):
         for file in _files_of(path) if path.is_dir() else [path]:
-            name = file.relative_to(path if path.is_dir() else path.parent).as_posix()
+            name = file.relative_to(path if path.is_dir() and len(paths) == 1 else path.parent).as_posix()
             suffix = file.suffix.lower()
             if suffix in _TABLES and not path.is_dir():
                 for number, row in _read_table(file, suffix, fields, setting, faults):
                     count += 1
+                    columns.update(row)
                     yield file, number, _as_in_beir(row, fields, str(count))
             elif suffix == ".txt" and "history" in fields:
                 for number, line in read_lines(file, faults):
@@ -140,10 +157,13 @@ def _rows(
                     else:
                         faults.add(file, None, str(error).removeprefix(f"{file}: "))
             elif path.is_dir():
-                skipped["files of other kinds"].append(name)
+                skipped[f"{file.suffix or 'other'} files"].append(name)
             else:
                 kinds = ", ".join((*_TABLES, *PAGES))
                 faults.add(file, None, f"missing, or not one of {kinds}; convert it to one of them.")
+    named = [name for target, names in fields.items() if names != [target] for name in names]
+    if columns and not faults and (missing := [name for name in named if name not in columns]):
+        faults.add(Path(paths[-1]), None, f"no table has the field {missing[0]!r}; see --{setting}.")
 
 
 def _files_of(folder: Path) -> list[Path]:
@@ -181,10 +201,10 @@ def _read_table(
             row["id"] = row.pop("_id")
         seen |= dict.fromkeys(row)
         yield number, row
-    wanted = [name for target in fields if fields[target] != [target] or target == "text" for name in fields[target]]
-    if seen and (missing := [name for name in wanted if name not in seen]):
+    wanted = [names for target, names in fields.items() if names != [target] or target == "text"]
+    if seen and (missing := [names for names in wanted if seen.keys().isdisjoint(names)]):
         remedy = f"name the fields with --{setting}, such as text=NAME"
-        faults.add(file, None, f"no field {missing[0]!r} among {', '.join(seen)}; {remedy}.")
+        faults.add(file, None, f"no field {' or '.join(missing[0])} among {', '.join(seen)}; {remedy}.")
 
 
 def _read_csv(file: Path, suffix: str, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import logging
 import math
 import zlib
 from collections.abc import Iterator
@@ -16,8 +15,6 @@ from pydantic import ValidationError
 
 from acqo_rl.errors import DataError
 from acqo_rl.types import well_formed
-
-_log = logging.getLogger(__name__)
 
 _POINTER = "version https://git-lfs."
 SHOWN = 10
@@ -111,16 +108,12 @@ _DECODER = json.JSONDecoder(parse_constant=_finite, parse_float=_finite)
 
 
 def read_jsonl(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yields line numbers (from 1) and the JSON object of each line; a warning gives the number of broken emojis."""
-    broken = 0
+    """Yields line numbers (from 1) and the JSON object of each line; lone surrogates are read as U+FFFD."""
     for number, line in read_lines(path, faults):
         try:
             row = _DECODER.decode(line)
             if "\\ud" in line.lower():  # the escape of a surrogate
-                written = json.dumps(row, ensure_ascii=False)
-                clean = well_formed(written)
-                broken += clean != written
-                row = json.loads(clean)
+                row = json.loads(well_formed(json.dumps(row, ensure_ascii=False)))
         except (ValueError, RecursionError) as error:
             faults.add(path, number, f"not JSON ({error}); write one JSON object per line.")
             continue
@@ -128,8 +121,6 @@ def read_jsonl(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]
             yield number, row
         else:
             faults.add(path, number, f"found {shorten(row)}, expected a JSON object.")
-    if broken:
-        _log.warning("%s: lone surrogates (broken emojis) were replaced by U+FFFD in %d lines.", path, broken)
 
 
 def shorten(value: object) -> str:

@@ -1,4 +1,8 @@
-"""Reads Markdown, HTML, text and PDF files as documents, without markup and tags."""
+"""Reads Markdown, HTML, text and PDF files as documents, without markup and tags.
+
+Of an HTML page with a main element, only that is read. Extraction by trafilatura 2.3 was tried on 40 pages of mdBooks
+and not taken: it lost 944 of the 3,963 words of one page, most of them in code.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,8 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 _MARKDOWN, _HTML = (".md", ".markdown"), (".html", ".htm", ".xhtml")
-PAGES = (*_MARKDOWN, *_HTML, ".txt", ".pdf")
+_PLAIN = (".txt", ".rst")
+PAGES = (*_MARKDOWN, *_HTML, *_PLAIN, ".pdf")
 
 _FRONT = re.compile(r"\A---[ \t]*\n((?:(?!---).*\n)*)---[ \t]*(?:\n|\Z)")
 _HIDDEN = ("nav", "noscript", "template", "svg", "iframe", "select", "button")
@@ -37,14 +42,14 @@ def read_page(file: Path) -> dict[str, Any]:
         content = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{file}: not UTF-8 ({error.reason}); convert the file to UTF-8.") from error
-    if suffix == ".txt":
+    if suffix in _PLAIN:
         return {"title": stem, "text": content.strip()}
     front: dict[str, Any] = {}
     if suffix in _MARKDOWN:
         front, content = _read_front(file, content)
         content = _markdown().render(content)
-    title = front.pop("title", None) or _title(content) or stem
-    return {"title": str(title), "text": _text_of(content), "metadata": front}
+    title, text = _read_html(content)
+    return {"title": str(front.pop("title", None) or title or stem), "text": text, "metadata": front}
 
 
 def _read_pdf(file: Path, stem: str) -> dict[str, Any]:
@@ -76,26 +81,23 @@ def _read_front(file: Path, content: str) -> tuple[dict[str, Any], str]:
     return json.loads(json.dumps(front, default=str)), content[match.end() :]
 
 
-def _title(page: str) -> str:
-    """The title of a page, else its first heading; empty if it has neither."""
+def _read_html(page: str) -> tuple[str, str]:
+    """The title of a page, else its first heading, else nothing; and its text, as a browser shows it."""
+    from inscriptis import get_text
     from lxml.etree import ParserError
-    from lxml.html import HTMLParser, document_fromstring
+    from lxml.html import HTMLParser, document_fromstring, tostring
 
     try:
         tree = document_fromstring(page.encode(), parser=HTMLParser(encoding="utf-8"))
     except ParserError:  # there are no elements
-        return ""
+        return "", ""
     titles = (*tree.iter("title"), *tree.iter("h1", "h2", "h3", "h4", "h5", "h6"))
-    return next(filter(None, (" ".join(one.text_content().split()) for one in titles)), "")
-
-
-def _text_of(page: str) -> str:
-    """The text of an HTML page, as a browser shows it."""
-    from inscriptis import get_text
-
-    page = page.replace("&amp;", "&amp;amp;")  # inscriptis decodes entities twice
-    lines = (line.rstrip() for line in get_text(page, _config()).splitlines())
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
+    title = next(filter(None, (" ".join(one.text_content().split()) for one in titles)), "")
+    main = (*tree.xpath("//main | //*[@role='main']"), tree)[0]
+    content = tostring(main, encoding="unicode", with_tail=False)
+    text = get_text(content.replace("&amp;", "&amp;amp;"), _config())  # inscriptis decodes entities twice
+    lines = "\n".join(line.rstrip() for line in text.splitlines())
+    return title, re.sub(r"\n{3,}", "\n\n", lines).strip("\n")
 
 
 @cache

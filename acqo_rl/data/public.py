@@ -15,13 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
-from typing_extensions import TypedDict
-
 from acqo_rl.conversations import read_history
 from acqo_rl.data.beir import write_beir
 from acqo_rl.data.draw import HELD_OUT, hashed
-from acqo_rl.data.lines import problems_of
 from acqo_rl.errors import AcqoError, ConfigError, DataError
 from acqo_rl.files import write_atomic
 from acqo_rl.types import Document, Qrels, Query
@@ -206,43 +202,8 @@ def passage(title: str, text: str) -> Document:
     return Document(hashlib.sha256(f"{title}\0{text}".encode()).hexdigest()[:16], title, text)
 
 
-class _Titles(TypedDict):
-    title: list[str]
-
-
-class _Context(_Titles):
-    sentences: list[list[str]]
-
-
-class _Hotpot(TypedDict):
-    id: str
-    question: str
-    answer: str
-    type: str
-    supporting_facts: _Titles
-    context: _Context
-
-
-class _Gold(TypedDict):
-    title: str
-    text: str
-
-
-class _TopiOCQA(TypedDict):
-    Conversation_no: int
-    Turn_no: int
-    Question: str
-    Answer: str
-    Context: list[str]
-    Gold_passage: _Gold
-
-
-_HOTPOT, _TOPIOCQA = TypeAdapter(_Hotpot), TypeAdapter(_TopiOCQA)
-
-
-def _read_hotpot(split: str, given: Row) -> JudgedQuery:
+def _read_hotpot(split: str, row: Row) -> JudgedQuery:
     """HotpotQA (Yang et al. 2018)."""
-    row = _HOTPOT.validate_python(given)
     titles, context = row["context"]["title"], row["context"]["sentences"]
     paragraphs = [passage(title, " ".join(sentences)) for title, sentences in zip(titles, context, strict=True)]
     supporting = set(row["supporting_facts"]["title"])
@@ -257,9 +218,8 @@ def _read_hotpot(split: str, given: Row) -> JudgedQuery:
     )
 
 
-def _read_topiocqa(split: str, given: Row) -> JudgedQuery:
+def _read_topiocqa(split: str, row: Row) -> JudgedQuery:
     """TopiOCQA (Adlakha et al. 2022)."""
-    row = _TOPIOCQA.validate_python(given)
     gold = row["Gold_passage"]
     paragraph = passage(gold["title"].replace(" [SEP] ", ": "), gold["text"])
     conversation = f"{split}-{row['Conversation_no']}"
@@ -338,8 +298,7 @@ def _read_split(
         try:
             yield read(row)
         except (KeyError, TypeError, ValueError, AcqoError) as error:
-            problem = " ".join(problems_of(error)) if isinstance(error, ValidationError) else repr(error)
-            raise DataError(f"{table.path}, split {split}: {problem} {remedy}") from error
+            raise DataError(f"{table.path}, split {split}: {error!r}. {remedy}") from error
 
 
 def _hold_out(examples: list[JudgedQuery]) -> list[JudgedQuery]:

@@ -1,4 +1,4 @@
-"""Merges several BEIR folders into one, to train one policy on all of them."""
+"""Merges BEIR folders into one, to train one policy on all of them or to search all of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from acqo_rl.data.beir import read_beir, write_beir
+from acqo_rl.data.beir import read_beir, read_splits, write_beir
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.files import write_atomic
 from acqo_rl.types import Document, Qrels, Query
@@ -27,17 +27,17 @@ def write_union(
     seed: int = 0,
     command: str = "",
 ) -> None:
-    """Writes one BEIR folder with the corpora of several folders and their train and dev queries.
+    """Writes one BEIR folder with the corpora of all sources and their train and dev queries, if they have any.
 
     Ids get the name of their folder as a prefix. The name is also the ``kind`` of each query, so that an evaluation
     reports each source separately. The output is deterministic for the same folders and settings.
 
     Args:
         folder: output folder.
-        sources: BEIR folders with a train and a dev split and with different names.
+        sources: BEIR folders with different names.
         limits: maximum number of train queries per source, drawn at random: one number for all sources or one for
-            each; by default all queries are used. Each source gives the same number of dev queries, that of the
-            smallest dev split, so that all sources have equal weight when a checkpoint is chosen.
+            each; by default all queries are used. Each source with a dev split gives the same number of dev queries,
+            that of the smallest one, so that all sources have equal weight when a checkpoint is chosen.
         joined: number of compound queries to add for each source; none by default. A compound query joins two train
             queries in one sentence and needs the passages of both. Dev gets compound queries too. They have their own
             ``kind``.
@@ -45,14 +45,14 @@ def write_union(
         command: command that writes the folder, for its README.
 
     Raises:
-        ConfigError: there are fewer than two sources, two sources have the same name, ``limits`` or ``joined`` has the
-            wrong length or a value out of range, or ``joined`` is set for a source with conversations.
+        ConfigError: there is no source, two sources have the same name, ``limits`` or ``joined`` has the wrong length
+            or a value out of range, or ``joined`` is set for a source with conversations.
         DataError: a source is malformed, or a query is in both train and dev.
     """
     paths = {Path(source).resolve().name: Path(source) for source in sources}
-    if len(paths) < 2 or len(paths) < len(sources):
+    if not paths or len(paths) < len(sources):
         given = ", ".join(map(str, sources)) or "nothing"
-        raise ConfigError(f"The sources of the union are {given}; give two or more folders with different names.")
+        raise ConfigError(f"The sources of the union are {given}; give folders with different names.")
     numbers = len(paths)
     if len(limits) not in (0, 1, numbers) or any(limit < 1 for limit in limits):
         wanted = f"one number for all {numbers} sources or one for each, all at least 1"
@@ -66,18 +66,20 @@ def write_union(
     queries: list[Query] = []
     metadata: dict[str, dict[str, str]] = {}
     qrels: dict[str, Qrels] = {"train": {}, "dev": {}}
-    folders = {name: read_beir(path, "train", "dev") for name, path in paths.items()}
-    smallest = min(len(data.qrels["dev"]) for data in folders.values())
+    splits_of = {name: [s for s in qrels if s in read_splits(path)] for name, path in paths.items()}
+    folders = {name: read_beir(path, *splits_of[name]) for name, path in paths.items()}
+    smallest = min((len(data.qrels["dev"]) for data in folders.values() if "dev" in data.qrels), default=0)
     for name, data in folders.items():
-        if both := data.qrels["train"].keys() & data.qrels["dev"].keys():
+        if both := data.qrels.get("train", {}).keys() & data.qrels.get("dev", {}).keys():
             raise DataError(
                 f"{len(both)} queries of {paths[name]} are in both train and dev (such as {min(both)!r}); remove them "
                 f"from one of the two splits, because dev must not contain training data."
             )
         documents += [replace(document, id=f"{name}/{document.id}") for document in data.corpus.values()]
         pairs = pairs_of.get(name, 0)
-        for split, most, joins in (("train", most_of.get(name), pairs), ("dev", smallest, min(pairs, smallest))):
-            judgements, chosen = data.qrels[split], data.queries[split]
+        numbers_of = {"train": (most_of.get(name), pairs), "dev": (smallest, min(pairs, smallest))}
+        for split in splits_of[name]:
+            (most, joins), judgements, chosen = numbers_of[split], data.qrels[split], data.queries[split]
             asked = [(_JOINED, *pair) for pair in _pairs(name, chosen, joins, judgements, f"{seed} {name} {split}")]
             if most is not None and most < len(chosen):
                 chosen = random.Random(f"{seed} {name} {split}").sample(chosen, most)
@@ -87,7 +89,7 @@ def write_union(
                 queries.append(replace(query, id=query_id))
                 metadata[query_id] = {"kind": kind}
                 qrels[split][query_id] = {f"{name}/{doc_id}": r for doc_id, r in relevant.items()}
-    write_beir(folder, documents, queries, qrels, metadata)
+    write_beir(folder, documents, queries, {split: some for split, some in qrels.items() if some}, metadata)
     counts = ", ".join(f"{len(judgements):,} {split}" for split, judgements in qrels.items())
     places = "\n".join(f"- `{name}`: {path}" for name, path in paths.items())
     readme = f"""# Union
@@ -101,11 +103,6 @@ def write_union(
 Ids start with the name of their source. The name is also the `kind` of each query; compound queries, which join two
 queries in one sentence, have the kind `NAME/joined`. The licences are those of the sources."""
     write_atomic(Path(folder) / "README.md", [readme])
-
-
-def source_of(id_: str) -> str:
-    """The source of a query or document of a union, by its id ``SOURCE/ID``; empty if the id names no source."""
-    return id_.partition("/")[0] if "/" in id_ else ""
 
 
 def _pairs(

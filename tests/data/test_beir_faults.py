@@ -29,7 +29,7 @@ BAD_LINES = [
 ]
 
 
-def test_a_broken_emoji_is_read_as_a_replacement_character_and_counted(folder, caplog):
+def test_a_broken_emoji_is_read_as_a_replacement_character(folder):
     """A whole emoji that is written as two escapes is read as it is."""
     lines = {
         "corpus.jsonl": [r'{"_id": "d3", "title": "\ud83d", "text": "\uD83D\uDE00", "metadata": {"url": "a\ude00"}}'],
@@ -41,7 +41,6 @@ def test_a_broken_emoji_is_read_as_a_replacement_character_and_counted(folder, c
     document, query = read_corpus(folder)["d3"], read_queries(folder)[-1]
     assert (document.title, document.text, document.metadata) == ("\ufffd", "\U0001f600", {"url": "a\ufffd"})
     assert (query.text, [str(turn) for turn in query.history]) == ("b\ufffd", ["U: c\ufffd", "S: d"])
-    assert [(record.args[0].name, record.args[1]) for record in caplog.records] == [(name, 1) for name in lines]
 
 
 @pytest.mark.parametrize("line", BAD_LINES)

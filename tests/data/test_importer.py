@@ -32,7 +32,7 @@ def write(tmp_path):
 @pytest.fixture
 def imported(tmp_path):
     def run(documents, queries=(), qrels=(), **fields):
-        write_files(tmp_path / "out", documents, queries, qrels, **fields)
+        write_files(tmp_path / "out", documents, queries, qrels, **{"max_skipped": 1, **fields})
         return read_beir(tmp_path / "out", *{setting.partition("=")[0] for setting in map(str, qrels)})
 
     return run
@@ -102,15 +102,16 @@ def test_queries_of_a_text_file_and_judgements_by_position_in_it(write, imported
 @pytest.mark.parametrize(
     ("name", "content", "fields", "found"),
     [
-        ("d.csv", "id,body\nd,t\n", [], "line|no field 'text' among id, body; .*--document_fields"),
-        ("d.csv", "id,text\nd,t\n", ["title=head"], "no field 'head'"),
+        ("d.csv", "id,body\nd,t\n", [], "line|no field text among id, body; .*--document_fields"),
+        ("d.csv", "id,text\nd,t\n", ["title=head"], "no field head among"),
+        ("d.csv", "id,text\nd,t\n", ["text=text+tetx"], "no table has the field 'tetx'"),
         ("d.csv", "id,text\nd,t,x\n", [], "line 2: found 3 columns, expected 2"),
         ("d.csv", 'id,text\nd,"t\n', [], "not a table"),
         ("d.csv", "id,text,text\nd,t,x\n", [], "same name"),
         ("d.csv", "id,text\nd,t\nd,u\n", [], "line 3: _id 'd'"),
         ("d.csv", "id,text\n ,t\n", [], "line 2: _id"),
         ("d.csv", "id,text\nd,caf\u00e9\n".encode("latin-1"), [], "UTF-8"),
-        ("d.tsv", "id,text\nd,t\n", [], "no field 'text' among id,text"),
+        ("d.tsv", "id,text\nd,t\n", [], "no field text among id,text"),
         ("d.jsonl", '[{"id": "d", "text": "t"}]', [], "expected a JSON object"),
         ("d.jsonl", '{"id": "d", "text": ["t"]}', [], r"line 1: text: .*found \['t'\]"),
         ("d.jsonl", '{"id": "d", "text": true}', [], "line 1: text: .*found True"),
@@ -167,18 +168,24 @@ def test_a_folder_of_pages(write, imported, caplog):
     """Fields are those of tables: a field of the front matter is never the text."""
     front = "---\ntitle: The guide\ndate: 2024-05-01\n---\n"
     folder = write("pages/guide.md", f"{front}# Start\n\nUse `<div>` &amp; *go*.<br>\n").parent
+    write("pages/book.html", "<title>Mills</title><ol><li>1. Start</ol><main><p>They grind.<pre>x</pre></main><p>Print")
     write("pages/sub dir/heading only.md", "Intro.\n\n## Oslo & Bergen\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
     write(
         "pages/old.html",
         "<!doctype html><title>K\u00f6ln &amp; more</title><nav>Home</nav><p>An <b>in</b>line &eacute;",
     )
+    write("pages/notes.rst", "Notes\n=====\n")
     write("pages/notes_2020.txt", "\ufeffPlain <b> &amp; text\n")
     write("pages/ferries.pdf", pdf("The ferry sails at nine.", "Ferries"))
     write("pages/scan.pdf", pdf(""))
     write("pages/broken.pdf", b"%PDF-1.4 nothing else")
     write("pages/logo.png", b"\x89PNG")
     write("pages/.git/config.txt", "secret")
-    ferries, guide, notes, old, heading = documents_of(imported([folder], document_fields=["text=date"]))
+    with pytest.raises(DataError, match=r"3 of 10 .*\(broken\.pdf\)"):
+        imported([folder], max_skipped=0.29)
+    book, ferries, guide, rst, notes, old, heading = documents_of(imported([folder], document_fields=["text=date"]))
+    assert (book.title, book.text) == ("Mills", "They grind.\n\nx")
+    assert rst == Document("notes.rst", "notes", "Notes\n=====")
     assert ferries == Document("ferries.pdf", "Ferries", "The ferry sails at nine.")
     assert (guide.id, guide.title, guide.metadata) == ("guide.md", "The guide", {"date": "2024-05-01"})
     assert guide.text == "Start\n\nUse <div> & go."
@@ -188,7 +195,7 @@ def test_a_folder_of_pages(write, imported, caplog):
     assert "---" not in heading.text
     for skipped in (
         "pages that cannot be read (broken.pdf)",
-        "files of other kinds (logo.png)",
+        "1 .png files (logo.png)",
         "without text (scan.pdf)",
     ):
         assert skipped in caplog.text
@@ -204,6 +211,15 @@ def test_judgements_without_a_split_are_divided_by_query(write, tmp_path):
     assert sizes["train"] > 4 * max(sizes["dev"], sizes["test"]) > 0
 
 
+def test_folders_and_tables_become_one_data_set(write, imported):
+    """Pages of one name differ by their folders, and each table has one of the names of the text."""
+    places = [write(f"{name}/index.md", f"# {name}\n\nText.").parent for name in ("mills", "ferries")]
+    places += [write("faq.csv", "q,answer\nWhy?,So.\n"), write("notes.jsonl", '{"id": "n", "body": "Note."}')]
+    data = imported(places, document_fields=["text=answer+body"], max_skipped=0)
+    assert [document.id for document in documents_of(data)] == ["mills/index.md", "ferries/index.md", "1", "n"]
+    assert [document.text for document in documents_of(data)][2:] == ["So.", "Note."]
+
+
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=12)
 
 
@@ -214,7 +230,7 @@ def test_what_was_imported_is_read(tmp_path_factory, rows):
     expected = [Document(str(n), a, b) for n, (a, b) in enumerate(rows, 1) if one_line(f"{a} {b}")]
     if not expected:
         with pytest.raises(ConfigError):
-            write_files(folder / "out", [folder / "d.jsonl"])
+            write_files(folder / "out", [folder / "d.jsonl"], max_skipped=1)
         return
-    write_files(folder / "out", [folder / "d.jsonl"])
+    write_files(folder / "out", [folder / "d.jsonl"], max_skipped=1)
     assert documents_of(read_beir(folder / "out")) == expected
