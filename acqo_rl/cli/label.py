@@ -19,8 +19,7 @@ index. No dev or test question is about a document of a training question.
 judgements: the model grades search results for the queries of --data, such as a query log with histories. The first
 results of several reformulations and of the warm start's candidates are pooled. Each pair of query and document is
 graded from 0 to 3; the grades 2 and 3 are relevant. The judge may also be a cross-encoder of sentence-transformers
-(cross-encoder:NAME). With --gold, the report measures its agreement with the gold judgements in qrels/SPLIT.tsv:
-Cohen's kappa on documents, and the correlation between the candidates' rewards under both judgements.
+(cross-encoder:NAME).
 """
 
 from __future__ import annotations
@@ -46,8 +45,7 @@ if TYPE_CHECKING:
 
     from acqo_rl.language_models.recorded import RecordedModel
     from acqo_rl.roles import Retriever
-    from acqo_rl.training.candidates import Candidate
-    from acqo_rl.types import Conversation, Document, Qrels, Query
+    from acqo_rl.types import Conversation, Document
 
 CROSS_ENCODER = "cross-encoder:"
 _QUESTIONS = 600
@@ -81,7 +79,6 @@ class LabelConfig(WithStrategy, IndexSettings):
         "judgements: reformulators whose results are pooled, as in acqo evaluate.", ["raw", "rules", "turns"]
     )
     depth: int = setting("judgements: number of results of each reformulator in the pool.", 10)
-    gold: str = setting("judgements: split of --data with gold judgements, to compare the judge with.", "")
     plan: bool = setting("Print the number of calls and tokens; call no model.", False)
     seed: int = setting("Seed for the choice of documents, questions and queries.", 0)
 
@@ -95,7 +92,7 @@ def main(config: LabelConfig) -> None:
     corpus = read_corpus(config.data)
     retriever = config.open_index_of(config.index, corpus)
     if not config.plan:
-        inputs = inputs_of(config.data, [config.gold] if config.gold else [], [config.index])
+        inputs = inputs_of(config.data, [], [config.index])
         open_run(config.output, {"task": config.task, "data": config.data}, inputs)
     task = label_questions if config.task == "questions" else judge_queries
     task(config, corpus, retriever)
@@ -150,13 +147,13 @@ def judge_queries(config: LabelConfig, corpus: Mapping[str, Document], retriever
     from acqo_rl.data.beir import read_queries
     from acqo_rl.data.draw import draw
     from acqo_rl.evaluation.cache import Cache
-    from acqo_rl.labelling.judging import Pair, conversation_for, judge_by_model, judge_by_reranker, relevance
+    from acqo_rl.labelling.judging import Pair, conversation_for, judge_by_model, judge_by_reranker
     from acqo_rl.labelling.log import write_judged
     from acqo_rl.labelling.pooling import pool
     from acqo_rl.reformulation.load import lexicon_for, load_reformulator
     from acqo_rl.training.candidates import candidates_in
 
-    queries = read_queries(config.data, config.gold or None)
+    queries = read_queries(config.data)
     queries = draw(queries, config.limit or len(queries), config.seed)
     candidates = candidates_in(corpus.values(), queries, 3)
     models = name_reformulators(config.reformulator, None)
@@ -177,11 +174,8 @@ def judge_queries(config: LabelConfig, corpus: Mapping[str, Document], retriever
             return
         grades = judge_by_model(pairs, model)
     graded = dict(zip(pairs, grades, strict=True))
-    agreed = compare(config, queries, relevance(graded), candidates, retriever) if config.gold else []
     made = f"{command_of(config)} --reformulator {' '.join(config.reformulator)} --depth {config.depth}"
-    numbers = write_judged(
-        folder, corpus, queries, graded, judge=without_url(config.model), command=made, agreement=agreed
-    )
+    numbers = write_judged(folder, corpus, queries, graded, judge=without_url(config.model), command=made)
     print(f"{folder} holds " + ", ".join(f"{n:,} {split}" for split, n in numbers.items()) + " queries.")
     print(f"Read {folder / 'report.md'} before you train.")
 
@@ -201,37 +195,6 @@ def recorded(config: LabelConfig, conversations: Sequence[Conversation], max_new
         flush=True,
     )
     return model
-
-
-def compare(
-    config: LabelConfig,
-    queries: Sequence[Query],
-    judged: Qrels,
-    candidates: Mapping[str, Sequence[Candidate]],
-    retriever: Retriever,
-) -> list[str]:
-    """Agreement with gold on documents and on the candidates' rewards, as paragraphs of the report.
-
-    Queries without a relevant document by gold or by the judgements are skipped.
-
-    Raises:
-        ConfigError: no query has a relevant document both by gold and by the judgements.
-    """
-    from acqo_rl.data.beir import read_qrels
-    from acqo_rl.labelling.agreement import agreement, agreement_lines, reward_agreement
-    from acqo_rl.measures import judged as with_relevant
-    from acqo_rl.training.rewards import Reward
-    from acqo_rl.training.warm_start import score_candidates
-
-    gold, found = with_relevant(read_qrels(config.data, config.gold)), with_relevant(judged)
-    both = [query for query in queries if query.id in gold and query.id in found]
-    if not both:
-        raise ConfigError(f"No query has a relevant document in qrels/{config.gold}.tsv and by {config.model}.")
-    reward = Reward("converge", retriever, RankScoreFusion())
-    by_judge, by_gold = (
-        [one for batch in score_candidates(both, qrels, candidates, reward) for one in batch] for qrels in (found, gold)
-    )
-    return agreement_lines(agreement(judged, gold), reward_agreement(by_judge, by_gold))
 
 
 def command_of(config: LabelConfig) -> str:

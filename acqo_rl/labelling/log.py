@@ -27,7 +27,6 @@ def write_judged(
     *,
     judge: str,
     command: str,
-    agreement: Sequence[str] = (),
 ) -> dict[str, int]:
     """Writes the BEIR folder with the queries that have a relevant document; returns their number by split.
 
@@ -38,7 +37,6 @@ def write_judged(
         graded: the grade of each pair in the pool.
         judge: name of the judge.
         command: command that judged.
-        agreement: paragraphs of the report about the agreement with gold.
 
     Raises:
         DataError: no query is left for training or for dev.
@@ -60,7 +58,6 @@ def write_judged(
         f"{relevant / max(1, len(kept)):.1f} on average: "
         + ", ".join(f"{number:,} {split}" for split, number in numbers.items())
         + ".",
-        *agreement,
     ]
     write_labelled(folder, documents, kept, qrels, report)
     return numbers
