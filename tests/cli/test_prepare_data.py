@@ -40,7 +40,10 @@ def test_files_are_converted_once(prepare, files, tmp_path, capsys):
         prepare(*files, "--query_fields", "text=question")
 
 
-@pytest.mark.parametrize("arguments", [["--limit", "3"], ["--distractors", "3"], ["--sources", "a"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--limit", "3"], ["--distractors", "3"], ["--sources", "a"], ["--dataset", "nq", "--limit", "1", "2"]],
+)
 def test_settings_of_other_data_sets_are_rejected(prepare, files, arguments):
     with pytest.raises(ConfigError):
         prepare(*files, *arguments)

@@ -44,14 +44,6 @@ def test_gzipped_files_read_the_same(folder):
     assert read_qrels(folder, "test") == QRELS["test"]
 
 
-def test_same_values_give_the_same_bytes(folder, tmp_path):
-    again = tmp_path / "again"
-    write_beir(again, DOCUMENTS, QUERIES, QRELS, METADATA)
-    for name in ["corpus.jsonl", "queries.jsonl", "qrels/dev.tsv", "qrels/test.tsv"]:
-        assert (again / name).read_bytes() == (folder / name).read_bytes()
-    assert not list(again.rglob("*.tmp"))
-
-
 def test_an_interrupted_write_leaves_the_old_file(folder):
     def broken():
         yield DOCUMENTS[0]

@@ -1,18 +1,13 @@
-"""The embedded data set: its bytes, on which published figures rest, and what is true of its splits."""
+"""The bytes of the embedded data set, on which published figures rest."""
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 
 import pytest
 
-from acqo_rl.data.beir import read_beir
 from acqo_rl.data.embedded import EMBEDDED, write_embedded
 
-SPLITS = {"train": 1500, "dev": 300, "test": 500, "everyday": 100, "train-more": 4500}
-SHARES = {"simple": 0.4, "ambiguous": 0.3, "compound": 0.3}
-SHARES_OF_MORE = {"simple": 0.2, "ambiguous": 0.4, "compound": 0.4}
 SHA256 = {
     "corpus.jsonl": "74530dd400de4d92873919259ea622d1c48ca173986c7d36b8e2cc080aa989c3",
     "qrels/train.tsv": "ec312362e36e1a1f486d67f2cd76c11be072a2f28fd9ddb8ab3a46aa9e86226a",
@@ -33,33 +28,3 @@ def test_the_bytes_are_those_of_the_published_figures(tmp_path, name):
         assert hashlib.sha256((tmp_path / file).read_bytes()).hexdigest() == expected, file
     readme = (tmp_path / "README.md").read_text()
     assert all(word in readme for word in ("GeoNames", "CC BY 4.0", "pycountry", "LGPL-2.1", "`acqo data`"))
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("embedded")
-    write_embedded(folder, "embedded_more")
-    return read_beir(folder, *SPLITS)
-
-
-@pytest.mark.parametrize("split", SPLITS)
-def test_needs_are_the_judged_documents_and_kinds_have_their_shares(data, split):
-    queries = data.queries[split]
-    about = {query.id: data.metadata[query.id] for query in queries}
-    assert len(queries) == SPLITS[split]
-    assert all(len(data.qrels[split][query_id]) == one["needs"] for query_id, one in about.items())
-    if split != "everyday":
-        shares = SHARES_OF_MORE if split == "train-more" else SHARES
-        kinds = Counter(one["kind"] for one in about.values())
-        assert kinds == {kind: share * SPLITS[split] for kind, share in shares.items()}
-        assert all(len(set(one["oracle"])) == one["needs"] for one in about.values())
-
-
-def test_entities_of_one_split_are_not_asked_about_in_another(data):
-    """A document id is kind-code-attribute."""
-    train, dev, test, more = (
-        {doc_id.rsplit("-", 1)[0] for judged in data.qrels[split].values() for doc_id in judged}
-        for split in ("train", "dev", "test", "train-more")
-    )
-    assert not (train | more) & (dev | test)
-    assert not dev & test

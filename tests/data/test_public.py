@@ -210,27 +210,6 @@ def test_the_command_reads_the_tables_of_the_hub(prepare, tmp_path, name, offlin
     assert "rows" in capsys.readouterr().err
 
 
-def test_the_command_leaves_the_same_data_set_and_refuses_any_other(prepare, tmp_path, capsys):
-    for name, settings in (("hotpotqa", {"limit": [1]}), ("embedded", {"out": "embedded"})):
-        folder, _ = prepare(name, **settings)
-        before = contents(folder)
-        prepare(name, **settings)
-        assert "already" in capsys.readouterr().out
-    (tmp_path / "file").write_text("x")
-    for name, other in (
-        ("hotpotqa", {"limit": [10]}),
-        ("hotpotqa", {"limit": [1], "seed": 11}),
-        ("hotpotqa", {"out": "new", "limit": [1, 2]}),
-        ("hotpotqa", {"out": "file"}),
-        ("embedded", {}),
-        ("embedded", {"out": "new", "limit": [3]}),
-    ):
-        with pytest.raises(ConfigError):
-            prepare(name, **other)
-    assert contents(folder) == before
-    assert not (tmp_path / "new").exists()
-
-
 def test_the_command_says_what_to_do_without_a_network(tmp_path):
     arguments = ["--dataset", "hotpotqa", "--output", str(tmp_path / "out")]
     done = subprocess.run([*ACQO, "data", *arguments], capture_output=True, text=True)

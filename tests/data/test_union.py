@@ -46,13 +46,6 @@ def test_ids_say_where_they_come_from_and_all_sources_weigh_the_same_on_dev(sour
     assert "`the command`" in (folder / "README.md").read_text()
 
 
-def test_each_source_has_a_limit_of_its_own(sources, tmp_path):
-    write_union(tmp_path / "both", sources, limits=[1, 3])
-    kinds = [query_id.split("/")[0] for query_id in read_qrels(tmp_path / "both", "train")]
-    assert (kinds.count("films"), kinds.count("hotels")) == (1, 3)
-    assert len(read_corpus(tmp_path / "both")) == 15
-
-
 def test_a_source_may_have_no_queries_and_stand_alone(sources, tmp_path):
     write_beir(tmp_path / "pages", [Document("d", "Page", "text")], [], {})
     (tmp_path / "pages" / "queries.jsonl").unlink()

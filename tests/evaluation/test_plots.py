@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from acqo_rl.evaluation.plots import Point, draw_costs, draw_gains
+from acqo_rl.evaluation.plots import Point, draw_costs
 from acqo_rl.evaluation.significance import mean_difference
 
 
@@ -13,10 +11,3 @@ def test_the_same_points_give_the_same_picture():
     picture = draw_costs(points, "milliseconds", "nDCG@10")
     assert picture.startswith(b"\x89PNG")
     assert picture == draw_costs(points, "milliseconds", "nDCG@10")
-
-
-def test_the_same_gains_give_the_same_picture(raw, good):
-    strange = replace(good, name="$x$ \\frac{ <b>")
-    picture = draw_gains([raw, strange], "nDCG@10")
-    assert picture.startswith(b"\x89PNG")
-    assert picture == draw_gains([raw, strange], "nDCG@10")

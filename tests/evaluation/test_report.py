@@ -14,7 +14,7 @@ from small_study import QRELS
 
 from acqo_rl.conversations import read_history
 from acqo_rl.evaluation.files import trec_lines
-from acqo_rl.evaluation.report import answer_of, relative_to, write_report
+from acqo_rl.evaluation.report import answer_of, write_report
 from acqo_rl.evaluation.study import Study
 from acqo_rl.evaluation.systems import System
 from acqo_rl.measures import MEASURES, mean
@@ -66,14 +66,6 @@ def test_report_of_several(tmp_path, raw, good, bad):
     assert {path.name for path in (tmp_path / "runs").iterdir()} == {"raw.trec", "good.trec", "bad.trec"}
 
 
-def test_a_second_report_replaces_the_first(tmp_path, raw, good):
-    write_report(tmp_path, study_of(raw, good), {})
-    write_report(tmp_path, study_of(raw), {})
-    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["raw.trec"]
-    assert [path.name for path in (tmp_path / "plots").iterdir()] == ["quality_against_cost.png"]
-    assert "biggest" not in (tmp_path / "report.html").read_text()
-
-
 def test_the_answer_compares_the_best_system_with_the_baseline():
     """Gains of a half on twenty queries at a further search; on three queries the gain may be chance."""
     raw = evaluation("raw", [0.25] * 20, ms=(0.0, 10.0))
@@ -88,13 +80,6 @@ def test_the_answer_compares_the_best_system_with_the_baseline():
     few = {system: replace(e, results=e.results[:3]) for system, e in study.evaluations.items()}
     assert "chance" in answer_of(replace(study, evaluations=few))
     assert answer_of(replace(study, evaluations={System("raw", "i", "rsf"): raw})).startswith("raw has nDCG@10 0.250")
-
-
-def test_paths_are_relative_to_the_report(tmp_path):
-    (tmp_path / "data").mkdir()
-    assert relative_to(tmp_path / "output", str(tmp_path / "data")) == "../data"
-    assert relative_to(tmp_path, "http://localhost:8100") == "http://localhost:8100"
-    assert relative_to(tmp_path, "") == ""
 
 
 class Tags(HTMLParser):

@@ -101,21 +101,6 @@ def test_searches_and_embeddings_of_a_hybrid_are_those_of_its_parts(study):
     assert got[System("good", "both", "rsf")].results[1].reformulation_ms > 0
 
 
-def test_only_what_is_new_is_asked(study):
-    for _ in range(2):
-        first = evaluate_systems(study.make("raw", "good"), QUERIES)
-    assert [query.id for query in study.asked] == ["simple", "compound", "ambiguous"] * 2
-    before = [text for call in study.searched for text in call]
-    assert len(before) == 2 * len(set(before))  # either retriever searched each text once
-    study.asked.clear()
-    study.searched.clear()
-    components = study.make("raw", "good", "bad")
-    second = evaluate_systems(components, QUERIES)
-    assert [query.id for query in study.asked] == ["simple", "compound", "ambiguous"]
-    assert study.searched == [["snake"], ["snake"]]
-    assert {system: second[system] for system in first} == first
-
-
 def test_feedback_is_that_of_each_retriever(study):
     got = evaluate_systems(study.make("good", feedback=1), QUERIES)
     assert len({query.feedback[0].title for query in study.asked if query.id == "compound"}) > 1

@@ -39,6 +39,22 @@ def test_a_folder_of_documents_becomes_a_data_set_that_the_recipe_accepts(here):
     *lines, train = FIRST.splitlines()
     for line in lines:
         main(shlex.split(line)[1:])
+    data = read_beir("data/handbook_questions", "train", "dev", "test")
+    assert {entry["kind"] for entry in data.metadata.values()} >= {
+        "simple",
+        "several",
+        "bridge",
+        "follow_up",
+        "ambiguous",
+    }
+    relevant = {split: {d for judged in data.qrels[split].values() for d in judged} for split in data.qrels}
+    assert relevant["train"] and not relevant["train"] & (relevant["dev"] | relevant["test"])
+    table = [
+        line.split("|")[2:-1]
+        for line in Path("data/handbook_questions/report.md").read_text().splitlines()
+        if line[:1] == "|"
+    ]
+    assert all(int(asked) == sum(map(int, counts)) for asked, *counts in table[2:])
     config = command.parse(module_of("train").main, shlex.split(train)[2:])
     recipe = module_of("train")
     stages = recipe.plan(config)
@@ -48,7 +64,7 @@ def test_a_folder_of_documents_becomes_a_data_set_that_the_recipe_accepts(here):
 
     main(shlex.split("headroom --data data/handbook_questions --index indexes/handbook --output outputs/headroom"))
     scored = read_rows(ScoredQuery.of, Path("outputs/headroom/scored.jsonl"))
-    assert len(scored) == len(read_beir("data/handbook_questions", "train").queries["train"]) > 30
+    assert len(scored) == len(data.queries["train"]) > 30
     decision = json.loads(Path("outputs/headroom/headroom.json").read_text())["decision"]
     assert decision in ("train", "try", "use", "keep_raw")
 

@@ -8,7 +8,6 @@ from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 
 from acqo_rl.cli import main
 from acqo_rl.conversations import read_history
-from acqo_rl.data.beir import read_beir
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.labelling.drafts import (
@@ -223,21 +222,6 @@ def written(tmp_path, monkeypatch):
         return output, model
 
     return run
-
-
-def test_the_command_writes_a_folder_that_training_reads_and_accounts_for_every_draft(written):
-    folder, model = written()
-    data = read_beir(folder, "train", "dev", "test")
-    kinds = {entry["kind"] for entry in data.metadata.values()}
-    assert {"simple", "several", "bridge", "follow_up", "ambiguous"} <= kinds
-    relevant = {split: {d for judged in data.qrels[split].values() for d in judged} for split in data.qrels}
-    assert relevant["train"] and relevant["dev"]
-    assert not relevant["train"] & (relevant["dev"] | relevant["test"])
-    assert any(query.history for query in data.queries["train"])
-    lines = (folder / "report.md").read_text().splitlines()
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")][2:]
-    assert sum(int(row[1]) for row in rows) >= model.asked > 100
-    assert all(int(row[1]) == sum(map(int, row[2:])) for row in rows)
 
 
 @pytest.mark.parametrize(
