@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from acqo_rl.pipeline.context import excerpt
+from acqo_rl.pipeline.context import excerpt, searched_texts, window
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.text import one_line
@@ -39,7 +39,7 @@ def answer_lines(result: PipelineResult, k: int) -> Iterator[str]:
 
 
 def answer_as_json(query: Query, result: PipelineResult, k: int) -> dict[str, Any]:
-    """The result with full texts, for ``--json``."""
+    """The result with the parts of long texts that match best, for ``--json``."""
     names = ("strategies", "answer", "model_calls", "skipped")
     records = ("hops", "iterations", "sub_questions", "path")
     return {
@@ -50,20 +50,22 @@ def answer_as_json(query: Query, result: PipelineResult, k: int) -> dict[str, An
         **{name: [asdict(one) for one in getattr(result, name)] for name in records},
         "failures": [*map(str, result.failures)],
         "documents": [
-            {**_document(chunk.document), "similarity": chunk.similarity, "found_by": chunk.query}
+            {**_document(chunk.document, chunk.query), "similarity": chunk.similarity, "found_by": chunk.query}
             for chunk in result.chunks[:k]
         ],
     }
 
 
-def _document(document: Document) -> dict[str, Any]:
-    return {"id": document.id, "title": document.title, "text": document.text, "metadata": document.metadata}
+def _document(document: Document, about: str) -> dict[str, Any]:
+    start, text = window(document.text, about)
+    place = {"text": text, "start": start, "length": len(document.text)}
+    return {"id": document.id, "title": document.title, **place, "metadata": document.metadata}
 
 
 def lines(answer: SearchResult, corpus: Mapping[str, Document], score_name: str) -> Iterator[str]:
     """The result as lines for a terminal, without control characters."""
     reformulation, fused = answer.reformulation, answer.fused
-    about = " ".join([reformulation.query.text, *(sub_query.text for sub_query in reformulation.sub_queries)])
+    about = searched_texts(reformulation)
     yield f"route: {reformulation.route}, by {reformulation.made_by}"
     if reformulation.reasoning:
         yield one_line(reformulation.reasoning)
@@ -120,9 +122,9 @@ def searches(found: SearchResult) -> list[tuple[SubQuery, Ranking]]:
 
 
 def as_json(answer: SearchResult, corpus: Mapping[str, Document]) -> dict[str, Any]:
-    """The result with full texts, for ``--json``."""
+    """The result with the parts of long texts that match best, for ``--json``."""
     reformulation, fused = answer.reformulation, answer.fused
-    documents = fetch(corpus, fused.doc_ids)
+    documents, about = fetch(corpus, fused.doc_ids), searched_texts(reformulation)
     names = ("route", "made_by", "query_type", "reasoning", "problem", "completion")
     return {
         "query": reformulation.query.text,
@@ -135,7 +137,7 @@ def as_json(answer: SearchResult, corpus: Mapping[str, Document]) -> dict[str, A
             for sub_query, ranking in searches(answer)
         ],
         "documents": [
-            {**_document(documents[d]), "score": score, "similarity": best}
+            {**_document(documents[d], about), "score": score, "similarity": best}
             for d, score, best in zip(fused.doc_ids, fused.scores, fused.similarities, strict=True)
             if d in documents
         ],

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from acqo_rl.pipeline.context import searched_texts, window
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.types import Document
@@ -13,12 +15,16 @@ KEY = "acqo_rl"
 """Key of the details in the metadata of a framework's document; all other keys come from the document."""
 
 
-def hits(found: SearchResult, corpus: Mapping[str, Document]) -> list[tuple[Document, dict[str, Any]]]:
+def hits(
+    found: SearchResult, corpus: Mapping[str, Document], *, whole: bool = False
+) -> list[tuple[Document, dict[str, Any]]]:
     """The documents of a result with JSON-serialisable details, best first.
 
+    The text of a long document is the part that matches the query best, see :func:`acqo_rl.pipeline.context.window`.
     Documents that a search engine no longer has are left out. The details are:
 
     - ``doc_id``, ``title`` and ``rank`` (from 1) of the document;
+    - ``start``, the number of characters before its text in the whole document, which has ``length`` characters;
     - ``score``, its fused score, and ``similarity``, its best score in one list;
     - ``route``, the route of the query, and ``sub_queries``, the texts that were searched;
     - ``found_by``, the sub-queries whose lists contain the document;
@@ -28,6 +34,7 @@ def hits(found: SearchResult, corpus: Mapping[str, Document]) -> list[tuple[Docu
     Args:
         found: result of an :class:`acqo_rl.searching.searcher.AdaptiveSearcher`.
         corpus: document id -> document.
+        whole: whether the texts of long documents are returned whole.
     """
     fused = found.fused
     searched = {
@@ -41,14 +48,18 @@ def hits(found: SearchResult, corpus: Mapping[str, Document]) -> list[tuple[Docu
     for ranking in found.rankings:
         for doc_id in found_by.keys() & ranking.doc_ids:
             found_by[doc_id][ranking.query] = None
+    about = searched_texts(found.reformulation)
+    windows = {d: (0, one.text) if whole else window(one.text, about) for d, one in documents.items()}
     scored = [hit for hit in zip(fused.doc_ids, fused.scores, fused.similarities, strict=True) if hit[0] in documents]
     return [
         (
-            documents[doc_id],
+            replace(documents[doc_id], text=windows[doc_id][1]),
             {
                 "doc_id": doc_id,
                 "title": documents[doc_id].title,
                 "rank": rank,
+                "start": windows[doc_id][0],
+                "length": len(documents[doc_id].text),
                 "score": score,
                 "similarity": similarity,
                 **searched,

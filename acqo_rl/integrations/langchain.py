@@ -31,7 +31,7 @@ try:
     from langchain_core.language_models import BaseLanguageModel
     from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
     from langchain_core.retrievers import BaseRetriever
-    from pydantic import Field, SkipValidation
+    from pydantic import Field, PrivateAttr, SkipValidation
 except ImportError as error:
     raise missing("langchain", error) from error
 
@@ -57,6 +57,8 @@ class AdaptiveRetriever(BaseRetriever):
     k: int = Field(default=10, ge=1)
     document_metadata: SkipValidation[Mapping[str, Mapping[str, Any]]] = Field(default_factory=dict, repr=False)
 
+    _whole: bool = PrivateAttr(default=False)
+
     @classmethod
     def from_retriever(
         cls,
@@ -68,10 +70,10 @@ class AdaptiveRetriever(BaseRetriever):
     ) -> AdaptiveRetriever:
         """Wraps a LangChain retriever; a LangChain model writes the sub-queries.
 
-        ``base_retriever`` decides how many documents it returns per sub-query. Use a vector store with
-        ``search_kwargs={"k": 50}``. LangChain retrievers return no scores, so the ``similarity`` of a document is 1
-        divided by its best rank. The retriever and the model may support only synchronous or only asynchronous calls;
-        ``invoke`` and ``ainvoke`` work with both.
+        ``base_retriever`` decides how many documents it returns per sub-query; their texts are returned whole. Use a
+        vector store with ``search_kwargs={"k": 50}``. LangChain retrievers return no scores, so the ``similarity`` of a
+        document is 1 divided by its best rank. The retriever and the model may support only synchronous or only
+        asynchronous calls; ``invoke`` and ``ainvoke`` work with both.
 
         Args:
             base_retriever: the retriever to search. Documents without an id are identified by text and metadata;
@@ -90,7 +92,9 @@ class AdaptiveRetriever(BaseRetriever):
         reformulator = load_reformulator(strategy if model else "rules", "langchain", language_model=model)
         source = LangChainSource(base_retriever)
         searcher = AdaptiveSearcher(reformulator, source, RankScoreFusion(), cache_size=0)
-        return cls(searcher=searcher, corpus=source.documents, k=k)
+        made = cls(searcher=searcher, corpus=source.documents, k=k)
+        made._whole = True
+        return made
 
     def _get_relevant_documents(
         self,
@@ -118,7 +122,7 @@ class AdaptiveRetriever(BaseRetriever):
 
     def _documents(self, found: SearchResult) -> list[Document]:
         documents = []
-        for document, details in hits(found, self.corpus):
+        for document, details in hits(found, self.corpus, whole=self._whole):
             more = self.document_metadata.get(document.id, {})
             metadata = metadata_of(replace(document, metadata={**document.metadata, **more}), details)
             documents.append(Document(id=document.id, page_content=document.text, metadata=metadata))

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 from acqo_rl.pipeline.state import Chunk, RetrievalState
 from acqo_rl.text import folded, one_line
-from acqo_rl.types import Query
+from acqo_rl.types import Query, Reformulation
 
 CONTEXT_CHARACTERS = 4000
 """Maximum characters of all passages in the prompt for the answer."""
+SHOWN_CHARACTERS = 2000
+"""Maximum characters of a document's text in a result."""
 _LEAST_CHARACTERS, _LEAST_NUMBERED = 300, 50
 """Minimum characters per passage, and per passage on one line; they apply even if there are many passages."""
 _SHORT = 2
@@ -28,21 +30,29 @@ def cut(text: str, characters: int) -> str:
     return f"{head[:space] if space > characters // 2 else head[:-1]}\u2026"
 
 
-def excerpt(text: str, about: str, characters: int) -> str:
-    """Returns the part of a text that matches ``about`` best, with at most ``characters`` characters.
+def window(text: str, about: str, characters: int = SHOWN_CHARACTERS) -> tuple[int, str]:
+    """Returns the part of a text that matches ``about`` best, and its place: the number of characters before it.
 
     The text is split into overlapping parts, at sentence ends where possible. The part with most words of ``about``
-    wins; each word has weight 1 / number of parts that contain it. Short texts are returned unchanged.
+    wins; each word has weight 1 / number of parts that contain it. Texts of at most ``characters`` are returned whole.
     """
     from semantic_text_splitter import TextSplitter
 
     if len(text) <= characters:
-        return text
-    parts = TextSplitter(characters - 2, overlap=characters // 2 - 2).chunks(text)
-    said = [set(_words(part)) for part in parts]
+        return 0, text
+    parts = TextSplitter(characters, overlap=characters // 2).chunk_indices(text)
+    said = [set(_words(part)) for _, part in parts]
     share = {word: 1 / number for word in _words(about) if (number := sum(word in some for some in said))}
     best = max(range(len(parts)), key=lambda i: sum(share[word] for word in share.keys() & said[i]))
-    return ("\u2026" if best else "") + parts[best] + ("\u2026" if best < len(parts) - 1 else "")
+    return parts[best]
+
+
+def excerpt(text: str, about: str, characters: int) -> str:
+    """The :func:`window` of a text with ellipses, which count as characters."""
+    if len(text) <= characters:
+        return text
+    start, part = window(text, about, characters - 2)
+    return ("\u2026" if start else "") + part + ("\u2026" if text[start + len(part) :].strip() else "")
 
 
 def passages(chunks: Sequence[Chunk], about: str, characters: int) -> str:
@@ -77,8 +87,13 @@ def numbered(chunks: Sequence[Chunk], about: str, characters: int) -> str:
 
 def asked(state: RetrievalState) -> str:
     """The question, its sub-questions and its sub-queries as one text."""
-    searched = state.reformulation.sub_queries if state.reformulation else ()
-    return " ".join([state.query.text, *(part.text for part in state.sub_questions), *(s.text for s in searched)])
+    parts = [part.text for part in state.sub_questions]
+    return " ".join([searched_texts(state.reformulation) if state.reformulation else state.query.text, *parts])
+
+
+def searched_texts(reformulation: Reformulation) -> str:
+    """The query and its sub-queries as one text, which says what a result is about."""
+    return " ".join([reformulation.query.text, *(sub_query.text for sub_query in reformulation.sub_queries)])
 
 
 def question(query: Query) -> str:

@@ -56,7 +56,7 @@ def add_answers(app: FastAPI, service: Service) -> None:
                 if failure.reason != failure.public:
                     _log.warning("answer_call_failed", extra={"error": str(failure)})
             ms = 1000 * (time.perf_counter() - begin)
-            return AnswerResponse.of(result, body.mode, asked.strategy, asked.notes, request.state.request_id, ms)
+            return AnswerResponse.of(result, asked, body.mode, request.state.request_id, ms)
 
         events = _events(ask, shown, metrics, service.answer_timeout)
         return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})

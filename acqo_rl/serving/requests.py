@@ -7,7 +7,7 @@ are accepted: they are shortened or cleaned, and ``notes`` in the response repor
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
@@ -15,6 +15,7 @@ from acqo_rl.conversations import FORMS, HISTORY_SCHEMA, read_history
 from acqo_rl.errors import ConfigError
 from acqo_rl.pipeline.questions import AnyMode
 from acqo_rl.retrieval.filters import FILTER_SCHEMA, read_filter
+from acqo_rl.serving.collections import Collection
 from acqo_rl.text import MAX_QUERY, MAX_TURN, MAX_TURNS, one_line, shorten, within_limits
 from acqo_rl.types import REPLACEMENT, Filter, Query, Scope, Turn, well_formed
 
@@ -145,6 +146,16 @@ class AnswerRequest(ReformulateRequest):
         "searches once; recursive splits the question and follows references in passages; multi_hop searches for "
         "missing information; self_query searches for each gap; auto chooses one of these four.",
     )
+
+
+class Asked(NamedTuple):
+    """What a request asks."""
+
+    strategy: str
+    collections: tuple[Collection, ...]
+    query: Query
+    context: str
+    notes: list[str]
 
 
 _BROKEN = "contains U+FFFD in place of a broken character, such as half an emoji."

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
+from acqo_rl.pipeline.context import SHOWN_CHARACTERS, searched_texts, window
 from acqo_rl.pipeline.pipeline import PipelineResult
 from acqo_rl.pipeline.state import RetrievalStep, Round, SubQuestion
 from acqo_rl.retrieval.federated import split_id
@@ -16,7 +17,7 @@ from acqo_rl.searching.result import Failure, SearchResult, public_problem
 from acqo_rl.searching.searcher import cluster_by_sub_query
 from acqo_rl.searching.trace import Step
 from acqo_rl.serving.collections import Collection, DocumentsOf, cosine_lists
-from acqo_rl.serving.requests import MAX_LIMIT, Notes, SearchRequest
+from acqo_rl.serving.requests import MAX_LIMIT, Asked, Notes, SearchRequest
 from acqo_rl.types import Document, Ranking, Reformulation, SubQuery
 
 PASSAGES = 8
@@ -78,17 +79,28 @@ class FoundDocument(BaseModel):
     title: str
 
 
-def shown(document: Document) -> dict[str, Any]:
+def _named(document: Document) -> dict[str, Any]:
     """The fields of a document whose id begins with its collection."""
     pool, doc_id = split_id(document.id)
-    own = {"title": document.title, "text": document.text, "metadata": dict(document.metadata)}
-    return {"document_id": doc_id, "knowledge_pool": pool, **own}
+    return {"document_id": doc_id, "knowledge_pool": pool, "title": document.title}
+
+
+def _shown(document: Document, about: str) -> dict[str, Any]:
+    """The fields of a document with the part of its text that matches best."""
+    start, text = window(document.text, about)
+    own = {"text": text, "start": start, "length": len(document.text), "metadata": dict(document.metadata)}
+    return {**_named(document), **own}
 
 
 class Passage(FoundDocument):
     """A passage that was used for an answer."""
 
-    text: str
+    text: str = Field(
+        description=f"The document, or of one with more than {SHOWN_CHARACTERS:,} characters the part that matches the "
+        "query best."
+    )
+    start: int = Field(description="Number of characters before `text` in the document.")
+    length: int = Field(description="Number of characters of the document.")
     metadata: dict[str, Any] = Field(description="Metadata of the document in the corpus: URL, page, date, ...")
     similarity: float = Field(
         description="Best cosine of the document in rankings of dense indexes; without one, its best score in others."
@@ -137,7 +149,7 @@ class RankingBeforeFusion(BaseModel):
         top = ranking.first(MAX_LIMIT)
         found = fetch(documents, top.doc_ids)
         scored = [(found[key], score) for key, score in zip(top.doc_ids, top.scores, strict=True) if key in found]
-        rows = [RankedDocument(**shown(document), score=score) for document, score in scored]
+        rows = [RankedDocument(**_named(document), score=score) for document, score in scored]
         return cls(query=ranking.query, retriever=ranking.retriever, documents=rows)
 
 
@@ -245,12 +257,15 @@ class AnswerResponse(BaseModel):
     request_id: str
 
     @classmethod
-    def of(cls, result: PipelineResult, mode: str, strategy: str, notes: list[str], request_id: str, ms: float) -> Self:
+    def of(cls, result: PipelineResult, asked: Asked, mode: str, request_id: str, ms: float) -> Self:
         """Converts a result of the pipeline."""
         made = result.reformulation
         kind: Literal["rank", "cosine"] = "rank" if result.confidence.retrieval is None else "cosine"
+        about = searched_texts(made) if made else asked.query.text
         passages = {
-            chunk.document.id: Passage(**shown(chunk.document), similarity=chunk.similarity, similarity_kind=kind)
+            chunk.document.id: Passage(
+                **_shown(chunk.document, about), similarity=chunk.similarity, similarity_kind=kind
+            )
             for chunk in result.chunks
         }
         return cls(
@@ -270,12 +285,12 @@ class AnswerResponse(BaseModel):
                 sub_questions=result.sub_questions,
                 path=result.path,
             ),
-            query_rewrite_info=QueryRewriteInfo.of(made, strategy) if made else None,
+            query_rewrite_info=QueryRewriteInfo.of(made, asked.strategy) if made else None,
             passages=list(passages.values())[:PASSAGES],
             model_calls=result.model_calls,
             skipped=list(result.skipped),
             failures=[f"{failure.step}: {failure.public}" for failure in result.failures],
-            notes=notes,
+            notes=asked.notes,
             cached=result.cached,
             processing_time_ms=ms,
             request_id=request_id,
@@ -321,24 +336,20 @@ class Problem(BaseModel):
 
 
 def search_response(
-    found: SearchResult,
-    body: SearchRequest,
-    strategy: str,
-    collections: tuple[Collection, ...],
-    notes: list[str],
-    request_id: str,
-    ms: float,
+    found: SearchResult, body: SearchRequest, asked: Asked, request_id: str, ms: float
 ) -> SearchResponse:
     """Converts the result of a search."""
-    results = _results(found, collections, body.limit)
+    results = _results(found, asked.collections, body.limit)
     rankings = []
     if body.include_rankings:
-        rankings = [RankingBeforeFusion.of(ranking, DocumentsOf(collections)) for ranking in found.rankings]
+        rankings = [RankingBeforeFusion.of(ranking, DocumentsOf(asked.collections)) for ranking in found.rankings]
     else:
         results = [result.model_copy(update={"places": []}) for result in results]
     return SearchResponse(
         results=results,
-        query_rewrite_info=QueryRewriteInfo.of(found.reformulation, strategy) if body.use_query_rewriting else None,
+        query_rewrite_info=QueryRewriteInfo.of(found.reformulation, asked.strategy)
+        if body.use_query_rewriting
+        else None,
         clusters=Cluster.all_of(found, [f"{r.knowledge_pool}/{r.document_id}" for r in results]),
         total_results=len(results),
         processing_time_ms=ms,
@@ -347,7 +358,7 @@ def search_response(
         cached=found.cached,
         fusion=found.fused.retriever,
         rankings=rankings,
-        notes=notes,
+        notes=asked.notes,
         request_id=request_id,
     )
 
@@ -356,11 +367,11 @@ def _results(found: SearchResult, collections: tuple[Collection, ...], limit: in
     pool_ids = {collection.name: collection.id for collection in collections}
     top = found.fused.first(limit)
     places, cosines = _places(found), _best_cosines(found, collections)
-    documents = fetch(DocumentsOf(collections), top.doc_ids)
+    documents, about = fetch(DocumentsOf(collections), top.doc_ids), searched_texts(found.reformulation)
     scored = [hit for hit in zip(top.doc_ids, top.scores, top.similarities, strict=True) if hit[0] in documents]
     return [
         Result(
-            **shown(documents[key]),
+            **_shown(documents[key], about),
             knowledge_pool_id=pool_ids[split_id(key)[0]],
             rank=rank,
             score=score,

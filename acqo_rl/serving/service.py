@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from cachetools import LRUCache
 
@@ -26,7 +26,7 @@ from acqo_rl.searching.workers import Workers
 from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, searched_apart, searched_as_one
 from acqo_rl.serving.logs import log_failures
 from acqo_rl.serving.metrics import Metrics
-from acqo_rl.serving.requests import AnswerRequest, ReformulateRequest, SearchRequest
+from acqo_rl.serving.requests import AnswerRequest, Asked, ReformulateRequest, SearchRequest
 from acqo_rl.serving.responses import QueryRewriteInfo, ReformulateResponse, SearchResponse, search_response
 from acqo_rl.serving.strategies import Strategies
 from acqo_rl.types import Query
@@ -38,16 +38,6 @@ _CHANGING = 60.0
 """Lifetime in seconds of a cached result of documents that may be deleted; others are cached for an hour."""
 
 Made = TypeVar("Made")
-
-
-class Asked(NamedTuple):
-    """What a request asks for."""
-
-    strategy: str
-    collections: tuple[Collection, ...]
-    query: Query
-    context: str
-    notes: list[str]
 
 
 class Service:
@@ -122,13 +112,14 @@ class Service:
         """
         begin = time.perf_counter()
         asked = self._asked(body)
-        strategy = asked.strategy if body.use_query_rewriting else "raw"
-        searcher = self.searcher(strategy, body.num_variants, asked.collections)
+        if not body.use_query_rewriting:
+            asked = asked._replace(strategy="raw")
+        searcher = self.searcher(asked.strategy, body.num_variants, asked.collections)
         found = searcher.search(asked.query, DEPTH, context=asked.context, score_threshold=body.score_threshold)
-        self.metrics.searched(strategy, found)
+        self.metrics.searched(asked.strategy, found)
         log_failures(found.failures)
         ms = 1000 * (time.perf_counter() - begin)
-        return search_response(found, body, strategy, asked.collections, asked.notes, request_id, ms)
+        return search_response(found, body, asked, request_id, ms)
 
     def reformulate(self, body: ReformulateRequest, request_id: str = "") -> ReformulateResponse:
         """Returns the sub-queries that a search would use. Raises the errors of :meth:`search`."""

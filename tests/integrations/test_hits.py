@@ -48,7 +48,32 @@ for module in {[*EXTRAS]}:
     ]
 
 
-DETAILS = ("doc_id", "title", "rank", "score", "similarity", "route", "sub_queries", "problem", "failures", "found_by")
+def test_of_a_long_document_the_part_that_matches_is_returned_with_its_place(searcher):
+    text = f"{'Filler of many words. ' * 200}Lima is the capital of Peru. {'More of them. ' * 300}"
+    corpus = {doc_id: replace(document, text=text) for doc_id, document in CORPUS.items()}
+    found = searcher.search("capital of Peru", 4)
+    for document, details in hits(found, corpus):
+        assert "Lima is the capital of Peru." in document.text
+        assert len(document.text) <= 2000
+        assert document.text == text[details["start"] :][: len(document.text)]
+        assert details["length"] == len(text)
+    assert {document.text for document, _ in hits(found, corpus, whole=True)} == {text}
+
+
+DETAILS = (
+    "doc_id",
+    "title",
+    "rank",
+    "start",
+    "length",
+    "score",
+    "similarity",
+    "route",
+    "sub_queries",
+    "problem",
+    "failures",
+    "found_by",
+)
 
 
 @given(st.dictionaries(st.sampled_from([*DETAILS, "url", "page", KEY]), st.one_of(st.none(), st.integers(), st.text())))

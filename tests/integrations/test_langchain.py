@@ -141,7 +141,7 @@ class Listed(BaseRetriever):
         return self.documents
 
 
-HEAD = "The same header. " * 20
+HEAD = "The same header. " * 200
 
 
 @pytest.mark.parametrize(

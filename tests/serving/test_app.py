@@ -82,6 +82,19 @@ class TestSearch:
         plain = post(client, limit=2).json()
         assert (plain["rankings"], plain["results"][0]["places"]) == ([], [])
 
+    def test_of_a_long_document_the_part_that_matches_is_returned_with_its_place(self):
+        text = f"{'Filler of many words. ' * 200}Lima is the capital of Peru. {'More of them. ' * 300}"
+        with serving(
+            [collection(documents={"long": Document("long", "", text)})], answer_model=ModelByRole()
+        ) as client:
+            [result] = post(client, query="capital of Peru").json()["results"]
+            [passage] = reply(client, "/v1/answer", query="capital of Peru", mode="simple")["passages"]
+        assert "Lima is the capital of Peru." in result["text"]
+        assert len(result["text"]) <= 2000
+        assert result["text"] == text[result["start"] :][: len(result["text"])]
+        assert result["length"] == len(text)
+        assert [passage[name] for name in ("text", "start")] == [result[name] for name in ("text", "start")]
+
     def test_a_request_may_choose_its_strategy(self):
         offered = {"trained-x": PassThrough(), "parts": Parts()}
         with serving(strategies=Scripted(**offered)) as client:

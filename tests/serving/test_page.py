@@ -148,6 +148,20 @@ class TestSearch:
             assert request.value.post_data_json["history"] == ["U: Where is Lima?", "S: In Peru."]
             assert request.value.post_data_json["rewriting_strategy"] == page.input_value("#strategy")
 
+    def test_a_follow_up_is_asked_in_the_conversation(self, visit, url):
+        """Turns without a speaker alternate."""
+        page = visit(url)
+        page.click("text=Earlier turns")
+        page.fill("#turns", "Where is Oslo?\nIn Norway.")
+        page.fill("#question", "capital of Peru")
+        answered(page)
+        page.click("#follow-up")
+        assert (page.input_value("#question"), page.locator("#follow-up").is_disabled()) == ("", True)
+        with page.expect_request("**/v1/search") as searched:
+            search(page, "its currency")
+        turns = ["U: Where is Oslo?", "S: In Norway.", "U: capital of Peru", "S: Lima."]
+        assert searched.value.post_data_json["history"] == turns
+
     def test_failed_searches_are_shown(self, visit, url):
         page = visit(url)
         search(page, "capital of Peru and broken one")

@@ -1,9 +1,9 @@
 // The answer panel.
 
 import { call, events, Problem } from "./api.js";
-import { $, duration, fold, h, plural, step } from "./dom.js";
+import { $, duration, fold, h, partOf, plural, step } from "./dom.js";
 
-/** Streams an answer into the panel, or shows why there is none. */
+/** Streams an answer into the panel, or shows why there is none; returns its text. */
 export async function showAnswer(body, options) {
   const steps = h("ol", { class: "trace" });
   $("answer").hidden = false;
@@ -24,6 +24,7 @@ export async function showAnswer(body, options) {
     options.signal.throwIfAborted();
     $("answer-state").replaceChildren("No answer was written.");
     $("answer-more").prepend(h("p", { class: "problem", role: "alert" }, error.message));
+    return "";
   } finally {
     $("answer").ariaBusy = "false";
   }
@@ -35,9 +36,10 @@ function finish(result, steps) {
   $("answer-state").replaceChildren(result.answer ? facts.join(" · ") : "No answer was written.");
   $("answer-text").replaceChildren(result.answer);
   const list = (items) => h("ul", {}, items.map((item) => h("li", {}, item)));
-  const passages = result.passages.map((passage) => [h("b", {}, passage.title || passage.document_id), ` ${passage.text}`]);
+  const passages = result.passages.map((passage) => [h("b", {}, passage.title || passage.document_id), ` ${partOf(passage)}`]);
   $("answer-more").replaceChildren(
     ...(result.failures.length ? [h("div", { class: "problem" }, "Failed calls:", list(result.failures))] : []),
     ...(result.skipped.length ? [h("div", { class: "note" }, "Skipped steps:", list(result.skipped))] : []),
     fold(plural(passages.length, "passage"), list(passages)), fold(plural(steps.children.length, "step"), steps));
+  return result.answer;
 }

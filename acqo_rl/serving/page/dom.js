@@ -17,6 +17,10 @@ export const mark = (list) =>
 /** A block that the user can open. */
 export const fold = (head, ...content) => h("details", {}, h("summary", {}, head), ...content);
 
+/** The text of a result, with ellipses where its document goes on. */
+export const partOf = ({ text, start, length }) =>
+  `${start ? "… " : ""}${text}${start + [...text].length < length ? " …" : ""}`;
+
 /** A step of a trace. */
 export const step = ({ name, ms, detail }) => h("li", {}, h("b", {}, name), ` ${duration(ms)} `, h("span", { class: "note" }, detail));
 

@@ -8,6 +8,7 @@ import { showResults } from "./results.js";
 const form = $("ask");
 let current = new AbortController(); // aborts the latest request; results of older requests are never shown
 let offered = false; // whether strategies and collections have been loaded
+let said = []; // the latest question and its answer, as turns
 
 /** The values of the form; the API key has no name, so that it is not among them. */
 const values = () => new URLSearchParams([...new FormData(form)].filter(([, value]) => value));
@@ -24,8 +25,26 @@ function ask(wantsAnswer) {
     options.signal.throwIfAborted();
     showResults(found);
     busy(false);
-    if (wantsAnswer) await showAnswer(body, options);
+    keep(`U: ${body.query}`);
+    if (wantsAnswer) keep(`U: ${body.query}`, `S: ${await showAnswer(body, options)}`);
   });
+}
+
+/** Keeps turns for a follow-up, each on one line. */
+function keep(...turns) {
+  said = turns.map((turn) => turn.replace(/\s+/g, " ").trim());
+  $("follow-up").disabled = false;
+}
+
+/** Moves the latest question and its answer to the earlier turns; turns without a speaker alternate. */
+function followUp() {
+  const turns = $("turns").value.split("\n").filter((turn) => turn.trim())
+    .map((turn, i) => (/^\s*(U|S|user|assistant)\s*:/i.test(turn) ? turn : `${i % 2 ? "S" : "U"}: ${turn}`));
+  $("turns").value = [...turns, ...said].join("\n");
+  $("turns-fold").open = true;
+  $("question").value = "";
+  $("question").focus();
+  $("follow-up").disabled = true;
 }
 
 /** Runs a task in place of the current one; shows its error with a button that repeats it. */
@@ -112,6 +131,7 @@ $("question").addEventListener("keydown", (event) => {
   submit(false);
 });
 $("ask-answer").addEventListener("click", () => submit(true));
+$("follow-up").addEventListener("click", followUp);
 window.addEventListener("popstate", open);
 
 open();

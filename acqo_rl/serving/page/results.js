@@ -1,6 +1,6 @@
 // Shows the result of a search.
 
-import { $, duration, fold, h, mark, plural, step } from "./dom.js";
+import { $, duration, fold, h, mark, partOf, plural, step } from "./dom.js";
 
 const KINDS = {
   original: "as typed",
@@ -66,7 +66,7 @@ function row(result, fusion) {
   return h("tr", {},
     h("td", {}, String(result.rank)),
     h("td", {}, fold(name(result), h("p", { class: "note" }, `${result.knowledge_pool} · ${result.document_id}`),
-      formulas(result, fusion).map((text) => h("p", { class: "formula" }, text)), h("p", {}, result.text))),
+      formulas(result, fusion).map((text) => h("p", { class: "formula" }, text)), h("p", {}, partOf(result)))),
     h("td", { class: "places" }, places),
     h("td", { class: "number" }, key.toFixed(3)),
     h("td", { class: "number" }, result.similarity.toFixed(3)));
