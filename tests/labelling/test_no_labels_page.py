@@ -40,21 +40,13 @@ def test_a_folder_of_documents_becomes_a_data_set_that_the_recipe_accepts(here):
     for line in lines:
         main(shlex.split(line)[1:])
     data = read_beir("data/handbook_questions", "train", "dev", "test")
-    assert {entry["kind"] for entry in data.metadata.values()} >= {
-        "simple",
-        "several",
-        "bridge",
-        "follow_up",
-        "ambiguous",
-    }
+    kinds = {entry["kind"] for entry in data.metadata.values()}
+    assert kinds >= {"simple", "several", "bridge", "follow_up", "ambiguous"}
     relevant = {split: {d for judged in data.qrels[split].values() for d in judged} for split in data.qrels}
     assert relevant["train"] and not relevant["train"] & (relevant["dev"] | relevant["test"])
-    table = [
-        line.split("|")[2:-1]
-        for line in Path("data/handbook_questions/report.md").read_text().splitlines()
-        if line[:1] == "|"
-    ]
-    assert all(int(asked) == sum(map(int, counts)) for asked, *counts in table[2:])
+    lines = Path("data/handbook_questions/report.md").read_text().splitlines()
+    rows = [line.split("|")[2:-1] for line in lines if line.startswith("|")][2:]
+    assert all(int(asked) == sum(map(int, counts)) for asked, *counts in rows)
     config = command.parse(module_of("train").main, shlex.split(train)[2:])
     recipe = module_of("train")
     stages = recipe.plan(config)
