@@ -36,22 +36,12 @@ from acqo_rl.addresses import Address
 from acqo_rl.cli.fields import group, setting
 from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.errors import ConfigError, check_ranges
-from acqo_rl.serving.load import ServiceSettings, load_service
+from acqo_rl.serving.load import LimitSettings, ServiceSettings, load_service
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from acqo_rl.serving.http import Web
-
-
-@dataclass
-class LimitOptions:
-    """Limits of a service."""
-
-    body_bytes: int = setting("Maximum size of a request body; larger ones get 413.", 262_144)
-    concurrency: int = setting("Maximum number of requests processed at once.", 32)
-    max_queued: int = setting("Maximum number of waiting requests; further ones get 429.", 64)
-    queue_timeout: float = setting("Seconds that a request may wait; then it gets 429.", 5.0)
 
 
 @dataclass
@@ -75,7 +65,7 @@ class ServeConfig(ServiceSettings, WithStrategy):
         "default all, but none on a loopback address.",
         [],
     )
-    limits: LimitOptions = group("Limits of the requests, such as --limits.concurrency 8.", LimitOptions)
+    limits: LimitSettings = group("Limits of the requests, such as --limits.concurrency 8.", LimitSettings)
     shutdown_timeout: float = setting(
         "Seconds to finish requests at shutdown; should be more than an answer takes.", 90.0
     )
@@ -118,7 +108,7 @@ def make_service(config: ServeConfig, web: Web) -> FastAPI:
     from acqo_rl.serving.app import make_app
     from acqo_rl.serving.limits import Limits, keys_of_environment
 
-    limits = Limits(keys_of_environment(), **asdict(config.limits))
+    limits = Limits(**asdict(config.limits), keys=keys_of_environment())
     return make_app(load_service(config, config.strategy), limits, web)
 
 
@@ -128,7 +118,7 @@ def make_index(index: Address, config: ServeConfig, web: Web) -> FastAPI:
     from acqo_rl.serving.limits import Limits, keys_of_environment
     from acqo_rl.serving.retriever_app import make_retriever_app
 
-    limits = Limits(keys_of_environment(), body_bytes=16_777_216, concurrency=1, max_queued=256, queue_timeout=30.0)
+    limits = Limits(16_777_216, 1, 256, 30.0, keys_of_environment())
     retriever = config.open_index(index)
     retriever.search(["the first search of a process is slow"], 1)
     return make_retriever_app(retriever, describe(index), limits, web)

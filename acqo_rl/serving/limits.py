@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from acqo_rl.errors import ConfigError
+from acqo_rl.serving.load import LimitSettings
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.observed import path_of
 
@@ -29,33 +29,17 @@ def keys_of_environment() -> tuple[str, ...]:
     return tuple(filter(None, map(str.strip, os.environ.get("ACQO_API_KEYS", "").split(","))))
 
 
-@dataclass(frozen=True)
-class Limits:
+@dataclass
+class Limits(LimitSettings):
     """Limits of a server.
 
     Attributes:
         keys: accepted API keys; if empty, no key is required.
-        body_bytes: maximum size of a request body.
         body_timeout: maximum time to receive a body.
-        concurrency: maximum number of requests processed at the same time; answers are counted separately, so that a
-            slow language model does not block searches.
-        max_queued: maximum number of waiting requests, counted in the same way.
-        queue_timeout: maximum waiting time.
     """
 
     keys: tuple[str, ...] = ()
-    body_bytes: int = 262_144
     body_timeout: float = 10.0
-    concurrency: int = 32
-    max_queued: int = 64
-    queue_timeout: float = 5.0
-
-    def __post_init__(self) -> None:
-        if min(self.body_bytes, self.concurrency) < 1 or self.max_queued < 0:
-            raise ConfigError(
-                f"body_bytes is {self.body_bytes}, concurrency is {self.concurrency} and max_queued is"
-                f" {self.max_queued}; they must be at least 1, 1 and 0."
-            )
 
 
 _REASONS = {400: "disconnected", 401: "key", 408: "slow", 413: "size", 429: "concurrency"}

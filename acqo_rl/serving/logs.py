@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import re
 import sys
 import threading
@@ -13,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import TextIO
 
 import structlog
-from cachetools import LRUCache
+from cachetools import TTLCache
 
 from acqo_rl.addresses import masked
 from acqo_rl.errors import ConfigError
@@ -21,7 +20,6 @@ from acqo_rl.searching.result import Failure
 
 _log = logging.getLogger(__name__)
 
-_MINUTE = 60.0
 _REQUEST_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 
 
@@ -66,12 +64,11 @@ def configure_logs(level: str = "INFO", stream: TextIO = sys.stdout) -> None:
 
 
 class OncePerMinute(logging.Filter):
-    """Drops warnings and errors that were logged in the last minute; ``repeated`` of the next one is their number."""
+    """Drops warnings and errors that were logged in the last minute."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
-        self._clock = clock
-        self._seen: LRUCache[Hashable, tuple[float, int]] = LRUCache(1000)  # time of the last one, dropped since then
+        self._seen: TTLCache[Hashable, None] = TTLCache(1000, 60.0, timer=clock)
         self._lock = threading.Lock()
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -81,11 +78,9 @@ class OncePerMinute(logging.Filter):
         first_line, _, _ = record.getMessage().partition("\n")
         key = record.name, first_line, *(str(getattr(record, name, "")) for name in ("error", "frames"))
         with self._lock:
-            logged, dropped = self._seen.get(key, (-math.inf, 0))
-            is_new = self._clock() - logged >= _MINUTE
-            self._seen[key] = (self._clock(), 0) if is_new else (logged, dropped + 1)
-        if is_new and dropped:
-            record.repeated = dropped
+            is_new = key not in self._seen
+            if is_new:
+                self._seen[key] = None
         return is_new
 
 

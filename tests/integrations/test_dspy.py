@@ -1,10 +1,9 @@
-"""The search function, alone and in DSPy (if DSPy is installed)."""
+"""The search function for DSPy, which is not installed for tests."""
 
 from __future__ import annotations
 
 import inspect
 
-import pytest
 from small_world import CORPUS, QUERY, make_searcher
 
 from acqo_rl.integrations.dspy import make_search
@@ -29,25 +28,3 @@ def test_the_conversation_is_read_again_in_every_call():
     search("its currency?")
     conversation.append(("Tell me about Chad.", "Chad is a country."))
     assert search("its currency?") == ["CFA franc | The CFA franc is the currency of Chad."]
-
-
-def test_a_dspy_agent_searches_and_reads_errors(searcher):
-    """Runs only if DSPy is installed; it is not a dependency of the tests."""
-    dspy = pytest.importorskip("dspy")
-    from dspy.utils import DummyLM
-
-    steps = [
-        {"next_thought": "search", "next_tool_name": "search", "next_tool_args": {"query": QUERY, "k": 2}},
-        {"next_thought": "search nothing", "next_tool_name": "search", "next_tool_args": {"query": ""}},
-        {"next_thought": "done", "next_tool_name": "finish", "next_tool_args": {}},
-        {"reasoning": "read", "answer": "Lima and the CFA franc"},
-    ]
-    agent = dspy.ReAct("question -> answer", tools=[make_search(searcher, CORPUS)])
-    with dspy.context(lm=DummyLM(steps)):
-        prediction = agent(question=QUERY)
-    assert prediction.answer == "Lima and the CFA franc"
-    assert "Lima | Lima is the capital of Peru." in prediction.trajectory["observation_0"]
-    assert "A query is empty" in prediction.trajectory["observation_1"]
-    tool = agent.tools["search"]
-    assert tool.args == {"query": {"type": "string"}, "k": {"type": "integer", "default": 5}}
-    assert "Search the document collection" in tool.desc

@@ -7,7 +7,7 @@ import threading
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from serving_stand_ins import Parts, Scripted, Words, post, serving, serving_index
+from serving_stand_ins import Parts, Scripted, post, serving
 
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.limits import Limits
@@ -73,15 +73,6 @@ def test_a_broken_emoji_is_replaced(client, written, read):
     reply = client.post("/v1/reformulate", content=body, headers={"Content-Type": "application/json"}).json()
     assert reply["query_rewrite_info"]["original_query"] == f"capital {read}"
     assert len(reply["notes"]) == 2 * (HALF in read)
-
-
-def test_the_retriever_server_replaces_a_broken_emoji():
-    words = Words()
-    with serving_index(words) as client:
-        body = b'{"texts": ["capital of Peru \\ud83d"], "k": 1}'
-        answer = client.post("/search", content=body, headers={"Content-Type": "application/json"})
-    assert answer.json()["rankings"][0]["doc_ids"] == ["lima"]
-    assert words.calls == [[f"capital of Peru {HALF}"]]
 
 
 TEXTS = st.one_of(st.text(), st.builds(lambda word, times: word * times, st.text(max_size=9), st.integers(0, 2000)))

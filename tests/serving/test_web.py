@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-import httpx
 import pytest
 from page_stand_ins import CHROMIUM, served
-from serving_stand_ins import DOCUMENTS, serving, serving_index
-from shared import in_thread
+from serving_stand_ins import serving, serving_index
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.remote import RemoteRetriever
@@ -18,41 +12,6 @@ from acqo_rl.serving.http import Web, accepted_hosts
 from acqo_rl.serving.limits import Limits
 
 ORIGIN = "https://app.example.org"
-
-
-@contextmanager
-def proxied(client, prefix, *, strips):
-    """Runs a reverse proxy that serves a server under a prefix; yields its address."""
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self):
-            if not self.path.startswith(f"{prefix}/"):
-                return self.answer(404, {}, b"")
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            path = self.path.removeprefix(prefix) if strips else self.path
-            kept = {k: v for k, v in self.headers.items() if k.lower() not in ("host", "connection", "accept-encoding")}
-            answer = client.request(self.command, path, content=body, headers=kept)
-            return self.answer(answer.status_code, answer.headers, answer.content)
-
-        do_POST = do_GET
-
-        def answer(self, status, headers, body):
-            self.send_response(status)
-            for name in ("content-type", "etag", "location"):
-                if name in headers:
-                    self.send_header(name, headers[name])
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    with in_thread(server, threading.Event()):
-        yield f"http://127.0.0.1:{server.server_port}{prefix}"
 
 
 @pytest.mark.parametrize(("serve", "path"), [(serving, "/v1/strategies"), (serving_index, "/info")])
@@ -89,56 +48,45 @@ def test_invalid_settings_are_rejected(web):
         Web(**web)
 
 
-@pytest.mark.parametrize("strips", [True, False])
-class TestPrefix:
-    def test_paths_keys_and_metrics_are_the_same(self, strips):
-        web, limits = Web("/tools/search"), Limits(keys=("sesame",))
-        with serving(web=web, limits=limits) as direct, proxied(direct, "/tools/search", strips=strips) as url:
-            for path in ("/", "/page/main.js", "/healthz", "/openapi.json"):
-                assert httpx.get(url + path).status_code == 200, path
-            key = {"X-API-Key": "sesame"}
-            found = httpx.post(f"{url}/v1/search", json={"query": "capital of Peru"}, headers=key)
-            counted = httpx.get(f"{url}/metrics").text
-            assert httpx.get(f"{url}/v1/strategies").status_code == 401
-            assert httpx.get(f"{url}/nowhere", headers=key).status_code == 404
-            assert "'/tools/search/openapi.json'" in httpx.get(f"{url}/docs").text
-            assert direct.get("/healthz").status_code == 200  # monitors bypass the proxy
+@pytest.mark.parametrize("passed_on", [True, False])
+def test_a_reverse_proxy_may_pass_its_prefix_on_or_strip_it(passed_on):
+    prefix = "/tools/search" if passed_on else ""
+    key = {"X-API-Key": "sesame"}
+    with serving(web=Web("/tools/search"), limits=Limits(keys=("sesame",))) as client:
+        for path in ("/", "/page/main.js", "/healthz", "/openapi.json"):
+            assert client.get(prefix + path).status_code == 200, path
+        found = client.post(f"{prefix}/v1/search", json={"query": "capital of Peru"}, headers=key)
         assert found.json()["results"][0]["document_id"] == "lima"
-        assert 'path="/v1/search",status="200"' in counted
+        assert 'path="/v1/search",status="200"' in client.get(f"{prefix}/metrics").text
+        assert client.get(f"{prefix}/v1/strategies").status_code == 401
+        assert client.get(f"{prefix}/nowhere", headers=key).status_code == 404
+        assert "'/tools/search/openapi.json'" in client.get(f"{prefix}/docs").text
+    with serving_index(web=Web("/tools/search")) as client:
+        retriever = RemoteRetriever(f"{client.base_url}{prefix}")
+        assert retriever.search(["capital of Peru"], 1)[0].doc_ids == ("lima",)
+        retriever.close()
 
-    def test_a_remote_index_is_searched(self, strips):
-        with serving_index(web=Web("/index")) as direct, proxied(direct, "/index", strips=strips) as url:
-            retriever = RemoteRetriever(url)
-            assert retriever.info().document_count == len(DOCUMENTS)
-            assert retriever.search(["capital of Peru"], 1)[0].doc_ids == ("lima",)
-            retriever.close()
 
-    @pytest.mark.skipif(not CHROMIUM, reason="There is no Chromium on PATH: apt-get install chromium.")
-    def test_the_page_works(self, strips):
-        from playwright.sync_api import sync_playwright
+@pytest.mark.skipif(not CHROMIUM, reason="There is no Chromium on PATH: apt-get install chromium.")
+def test_the_page_works_under_a_prefix():
+    from playwright.sync_api import sync_playwright
 
-        with (
-            served(web=Web("/a/b")) as address,
-            httpx.Client(base_url=address) as direct,
-            proxied(direct, "/a/b", strips=strips) as url,
-            sync_playwright() as playwright,
-            playwright.chromium.launch(executable_path=CHROMIUM) as browser,
-        ):
-            page, asked, failed = browser.new_page(), [], []
-            page.set_default_timeout(20_000)
-            page.on("request", lambda request: asked.append(request.url))
-            page.on("response", lambda response: failed.append(response.url) if response.status >= 400 else None)
-            page.goto(f"{url}/")
-            page.fill("#question", "capital of Peru")
-            page.click("button[type=submit]")
-            page.locator("#results:not([hidden])").wait_for()
-            page.click("#ask-answer")
-            page.locator("#answer[aria-busy=false]").wait_for()
-            assert page.locator("#answer-text").inner_text() == "Lima."
-            assert page.evaluate("document.querySelector('a[href=docs]').href") == f"{url}/docs"
-        assert len(asked) > 8
-        assert [one for one in asked if not one.startswith(f"{url}/")] == []
-        assert failed == []
+    with (
+        served(web=Web("/a/b")) as url,
+        sync_playwright() as playwright,
+        playwright.chromium.launch(executable_path=CHROMIUM) as browser,
+    ):
+        page, asked = browser.new_page(), []
+        page.set_default_timeout(20_000)
+        page.on("response", lambda response: asked.append((response.url, response.status)))
+        page.goto(f"{url}/a/b/")
+        page.fill("#question", "capital of Peru")
+        page.click("#ask-answer")
+        page.locator("#answer[aria-busy=false]").wait_for()
+        assert page.locator("#answer-text").inner_text() == "Lima."
+        assert page.evaluate("document.querySelector('a[href=docs]').href") == f"{url}/a/b/docs"
+    assert len(asked) > 8
+    assert [one for one in asked if not one[0].startswith(f"{url}/a/b/") or one[1] >= 400] == []
 
 
 @pytest.mark.parametrize(
