@@ -17,10 +17,8 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.measures import gold_of
 from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.roles import Reformulator
-from acqo_rl.text import text_of
 from acqo_rl.training.rewards import Reward
 from acqo_rl.types import Qrels, Query, Reformulation
 
@@ -74,14 +72,8 @@ def score_difficulty(
 
 def rewards_of(answers: Sequence[Reformulation], qrels: Qrels, reward: Reward) -> list[float]:
     """The reward of each reformulation of a policy; a query that is passed without a completion counts as passed."""
-    queries = [answer.query for answer in answers]
-    return reward(
-        prompts=queries,
-        completions=[answer.completion if answer.calls else TAGS["pass"] for answer in answers],
-        query=[query.text for query in queries],
-        gold=[gold_of(qrels, query.id) for query in queries],
-        visible_text=[text_of(query) for query in queries],
-    )
+    completions = [answer.completion if answer.calls else TAGS["pass"] for answer in answers]
+    return reward.of([answer.query for answer in answers], completions, qrels)
 
 
 def select_band(difficulties: Sequence[Difficulty], low: float, high: float) -> list[Difficulty]:

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.reformulation.grammar import Grammar, repeats_words
 from acqo_rl.reformulation.policy import as_searched
+from acqo_rl.measures import gold_of
 from acqo_rl.roles import Fusion, Retriever
 from acqo_rl.searching.path import search
 from acqo_rl.searching.sub_queries import DEPTH
-from acqo_rl.text import word_key
-from acqo_rl.types import Query, Ranking, Reformulation, Turn
+from acqo_rl.text import text_of, word_key
+from acqo_rl.types import Qrels, Query, Ranking, Reformulation, Turn
 
 CUTOFF = 10
 MOST_WORDS = 10
@@ -161,6 +162,16 @@ class Reward:
             log_extra("query", list(query))
             log_extra("route", [r.route if r else "invalid" for r in parsed])
         return rewards
+
+    def of(self, queries: Sequence[Query], completions: Sequence[str], qrels: Qrels) -> list[float]:
+        """Returns the reward of one completion per query, in input order."""
+        return self(
+            prompts=queries,
+            completions=completions,
+            query=[query.text for query in queries],
+            gold=[gold_of(qrels, query.id) for query in queries],
+            visible_text=[text_of(query) for query in queries],
+        )
 
     def _parse(self, completion: str, text: str, visible_text: str) -> Reformulation | None:
         query = Query(id="", text=text, history=tuple(Turn("user", line) for line in visible_text.split("\n")))

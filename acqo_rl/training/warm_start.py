@@ -19,10 +19,8 @@ from tqdm import tqdm
 from acqo_rl.errors import GrammarError
 from acqo_rl.language_models.chat import missing_end
 from acqo_rl.language_models.local import TransformersModel
-from acqo_rl.measures import gold_of
 from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.reformulation.policy import PolicySettings, prompt_of
-from acqo_rl.text import text_of
 from acqo_rl.training.candidates import Candidate, drops_words, splits_completely
 from acqo_rl.training.data import sft_dataset
 from acqo_rl.training.model import fine_tune, load_trainable, precision
@@ -102,13 +100,7 @@ def score_candidates(
     for start in tqdm(steps, desc="score candidates", unit="batch", disable=len(steps) < 4):
         batch = queries[start : start + _BATCH]
         rows = [(q, *option) for q in batch for option in _completions(q, candidates.get(q.id, ()), reward)]
-        values = reward(
-            prompts=rows,
-            completions=[completion for *_, completion in rows],
-            query=[q.text for q, *_ in rows],
-            gold=[gold_of(qrels, q.id) for q, *_ in rows],
-            visible_text=[text_of(q) for q, *_ in rows],
-        )
+        values = reward.of([query for query, *_ in rows], [completion for *_, completion in rows], qrels)
         scored: dict[str, list[ScoredCandidate]] = {q.id: [] for q in batch}
         for (query, form, route, completion), value in zip(rows, values, strict=True):
             scored[query.id].append(ScoredCandidate(form, route, completion, value))
@@ -199,17 +191,14 @@ def own_examples(answers: Sequence[Reformulation], qrels: Qrels, reward: Reward)
         reward: scores the examples.
     """
     written = [a for a in answers if a.problem is None and not drops_words(a.query, a.route, a.sub_queries)]
-    texts, gold = [a.query.text for a in written], [gold_of(qrels, a.query.id) for a in written]
+    queries = [answer.query for answer in written]
     completions = [
         reward.grammar.render(a.route, (s for s in a.sub_queries if s.min_margin is None), a.query) for a in written
     ]
-    values = reward(
-        prompts=texts, completions=completions, query=texts, gold=gold, visible_text=[text_of(a.query) for a in written]
-    )
-    raw = reward(prompts=texts, completions=[TAGS["pass"]] * len(written), query=texts, gold=gold)
+    rewards = reward.of(queries, completions, qrels), reward.of(queries, [TAGS["pass"]] * len(queries), qrels)
     return [
-        Example(answer.query.id, answer.route, completion, value, raw_value)
-        for answer, completion, value, raw_value in zip(written, completions, values, raw, strict=True)
+        Example(answer.query.id, answer.route, completion, *values)
+        for answer, completion, *values in zip(written, completions, *rewards, strict=True)
     ]
 
 

@@ -169,7 +169,7 @@ def test_scoring_resumes_after_the_last_batch(prepared, tmp_path, monkeypatch, n
     reward_of = Reward.__call__
 
     def interrupted_once(reward, **columns):
-        asked.append({row[0].id if isinstance(row, tuple) else row.id for row in columns["prompts"]})
+        asked.append({query.id for query in columns["prompts"]})
         if len(asked) == 2:
             raise KeyboardInterrupt
         return reward_of(reward, **columns)
