@@ -9,8 +9,7 @@ With --rollouts, the starting model is sampled first, and only queries of medium
 mean reward (of Stage I) lies between --min_mean_reward and --max_mean_reward, and whose rollouts did not all find the
 same. difficulty.jsonl in the output folder has the rewards of each query.
 
-The output folder contains log.json (all metrics of all steps), curves.png and model/ (the model with the
-best dev measure).
+The output folder contains log.json (all metrics of all steps) and model/ (the model with the best dev measure).
 The same command resumes an interrupted run from its last checkpoint.
 """
 
@@ -60,7 +59,6 @@ def main(config: GrpoRunConfig) -> None:
     from acqo_rl.language_models.local import TransformersModel, default_device, load_tokenizer
     from acqo_rl.reformulation.policy import prompt_of
     from acqo_rl.training.callbacks import Alarms
-    from acqo_rl.training.curves import write_curves
     from acqo_rl.training.data import grpo_dataset
     from acqo_rl.training.grpo import build_trainer, finish
     from acqo_rl.training.materials import open_materials
@@ -101,8 +99,6 @@ def main(config: GrpoRunConfig) -> None:
     )
     trainer.resume(last_checkpoint(folder))
     state.print(finish(trainer, settings, config.model, config.eval_measure, folder))
-    if state.is_main_process:
-        write_curves(folder, [folder])
 
 
 def check(config: GrpoRunConfig) -> tuple[PolicySettings, GRPOConfig]:

@@ -8,7 +8,7 @@ Every stage is one command, printed before it runs, with its own folder in --out
 interrupted recipe: finished stages are skipped, and an interrupted stage is resumed. The settings of the stages are in
 ``index_settings``, ``warm_start``, ``stage1`` and ``stage2`` in the YAML file. They are checked before the first stage
 begins, and may be changed until their stage has written results. To repeat a stage with other settings, delete its
-folder and the folders of later stages. At the end, curves.png has the learning curves of all stages.
+folder and the folders of later stages.
 """
 
 from __future__ import annotations
@@ -86,7 +86,6 @@ class Stage:
 
 def main(config: RecipeConfig) -> None:
     """Runs the stages in order."""
-    from acqo_rl.training.curves import write_curves
     from acqo_rl.training.run_folder import open_run
 
     stages = plan(config)
@@ -107,8 +106,6 @@ def main(config: RecipeConfig) -> None:
                 f"The stage '{stage.name}' failed with status {ended}; see its message above. "
                 f"Earlier stages are kept; fix the cause and run the same command again."
             )
-    runs = [Path(stage.settings["output_dir"]) for stage in stages if stage.command in ("warm-start", "grpo")]
-    write_curves(out, runs)
     print(f"\nAll stages finished after {(time.monotonic() - begin) / 60:.1f} minutes: {config.output_dir}")
 
 

@@ -94,7 +94,6 @@ def main(config: WarmStartConfig) -> None:
 
     from acqo_rl.language_models.local import default_device, load_tokenizer
     from acqo_rl.reformulation.policy import read_settings
-    from acqo_rl.training.curves import write_curves
     from acqo_rl.training.materials import open_materials
     from acqo_rl.training.model import changed_settings
     from acqo_rl.training.run_folder import inputs_of, open_run
@@ -125,8 +124,6 @@ def main(config: WarmStartConfig) -> None:
     with state.main_process_first():
         examples = collect(config, materials, folder / "examples.jsonl")
     train(materials.train, examples, settings, arguments, model=config.model, lora_rank=config.lora_rank)
-    if state.is_main_process:
-        write_curves(folder, [folder])
     state.print(f"The warm-started policy is in {folder / 'model'}.")
 
 

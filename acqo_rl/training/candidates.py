@@ -11,7 +11,7 @@ from itertools import combinations, groupby, islice, permutations
 from typing import NamedTuple
 
 from acqo_rl.reformulation.heuristic import Heuristic
-from acqo_rl.reformulation.names import NAME_WORD, Lexicon
+from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.turns import with_last_turns
 from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Document, Query, Route, SubQuery, SubQueryKind
@@ -42,8 +42,6 @@ you your it's i'd i'm that's let's what's who's where's
 _STOP = frozenset(_QUESTION_WORDS.split())
 """Words that do not describe what is asked for."""
 _WORD = re.compile(r"[^\W_][\w'\u2019.-]*")
-_NAME = re.compile(rf"{NAME_WORD}(?:\s+(?:(?:of|the|and|de|la|del|da|do|di|el)\s+){{0,2}}{NAME_WORD})*")
-_POSSESSIVE = re.compile(r"['\u2019]s$")
 _BREAK = re.compile(r"(?<!\s)\s*(?:[,;?]|\band\b|\bor\b|\bvs\b\.?|\bversus\b|\bas well as\b|\bplus\b|&)\s*", re.I)
 _MAX_TURN_NAMES = 3
 _MAX_TITLES = 2
@@ -65,7 +63,7 @@ def candidates(query: Query, max_sub_queries: int = 3, lexicon: Lexicon | None =
     if len(query.text) > _LONGEST:
         return []
     found: dict[tuple[str, ...], Candidate] = {}
-    for candidate in _candidates(query, Heuristic(lexicon=lexicon)):
+    for candidate in _candidates(query, lexicon or Lexicon()):
         key = tuple(normalised(s.text) for s in candidate.sub_queries)
         if 0 < len(key) <= max_sub_queries and key != (normalised(query.text),):
             found.setdefault(key, candidate)
@@ -91,17 +89,18 @@ def drops_words(query: Query, route: Route, sub_queries: Sequence[SubQuery]) -> 
     return route == "decompose" and not {word.lower() for word in _content(query.text)} <= held
 
 
-def _candidates(query: Query, heuristic: Heuristic) -> Iterator[Candidate]:
-    rules = heuristic.reformulate([query])[0]
+def _candidates(query: Query, lexicon: Lexicon) -> Iterator[Candidate]:
+    rules = Heuristic(lexicon=lexicon).reformulate([query])[0]
     turns = with_last_turns(query)  # searched by the rules, but a policy cannot write texts of this length
     by_rules = list(_made([("rules", rules.route, [s.text for s in rules.sub_queries if s.text != turns])]))
     if query.history:
-        yield from _with_names_of_the_conversation(query)
+        yield from _with_names_of_the_conversation(query, lexicon)
         yield from _with_titles(query)
     elif splits_completely(query, rules.sub_queries):
         yield from by_rules
     if query.feedback:
-        yield from _with_names_of_the_feedback(query, _MAX_TURN_NAMES if query.history else _MAX_FEEDBACK_NAMES)
+        most = _MAX_TURN_NAMES if query.history else _MAX_FEEDBACK_NAMES
+        yield from _with_names_of_the_feedback(query, lexicon, most)
     yield from by_rules
     clauses = list(filter(None, (" ".join(_content(part)) for part in _BREAK.split(query.text))))
     if len(clauses) > 1:
@@ -115,7 +114,7 @@ def _made(found: Iterable[tuple[str, Route, Sequence[str]]]) -> Iterator[Candida
         yield Candidate(route, tuple(SubQuery(text, kind) for text in distinct if text), form)
 
 
-def _with_names_of_the_conversation(query: Query) -> Iterator[Candidate]:
+def _with_names_of_the_conversation(query: Query, lexicon: Lexicon) -> Iterator[Candidate]:
     """The query, or its content words, with one or two names of the conversation.
 
     Names of the user's turns come first. Pairs of names come before single names, because one form that suits most
@@ -124,7 +123,7 @@ def _with_names_of_the_conversation(query: Query) -> Iterator[Candidate]:
     latest = query.history[::-1]
     turns = [turn.text for turn in latest]
     users_first = [turn.text for speaker in ("user", "assistant") for turn in latest if turn.speaker == speaker]
-    names = _last_said(users_first, lambda turn: _names(turn) or _runs(turn))[:_MAX_TURN_NAMES]
+    names = _last_said(users_first, lambda turn: lexicon.names(turn) or _runs(turn))[:_MAX_TURN_NAMES]
     chosen = {f"names {i} and {j}": [one, other] for (i, one), (j, other) in _pairs(names)}
     chosen |= {f"name {i}": [name] for i, name in enumerate(names, start=1)}
     for form, some in chosen.items():
@@ -162,16 +161,16 @@ def _pairs(names: Sequence[str]) -> Iterator[tuple[tuple[int, str], tuple[int, s
     return combinations(enumerate(names, start=1), 2)
 
 
-def _with_names_of_the_feedback(query: Query, most: int) -> Iterator[Candidate]:
+def _with_names_of_the_feedback(query: Query, lexicon: Lexicon, most: int) -> Iterator[Candidate]:
     """Two sub-queries: a name from the query or the feedback, and the query followed by the same or another name.
 
     The page of a name is very similar to a search for the name alone. It would outrank the pages for the query, even if
     it is not relevant. The query followed by the name favours pages that match both.
     """
     titles = [snippet.title for snippet in query.feedback if snippet.title]
-    inside = [name for snippet in query.feedback for name in _names(snippet.text)]
+    inside = [name for snippet in query.feedback for name in lexicon.names(snippet.text)]
     found: dict[str, str] = {}
-    for source, some in (("question", _names(query.text)), ("title", titles), ("result", inside)):
+    for source, some in (("question", lexicon.names(query.text)), ("title", titles), ("result", inside)):
         for i, name in enumerate(filter(None, map(one_line, some)), start=1):
             found.setdefault(name, f"{source} name {i}")
     names = list(found)[:most]
@@ -189,13 +188,6 @@ def _content(text: str) -> list[str]:
     return [word for word in words if word.lower() not in _STOP]
 
 
-def _names(text: str) -> list[str]:
-    """Capitalised spans; a question word at the beginning of a sentence is not part of a name."""
-    spans = ((text[: m.start()].rstrip(), m.group().strip(" .")) for m in _NAME.finditer(text))
-    names = (span if before and before[-1] not in ".?!:" else _drop_opener(span) for before, span in spans)
-    return [_POSSESSIVE.sub("", n) for n in names if n and n.lower() not in _STOP]
-
-
 def _runs(text: str) -> list[str]:
     """Sequences of two to four content words; used as names if a turn has no capital letters."""
     runs = []
@@ -204,8 +196,3 @@ def _runs(text: str) -> list[str]:
             if is_content:
                 runs.append(" ".join(islice(words, 4)))
     return [run for run in runs if " " in run]
-
-
-def _drop_opener(span: str) -> str:
-    first, _, rest = span.partition(" ")
-    return rest if first.lower() in _STOP else span

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acqo_rl.errors import ConfigError, GrammarError
+from acqo_rl.measures import gold_of
 from acqo_rl.reformulation.grammar import Grammar, repeats_words
 from acqo_rl.reformulation.policy import as_searched
-from acqo_rl.measures import gold_of
 from acqo_rl.roles import Fusion, Retriever
 from acqo_rl.searching.path import search
 from acqo_rl.searching.sub_queries import DEPTH

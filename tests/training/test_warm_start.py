@@ -261,15 +261,3 @@ def test_a_complete_split_by_the_rules_comes_before_candidates_with_names(text, 
     first = candidates(query)[0][1]
     assert ([s.text for s in first] == clauses) is bool(clauses)
     assert splits_completely(query, first) is bool(clauses)
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("Who is Richard Ballantine's stepfather?", "Richard Ballantine"),
-        ("Who married the narrator of How I Met Your Mother?", "How I Met Your Mother"),
-        ("Is The Hague larger than Delft?", "The Hague"),
-    ],
-)
-def test_names_exclude_the_possessive_and_the_opening_question_word(text, name):
-    assert name in {texts[0] for texts in texts_of(Query("q", text, feedback=(Snippet("Other", "words"),)))}
