@@ -98,7 +98,7 @@ def main(config: GrpoRunConfig) -> None:
         callbacks=[Alarms(config.alarm_patience, folder)],
     )
     trainer.resume(last_checkpoint(folder))
-    state.print(finish(trainer, settings, config.model, config.eval_measure, folder))
+    state.print(finish(trainer, settings, config.model, config.eval_measure))
 
 
 def check(config: GrpoRunConfig) -> tuple[PolicySettings, GRPOConfig]:

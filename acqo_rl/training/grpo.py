@@ -24,7 +24,7 @@ from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.training.curriculum import RewardHistory
-from acqo_rl.training.model import load_trainable, precision, save_policy
+from acqo_rl.training.model import load_trainable, precision, save_run
 from acqo_rl.training.prefix_tree import completion_log_probs
 from acqo_rl.training.rewards import Reward
 from acqo_rl.training.run_folder import write_json
@@ -320,23 +320,20 @@ def build_trainer(
     )
 
 
-def finish(trainer: AcqoTrainer, policy: PolicySettings, start: str, measure: str, output_dir: str | Path) -> str:
-    """Writes ``log.json`` and ``model/``: the best checkpoint, or the starting model if none is better on dev.
+def finish(trainer: AcqoTrainer, policy: PolicySettings, start: str, measure: str) -> str:
+    """Saves the best checkpoint, or the starting model if none is better on dev; see :func:`save_run`.
 
     Returns:
         A sentence that says which model was kept, and its dev measure.
     """
     first, *later = [entry[f"eval_{measure}"] for entry in trainer.state.log_history if f"eval_{measure}" in entry]
     improved = any(value > first for value in later)
-    weights = trainer.accelerator.get_state_dict(trainer.model) if improved else None  # gathers the shards
-    if trainer.accelerator.is_main_process:
-        write_json(Path(output_dir, "log.json"), trainer.state.log_history)
-        model = trainer.accelerator.unwrap_model(trainer.model)
-        if not improved:
-            rank = model.peft_config["default"].r if hasattr(model, "peft_config") else 0
-            model, _ = load_trainable(start, rank, trainer.args.seed)
-        save_policy(model, trainer.processing_class, policy, output_dir, weights)
-    trainer.accelerator.wait_for_everyone()
+
+    def start_again(model: Any) -> Any:
+        rank = model.peft_config["default"].r if hasattr(model, "peft_config") else 0
+        return load_trainable(start, rank, trainer.args.seed)[0]
+
+    save_run(trainer, trainer.processing_class, policy, None if improved else start_again)
     if improved:
         return f"{measure} on dev rose from {first:.4f} to {max(later):.4f}; the best checkpoint was kept."
     after = f"at most {max(later):.4f} afterwards" if later else "training stopped before the next evaluation"

@@ -93,10 +93,20 @@ def changed_settings(path: str, settings: PolicySettings) -> str:
 def fine_tune(
     trainer: Any, tokenizer: Any, settings: PolicySettings, finished: Callable[[Any], Any] | None = None
 ) -> Path:
-    """Trains, from the last checkpoint in the trainer's folder if there is one; writes ``log.json`` and ``model/``.
+    """Trains, from the last checkpoint in the trainer's folder if there is one, and saves; see :func:`save_run`."""
+    folder = Path(trainer.args.output_dir)
+    with writing(folder):
+        trainer.train(resume_from_checkpoint=last_checkpoint(folder))
+    return save_run(trainer, tokenizer, settings, finished)
+
+
+def save_run(
+    trainer: Any, tokenizer: Any, settings: PolicySettings, finished: Callable[[Any], Any] | None = None
+) -> Path:
+    """Writes ``log.json``, and ``model/`` with weights (adapter or full), tokenizer and settings in one step.
 
     Args:
-        trainer: a trainer of transformers.
+        trainer: a trainer of transformers that has trained.
         tokenizer: tokenizer of its model.
         settings: settings of the policy.
         finished: turns the trained model into the one to save, which has all weights in this process.
@@ -105,35 +115,15 @@ def fine_tune(
         The folder of the model.
     """
     folder = Path(trainer.args.output_dir)
-    with writing(folder):
-        trainer.train(resume_from_checkpoint=last_checkpoint(folder))
-    weights = trainer.accelerator.get_state_dict(trainer.model)  # gathers the shards of all processes
+    weights = None if finished else trainer.accelerator.get_state_dict(trainer.model)  # gathers the shards
     if trainer.accelerator.is_main_process:
         write_json(folder / "log.json", trainer.state.log_history)
         model = trainer.accelerator.unwrap_model(trainer.model)
-        if finished is not None:
-            model, weights = finished(model), None
-        save_policy(model, tokenizer, settings, folder, weights)
+        model = finished(model) if finished else model
+        shutil.rmtree(folder / "model", ignore_errors=True)
+        with atomic_folder(folder / "model") as half_done:
+            model.save_pretrained(half_done, state_dict=weights)
+            tokenizer.save_pretrained(half_done)
+            settings.save(half_done)
     trainer.accelerator.wait_for_everyone()
     return folder / "model"
-
-
-def save_policy(
-    model: Any, tokenizer: Any, settings: PolicySettings, folder: str | Path, weights: dict[str, Any] | None = None
-) -> Path:
-    """Writes the weights (adapter or full), the tokenizer and the settings to ``folder/model`` in one step.
-
-    Args:
-        model: a model with or without an adapter.
-        tokenizer: tokenizer of the model.
-        settings: settings of the policy.
-        folder: folder of the run.
-        weights: the full state dict; required if this process holds only a shard of the model.
-    """
-    target = Path(folder, "model")
-    shutil.rmtree(target, ignore_errors=True)
-    with atomic_folder(target) as half_done:
-        model.save_pretrained(half_done, state_dict=weights)
-        tokenizer.save_pretrained(half_done)
-        settings.save(half_done)
-    return target

@@ -7,7 +7,7 @@ import json
 import pytest
 import torch
 from stand_ins import strategy
-from tiny_policy import byte_tokenizer
+from tiny_policy import byte_tokenizer, save_policy
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from acqo_rl.conversations import read_history
@@ -15,11 +15,11 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.hub.export import export_policy
 from acqo_rl.language_models.chat import end_tokens, missing_end, prepare_template
 from acqo_rl.language_models.local import TransformersModel
-from acqo_rl.reformulation.policy import Policy, PolicySettings
+from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.training.data import sft_dataset
-from acqo_rl.training.model import load_trainable, save_policy
+from acqo_rl.training.model import load_trainable
 from acqo_rl.types import Query
 
 GEMMA = (
@@ -236,8 +236,7 @@ def test_a_policy_is_trained_saved_exported_and_served_with_the_same_ends(family
     model, tokenizer = load_trainable(base, 0, 0)
     wanted = set(end_tokens(tokenizer, model.generation_config))
     assert {5, tokenizer.eos_token_id, tokenizer.convert_tokens_to_ids(FAMILIES[family][2])} == wanted
-    (tmp_path / "run").mkdir()
-    saved = save_policy(model, tokenizer, PolicySettings(max_new_tokens=4), tmp_path / "run")
+    saved = save_policy(model, tmp_path / "model", {"max_new_tokens": 4}, tokenizer)
     export_policy(saved, tmp_path / "export")
     assert set(json.loads((tmp_path / "export" / "generation_config.json").read_text())["eos_token_id"]) == wanted
     policy = Policy.from_pretrained(tmp_path / "export")

@@ -191,7 +191,7 @@ def test_the_model_with_the_best_dev_measure_is_kept(tiny, tmp_path, dev, best):
     """The best checkpoint, or the starting model if none is better."""
     trainer = trainer_of(tiny, tmp_path, dev=dev, trainer=TRAINER | {"max_steps": 2})
     trainer.resume(None)
-    finish(trainer, POLICY, tiny, "nDCG@10", tmp_path)
+    finish(trainer, POLICY, tiny, "nDCG@10")
     names = str(tmp_path / "model"), str(tmp_path / f"checkpoint-{best}") if best else tiny
     kept, wanted = (weights_of(load_trainable(name, 0, 0)[0]) for name in names)
     assert all(torch.equal(kept[name], wanted[name]) for name in wanted)
@@ -206,7 +206,7 @@ def test_alarms_stop_training_and_an_adapter_is_saved_as_one(tiny, tmp_path):
     trainer.resume(None)
     assert trainer.state.global_step == len((tmp_path / "alarms.jsonl").read_text().splitlines()) == 2
     trainer.state.log_history = [{"eval_nDCG@10": 0.9}]  # as if it had stopped before the second evaluation
-    finish(trainer, POLICY, tiny, "nDCG@10", tmp_path)
+    finish(trainer, POLICY, tiny, "nDCG@10")
     assert json.loads((tmp_path / "model" / "adapter_config.json").read_text())["base_model_name_or_path"] == tiny
     assert Policy.from_pretrained(str(tmp_path / "model")).reformulate(QUERIES[:1])[0].tokens > 0
 
