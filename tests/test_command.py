@@ -19,6 +19,9 @@ from acqo_rl.cli.fields import group, setting
 from acqo_rl.errors import AcqoError, ConfigError
 
 SAMPLES = {
+    "root_path": "/a",
+    "cors_origins": ["https://a.example"],
+    "allowed_hosts": ["a.example"],
     "eval_measure": "AP@10",
     "trainer": {"max_steps": 3},
     "hops": 3,

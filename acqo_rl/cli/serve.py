@@ -30,12 +30,15 @@ per line and contains neither queries nor keys.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from annotated_types import Ge, Le
+from pydantic import Field
 
 from acqo_rl.addresses import Address
 from acqo_rl.cli.fields import group, setting
 from acqo_rl.cli.groups import WithStrategy
-from acqo_rl.errors import ConfigError, check_ranges
+from acqo_rl.errors import ConfigError
 from acqo_rl.serving.load import LimitSettings, ServiceSettings, load_service
 
 if TYPE_CHECKING:
@@ -55,12 +58,14 @@ class ServeConfig(ServiceSettings, WithStrategy):
     )
     mcp: bool = setting("Serve tools over stdin and stdout (Model Context Protocol) in place of HTTP.", False)
     host: str = setting("Address to listen on.", "127.0.0.1")
-    port: int = setting("Port to listen on; 0 chooses a free port.", 8080)
-    root_path: str = setting("Path prefix of a reverse proxy, such as /search.", "")
-    cors_origins: list[str] = setting(
+    port: Annotated[int, Ge(0), Le(65_535)] = setting("Port to listen on; 0 chooses a free port.", 8080)
+    root_path: Annotated[str, Field(pattern=r"^(/[\w.~-]+)*$")] = setting(
+        "Path prefix of a reverse proxy, such as /search.", ""
+    )
+    cors_origins: list[Annotated[str, Field(pattern=r"^(\*|[A-Za-z][A-Za-z0-9+.-]*://[^/\s?#@*]+)$")]] = setting(
         "Origins whose pages may call the service, such as https://app.example.org; * for all.", []
     )
-    allowed_hosts: list[str] = setting(
+    allowed_hosts: list[Annotated[str, Field(pattern=r"^(\*|(\*\.)?[\w.-]+|\[[\da-fA-F:.]+\])$")]] = setting(
         "Names in the header Host, such as search.example.org, that are accepted besides those of this machine; by "
         "default all, but none on a loopback address.",
         [],
@@ -69,7 +74,7 @@ class ServeConfig(ServiceSettings, WithStrategy):
     shutdown_timeout: float = setting(
         "Seconds to finish requests at shutdown; should be more than an answer takes.", 90.0
     )
-    log_level: str = setting("DEBUG, INFO, WARNING or ERROR.", "INFO")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = setting("Least level of the log.", "INFO")
 
 
 def main(config: ServeConfig) -> None:
@@ -78,7 +83,6 @@ def main(config: ServeConfig) -> None:
     from acqo_rl.serving.logs import configure_logs
     from acqo_rl.serving.server import return_freed_blocks, serve
 
-    check_ranges(config, {"port": (0, 65_535)})
     if bool(config.retriever) == bool(config.collections):
         raise ConfigError("Give either collections, to serve searches and answers, or retriever, to serve an index.")
     if config.mcp:

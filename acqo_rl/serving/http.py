@@ -6,7 +6,6 @@ import asyncio
 import contextvars
 import json
 import logging
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -32,10 +31,6 @@ from acqo_rl.time_limit import TimeLimit, limited
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
-_ORIGIN = re.compile(r"^(?:\*|[a-z][a-z0-9+.-]*://[^/\s?#@*]+)", re.I)
-_HOST = re.compile(r"\*|(\*\.)?[\w.-]+|\[[\da-f:.]+\]", re.I)
-_PREFIX = re.compile(r"(/[\w.~-]+)+")
 
 _PLAIN = ("/healthz", "/readyz", "/metrics")
 """Paths for monitoring; they need no key, have no limits and are not logged."""
@@ -72,15 +67,6 @@ class Web:
     root_path: str = ""
     cors_origins: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        for pattern, given, wanted in (
-            (_PREFIX, (self.root_path,), "a path prefix such as /search"),
-            (_ORIGIN, self.cors_origins, "an origin such as https://app.example.org, or *"),
-            (_HOST, self.hosts, "a host without scheme and port, such as search.example.org"),
-        ):
-            if wrong := [one for one in given if one and not pattern.fullmatch(one)]:
-                raise ConfigError(f"{wrong[0]!r} is not {wanted}.")
 
 
 def accepted_hosts(address: str, names: Sequence[str]) -> tuple[str, ...]:

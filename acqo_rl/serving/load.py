@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Annotated
+
+from annotated_types import Ge
 
 from acqo_rl.addresses import Address
-from acqo_rl.errors import FINITE, check_ranges
 from acqo_rl.reformulation.load import ENGINE_HELP, Engine, lexicon_for, with_engine_prefix
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.settings import RERANKER_HELP, IndexSettings
@@ -34,21 +36,20 @@ class TimeoutSettings:
 class LimitSettings:
     """Limits of the requests of a server."""
 
-    body_bytes: int = field(default=262_144, metadata={"help": "Maximum size of a request body; larger ones get 413."})
-    concurrency: int = field(
+    body_bytes: Annotated[int, Ge(1)] = field(
+        default=262_144, metadata={"help": "Maximum size of a request body; larger ones get 413."}
+    )
+    concurrency: Annotated[int, Ge(1)] = field(
         default=32,
         metadata={
             "help": "Maximum number of requests processed at once; answers are counted separately, so that a slow "
             "language model does not block searches."
         },
     )
-    max_queued: int = field(
-        default=64, metadata={"help": "Maximum number of waiting requests, counted in the same way; others get 429."}
+    max_queued: Annotated[int, Ge(0)] = field(
+        default=64, metadata={"help": "Maximum number of waiting requests; further ones get 429."}
     )
     queue_timeout: float = field(default=5.0, metadata={"help": "Seconds that a request may wait; then it gets 429."})
-
-    def __post_init__(self) -> None:
-        check_ranges(self, {"body_bytes": (1, FINITE), "concurrency": (1, FINITE), "max_queued": (0, FINITE)})
 
 
 @dataclass

@@ -15,7 +15,6 @@ import structlog
 from cachetools import TTLCache
 
 from acqo_rl.addresses import masked
-from acqo_rl.errors import ConfigError
 from acqo_rl.searching.result import Failure
 
 _log = logging.getLogger(__name__)
@@ -29,12 +28,7 @@ def configure_logs(level: str = "INFO", stream: TextIO = sys.stdout) -> None:
     Args:
         level: DEBUG, INFO, WARNING or ERROR.
         stream: the output stream.
-
-    Raises:
-        ConfigError: the level is unknown.
     """
-    if level not in ("DEBUG", "INFO", "WARNING", "ERROR"):
-        raise ConfigError(f"Unknown log level {level!r}; choose DEBUG, INFO, WARNING or ERROR.")
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_logger_name,

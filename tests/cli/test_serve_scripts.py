@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import threading
 import time
@@ -18,6 +19,7 @@ from tiny_policy import full_model
 
 from acqo_rl.cli import command, module_of
 from acqo_rl.data.beir import write_beir
+from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.types import Document
@@ -161,7 +163,6 @@ def test_several_clients_share_an_index(folder, monkeypatch):
         (("--collections", "world"), "NAME=DATA,INDEX"),
         (("--collections", "a=nowhere,nowhere"), "nowhere"),
         (("--collections", "a=x,y", "--strategies", "policy"), "needs a model"),
-        (("--collections", "a=x,y", "--port", "99999"), "port is 99999"),
         (("--collections", "a=x,y", "--retriever", "z"), "either"),
         ((), "either"),
     ],
@@ -170,6 +171,26 @@ def test_errors_name_the_setting(arguments, message):
     done = run_command("serve", *arguments, status=2)
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("port", "99999"),
+        ("log_level", "LOUD"),
+        ("limits.concurrency", "0"),
+        ("cors_origins", "app.example.org"),
+        ("cors_origins", "https://app.example.org/page"),
+        ("cors_origins", "https://*.example.org"),
+        ("root_path", "https://example.org/a"),
+        ("root_path", "/a b"),
+        ("allowed_hosts", "https://example.org"),
+        ("allowed_hosts", "example.org:80"),
+    ],
+)
+def test_a_value_outside_its_range_is_named(name, value):
+    with pytest.raises(ConfigError, match=rf"{name}\S* is '?{re.escape(value)}"):
+        command.parse(module_of("serve").main, ["--retriever", "x", f"--{name}", value])
 
 
 @pytest.mark.parametrize("config", ["embedded", "adaptive"])

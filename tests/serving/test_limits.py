@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from serving_stand_ins import Gate, Scripted, serving
 
-from acqo_rl.errors import ConfigError
 from acqo_rl.serving.limits import Limits, keys_of_environment
 
 SEARCH = {"query": "capital of Peru"}
@@ -100,9 +99,3 @@ class TestConcurrency:
             assert search(client).status_code == 429
             gate.open.set()
             assert first.result(20).status_code == 200
-
-
-@pytest.mark.parametrize("wrong", [{"concurrency": 0}, {"body_bytes": 0}, {"max_queued": -1}])
-def test_invalid_limits_are_rejected(wrong):
-    with pytest.raises(ConfigError):
-        Limits(**wrong)
