@@ -49,13 +49,11 @@ class AdaptiveRetriever(BaseRetriever):
         searcher: runs the searches.
         corpus: document id -> document.
         k: default number of documents.
-        document_metadata: document id -> additional metadata, such as the source.
     """
 
     searcher: AdaptiveSearcher = Field(repr=False)
     corpus: SkipValidation[Mapping[str, types.Document]] = Field(repr=False)
     k: int = Field(default=10, ge=1)
-    document_metadata: SkipValidation[Mapping[str, Mapping[str, Any]]] = Field(default_factory=dict, repr=False)
 
     _whole: bool = PrivateAttr(default=False)
 
@@ -121,12 +119,10 @@ class AdaptiveRetriever(BaseRetriever):
         return self._documents(found)
 
     def _documents(self, found: SearchResult) -> list[Document]:
-        documents = []
-        for document, details in hits(found, self.corpus, whole=self._whole):
-            more = self.document_metadata.get(document.id, {})
-            metadata = metadata_of(replace(document, metadata={**document.metadata, **more}), details)
-            documents.append(Document(id=document.id, page_content=document.text, metadata=metadata))
-        return documents
+        return [
+            Document(id=document.id, page_content=document.text, metadata=metadata_of(document, details))
+            for document, details in hits(found, self.corpus, whole=self._whole)
+        ]
 
 
 def _query(text: Any, history: Any) -> Query:

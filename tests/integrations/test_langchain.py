@@ -61,16 +61,6 @@ def test_a_query_that_is_no_text_is_refused(retriever, query):
         retriever.invoke(query)
 
 
-def test_document_metadata_is_added():
-    more = {"franc": {"source": "franc.txt", "rank": "first class"}}
-    [franc] = AdaptiveRetriever(searcher=make_searcher(), corpus=CORPUS, k=1, document_metadata=more).invoke(QUERY)
-    assert franc.metadata == {
-        **{"url": "https://franc.example", "source": "franc.txt", "rank": "first class"},
-        **{"title": "CFA franc", "acqo_rl": franc.metadata["acqo_rl"]},
-    }
-    assert franc.metadata["acqo_rl"]["rank"] == 1
-
-
 def test_errors_reach_callbacks_and_fallbacks(retriever, broken_searcher):
     errors = []
 

@@ -117,15 +117,6 @@ def test_a_broken_emoji_is_replaced_and_later_messages_are_answered(folder):
     assert [len(one["notes"]) for one in replies] == [2, 2, 0]
 
 
-async def test_notes_report_long_queries_and_dropped_turns(service):
-    async with Client(make_server(service)) as client:
-        settings = {"query": "Chad " * 5000, "history": ["", *["Chad " * 2000] * 51]}
-        for tool in ("search", "reformulate"):
-            answer = await client.call_tool(tool, settings)
-            assert not answer.is_error
-            assert len(answer.structured_content["notes"]) == 3
-
-
 @pytest.mark.parametrize("collections", [None, "world", ["world"], [], "", [""]])
 @pytest.mark.parametrize(("k", "strategy", "history"), [(None, None, None), (2, "", {}), (2, "rules", "")])
 async def test_null_and_empty_are_the_default_and_one_name_needs_no_list(service, collections, k, strategy, history):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -20,29 +19,23 @@ from acqo_rl.searching.searcher import Timeouts
 PATHS = pytest.mark.parametrize("path", ["/v1/search", "/v1/reformulate", "/v1/answer"])
 
 
-class TestSlowness:
-    def test_a_slow_model_times_out(self):
-        """The raw query is searched, and the problem is reported."""
-        slow = Scripted(parts=Parts(seconds=1.0))
-        with serving(timeouts=Timeouts(total=2, reformulation=0.1), strategies=slow) as client:
-            begin = time.monotonic()
-            body = post(client).json()
-            assert time.monotonic() - begin < 0.9
-            assert body["query_rewrite_info"]["route"] == "pass"
-            assert "timeout" in body["query_rewrite_info"]["problem"]
-            assert body["failures"][0]["step"] == "reformulation"
-            assert body["total_results"] == 3
-            assert 'acqo_failures_total{kind="timeout",step="reformulation"} 1.0' in client.get("/metrics").text
+def test_results_are_partial_if_a_list_is_late_or_fails():
+    with serving(timeouts=Timeouts(sub_query=0.2)) as client:
+        for lost in ("stall", "broken"):
+            body = post(client, query=f"capital of Peru and {lost} one").json()
+            assert body["results"][0]["document_id"] == "lima"
+            assert [f["sub_query"] for f in body["failures"]] == [f"{lost} one"]
+        assert not post(client, query="capital of Peru and broken one").json()["cached"]
+        nothing = post(client, query="broken one")
+        assert (nothing.status_code, nothing.headers["retry-after"]) == (503, "1")
 
-    def test_results_are_partial_if_a_list_is_late_or_fails(self):
-        with serving(timeouts=Timeouts(sub_query=0.2)) as client:
-            for lost in ("stall", "broken"):
-                body = post(client, query=f"capital of Peru and {lost} one").json()
-                assert body["results"][0]["document_id"] == "lima"
-                assert [f["sub_query"] for f in body["failures"]] == [f"{lost} one"]
-            assert not post(client, query="capital of Peru and broken one").json()["cached"]
-            nothing = post(client, query="broken one")
-            assert (nothing.status_code, nothing.headers["retry-after"]) == (503, "1")
+
+def test_a_reformulation_that_is_late_is_reported_and_the_raw_query_searched():
+    slow = Scripted(parts=Parts(seconds=1.0))
+    with serving(timeouts=Timeouts(reformulation=0.1), strategies=slow) as client:
+        body = post(client).json()
+        assert 'acqo_failures_total{kind="timeout",step="reformulation"} 1.0' in client.get("/metrics").text
+    assert (body["query_rewrite_info"]["route"], body["total_results"]) == ("pass", 3)
 
 
 @pytest.fixture

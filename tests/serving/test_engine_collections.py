@@ -15,7 +15,6 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.retrieval.engines.build import build_engine_index
-from acqo_rl.retrieval.engines.qdrant import QdrantEngine
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.searching.settings import StepSettings
 from acqo_rl.serving.batching import Batcher
@@ -109,17 +108,6 @@ def test_a_search_names_a_tenant_where_there_are_some(client, of_tenants):
     assert found(of_tenants, 409, "/v1/answer")["detail"]
     assert found(client, 409, tenant="anna")["detail"]
     assert of_tenants.get("/readyz").status_code == 200
-
-
-def test_the_sub_queries_of_a_request_are_one_call_of_the_engine(client, monkeypatch):
-    calls = []
-    search = QdrantEngine.search_texts
-    monkeypatch.setattr(
-        QdrantEngine, "search_texts", lambda self, texts, *rest: calls.append(texts) or search(self, texts, *rest)
-    )
-    body = found(client, query="Compare the capital of Norway and Peru")
-    assert len(body["query_rewrite_info"]["variants"]) == 2
-    assert [len(texts) for texts in calls] == [2]
 
 
 def test_an_index_that_cannot_filter_is_refused():
