@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 import torch
@@ -113,17 +112,6 @@ def test_the_copy_learns_to_write_what_the_policy_writes(policy, tmp_path, lora_
         losses.append(divergence(read(policy.model, whole), read(copied, whole), whole).item())
     assert losses[1] < losses[0] / 2
     assert Policy.from_pretrained(model).settings == SETTINGS
-
-
-@pytest.mark.slow
-def test_an_interrupted_run_continues(policy, tmp_path):
-    whole = copy_of(policy, tmp_path / "whole", save_steps=3, num_train_epochs=4)
-    shutil.copytree(tmp_path / "whole" / "checkpoint-6", tmp_path / "cut" / "checkpoint-6")
-    resumed = copy_of(policy, tmp_path / "cut", save_steps=3, num_train_epochs=4)
-    one, other = (TransformersModel.from_pretrained(str(m)).model.state_dict() for m in (whole, resumed))
-    assert all(torch.equal(one[name], other[name]) for name in one)
-    steps = [entry["step"] for entry in json.loads((tmp_path / "cut" / "log.json").read_text()) if "loss" in entry]
-    assert steps == [5]
 
 
 def parsed(script, **given):

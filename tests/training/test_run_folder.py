@@ -1,16 +1,22 @@
-"""Output folders of runs: resuming, rejecting other settings, atomic writes."""
+"""Output folders of runs: resuming, and rejecting other settings and other inputs."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 
 import pytest
+from tiny_policy import full_model
 
-from acqo_rl.errors import ConfigError
+from acqo_rl.cli import command, module_of
+from acqo_rl.data.beir import read_corpus
+from acqo_rl.errors import AcqoError, ConfigError
+from acqo_rl.retrieval.build import build_bm25_index
+from acqo_rl.training import run_folder
 from acqo_rl.training.curriculum import Difficulty
-from acqo_rl.training.run_folder import continue_rows, last_checkpoint, open_run, read_rows, write_json, write_rows
+from acqo_rl.training.run_folder import continue_rows, last_checkpoint, open_run, read_rows, write_rows
 
 CONFIG = {"cost": 0.1, "names": ("a", "b"), "trainer": {"learning_rate": 1e-6, "report_to": "none"}}
 
@@ -74,15 +80,6 @@ def test_the_last_checkpoint_is_the_newest_complete_one(tmp_path):
     assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-10"
 
 
-def test_json_is_never_half_written(tmp_path):
-    file = tmp_path / "log.json"
-    write_json(file, {"a": 1})
-    with pytest.raises(TypeError):
-        write_json(file, {"a": object()})
-    assert json.loads(file.read_text()) == {"a": 1}
-    assert [p.name for p in tmp_path.iterdir()] == ["log.json"]
-
-
 ROWS = [Difficulty("a", 0.5, 0.1, 1.0), Difficulty("b", 1.0, 0.0, 1.0), Difficulty("\u00e7", 0.0, 0.0, 0.0)]
 
 
@@ -106,3 +103,70 @@ def test_a_damaged_file_is_named(tmp_path, content):
     file.write_text(content)
     with pytest.raises(ConfigError, match=r"rows\.jsonl"):
         continue_rows(Difficulty, file, 3, lambda done: [])
+
+
+RUNS = {
+    "warm-start": ("output_dir", {}),
+    "grpo": ("output_dir", {}),
+    "distill": ("output_dir", {}),
+    "train-hop": ("output_dir", {}),
+    "train-choice": ("output_dir", {}),
+    "headroom": ("output", {"model": None}),
+    "evaluate": ("output", {"model": None, "split": "dev"}),
+    "label": ("output", {"model": "openai:judge@http://x/v1", "task": "judgements"}),
+    "index": ("output", {"model": None, "index": None, "kind": "bm25"}),
+}
+
+
+class Stopped(Exception):
+    """The run is interrupted."""
+
+
+@pytest.fixture
+def world(data, tmp_path):
+    """Inputs that a test may change."""
+    folder = shutil.copytree(data, tmp_path / "data")
+    index = tmp_path / "bm25"
+    build_bm25_index(index, list(read_corpus(folder).values()))
+    return {"data": folder, "index": index, "model": full_model(tmp_path)}
+
+
+def change(world, name):
+    if name == "index":
+        shutil.rmtree(world["index"])
+        build_bm25_index(world["index"], list(read_corpus(world["data"]).values()), k1=1.0)
+        return
+    file = world["model"] / "config.json" if name == "model" else world["data"] / name
+    file.write_text(file.read_text().replace("Peru", "Chile") + "\n")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        *((kind, "queries.jsonl") for kind in RUNS if kind != "index"),
+        ("index", "corpus.jsonl"),
+        ("evaluate", "qrels/dev.tsv"),
+        *((kind, name) for kind in ("warm-start", "grpo", "train-choice") for name in ("index", "model")),
+    ],
+)
+def test_a_run_names_the_input_that_changed(world, tmp_path, monkeypatch, kind, name):
+    output, settings = RUNS[kind]
+    given = {**world, output: tmp_path / "out", **settings}
+    main = module_of(kind).main
+    words = [text for key, value in given.items() if value for text in (f"--{key}", str(value))]
+
+    def interrupted(*args, **more):
+        open_run(*args, **more)
+        raise Stopped
+
+    monkeypatch.setattr(run_folder, "open_run", interrupted)
+    for _ in range(2):  # the second call resumes
+        try:
+            main(command.parse(main, words))
+        except Stopped:
+            (tmp_path / "out" / "model").mkdir(exist_ok=True)
+    change(world, name)
+    with pytest.raises(AcqoError) as error:
+        main(command.parse(main, words))
+    wanted = {"index": str(world["index"]), "model": str(world["model"]), "corpus.jsonl": "corpus_hash"}
+    assert wanted.get(name, name) in str(error.value)

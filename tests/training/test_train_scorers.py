@@ -22,7 +22,7 @@ from acqo_rl.searching.hop import with_name
 from acqo_rl.searching.hop_candidates import CandidateReader
 from acqo_rl.searching.scorer import Scorer
 from acqo_rl.training.choice import with_asking
-from acqo_rl.training.hop import Options, Training, collect, read_options, train, with_returns, write_options
+from acqo_rl.training.hop import Options, Training, collect, train, with_returns
 from acqo_rl.training.rewards import Reward
 from acqo_rl.types import Document, Query, Reformulation, SubQuery
 
@@ -125,12 +125,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one_and_the_reward_teaches(kind, 
     assert "is finished" in capsys.readouterr().out
 
 
-def test_a_model_that_is_too_dear_is_not_asked(config, tmp_path):
-    module_of("train_choice").main(config("train_choice", tmp_path, price=9.0))
-    assert report_of(tmp_path)["reward"][-1] == 0.0
-
-
-def test_the_reward_of_an_option_is_that_of_the_path_and_survives_the_disk(tmp_path):
+def test_the_reward_of_an_option_is_that_of_the_path():
     documents, queries, qrels = world()
     corpus = {d.id: d for d in documents}
     retriever = Bm25Retriever.build([f"{d.title} {d.text}" for d in documents], list(corpus))
@@ -142,11 +137,6 @@ def test_the_reward_of_an_option_is_that_of_the_path_and_survives_the_disk(tmp_p
     one = options[0]
     assert one.names[int(one.rewards.argmax()) - 1] == COUNTRIES[0]
     assert one.rewards.max() == pytest.approx(reward.score(np.array([1.0, 2.0])), abs=0.8)
-    write_options(options, tmp_path / "options.npz")
-    for read, made in zip(read_options(tmp_path / "options.npz"), options, strict=True):
-        assert (read.query_id, read.searched, read.names) == (made.query_id, made.searched, made.names)
-        assert np.array_equal(read.features, made.features)
-        assert np.array_equal(read.rewards, made.rewards)
 
 
 def option(query_id, searched, names, rewards):

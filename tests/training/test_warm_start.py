@@ -1,4 +1,4 @@
-"""Warm start: selection of training examples by the reward, and training on them."""
+"""Warm start: selection of training examples by the reward, training on them, and candidates from teachers."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from safetensors.torch import load_file
-from stand_ins import ScriptedRetriever
+from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 from transformers import TrainerCallback
 
+from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.reformulation import load
+from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.training.candidates import Candidate, candidates, splits_completely
-from acqo_rl.training.data import grpo_dataset, sft_dataset, with_gold
+from acqo_rl.training.data import grpo_dataset, with_gold
 from acqo_rl.training.rewards import Reward
+from acqo_rl.training.teachers import candidates_of_teachers, name_teachers
 from acqo_rl.training.warm_start import (
     Example,
     balanced,
@@ -30,7 +33,7 @@ from acqo_rl.training.warm_start import (
     verified_examples,
     warm_start_arguments,
 )
-from acqo_rl.types import Query, Reformulation, Snippet, SubQuery, Turn
+from acqo_rl.types import Completion, Query, Reformulation, Snippet, SubQuery, Turn
 
 FOUND = {
     "raw": ("x", "y", "g1"),
@@ -150,17 +153,11 @@ def test_passed_queries_without_a_hit_are_used_last_and_the_seed_decides():
     assert balanced(EQUAL, 9, seed=3) == balanced(EQUAL, 9, seed=3)
 
 
-def test_columns_of_the_data_sets(tokenizer):
-    prompt, queries = Prompt(len), [Query("a", "one"), Query("b", "two")]
-    qrels = {"a": {"g": 1, "x": 0}, "b": {"x": 0}}
+def test_a_query_with_gold_becomes_a_row_with_the_columns_of_the_reward():
+    queries, qrels = [Query("a", "one", (Turn("user", "Hi."),)), Query("b", "two")], {"a": {"g": 1}, "b": {"x": 0}}
     assert with_gold(queries, qrels) == queries[:1]
-    row = grpo_dataset(queries, qrels, prompt)[0]
-    read = {"query": "one", "visible_text": "one", "gold": ["g"]}
-    assert row == {"prompt": prompt.render(queries[0]), "row": 0, "query_id": "a"} | read
-    learned = sft_dataset([(queries[1], "pass")], prompt)
-    assert learned.to_list() == [
-        {"prompt": prompt.render(queries[1]), "completion": [{"role": "assistant", "content": "pass"}]}
-    ]
+    read = {"query": "one", "visible_text": "one\nHi.", "gold": ["g"], "prompt": Prompt(len).render(queries[0])}
+    assert grpo_dataset(queries[:1], qrels, Prompt(len)).to_list() == [{"row": 0, "query_id": "a"} | read]
 
 
 QUERIES = [Query(str(i), f"capital of country {i}") for i in range(8)]
@@ -194,14 +191,6 @@ def test_a_policy_learns_its_examples(tiny, tmp_path):
     policy = Policy.from_pretrained(str(model))
     assert policy.settings == SETTINGS
     assert {(a.completion, a.problem) for a in policy.reformulate(QUERIES)} == {("pass", None)}
-
-
-def test_an_adapter_is_trained_and_names_its_base_model(tiny, tmp_path):
-    model = learn(tiny, tmp_path / "run", 2.0, lora_rank=2)
-    weights = load_file(model / "adapter_model.safetensors")
-    assert all(w.abs().sum() > 0 for name, w in weights.items() if "lora_B" in name)
-    assert json.loads((model / "adapter_config.json").read_text())["base_model_name_or_path"] == tiny
-    assert Policy.from_pretrained(str(model)).reformulate(QUERIES[:1])[0].query == QUERIES[0]
 
 
 def test_a_resumed_run_equals_an_uninterrupted_one(tiny, tmp_path):
@@ -261,3 +250,50 @@ def test_a_complete_split_by_the_rules_comes_before_candidates_with_names(text, 
     first = candidates(query)[0][1]
     assert ([s.text for s in first] == clauses) is bool(clauses)
     assert splits_completely(query, first) is bool(clauses)
+
+
+ASKED = [Query("1", "who runs it"), Query("2", "where is it")]
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch):
+    def ask(given, first, second, most=3):
+        model = ScriptedLanguageModel(first, second)
+        monkeypatch.setattr(load, "load_strategy_model", lambda *_: model)
+        teachers = name_teachers([given], "base")
+        return candidates_of_teachers(teachers, ASKED, most, Lexicon(), tmp_path / "t.sqlite"), model
+
+    return ask
+
+
+def test_a_server_becomes_a_prompted_teacher_and_a_strategy_without_model_uses_the_base_model():
+    assert name_teachers(["openai:m@http://x/v1"], "base") == {"prompted": "openai:m@http://x/v1"}
+    assert name_teachers(["hyde", "turns", "rewrite=openai:m"], "base") == {
+        "hyde": "base", "turns": "", "rewrite": "openai:m",
+    }  # fmt: skip
+    assert name_teachers([], "base") == {}
+
+
+@pytest.mark.parametrize("most", [2, 3])
+def test_an_answer_becomes_a_candidate_without_the_raw_query(ask, most):
+    found, _ = ask("multi_query=m", "manager of the ferry\ndirector of it\nferry head", "ferry harbour", most)
+    [candidate] = found["1"]
+    written = ["manager of the ferry", "director of it", "ferry head"]
+    assert [s.text for s in candidate.sub_queries] == written[:most]
+    assert (candidate.route, candidate.form) == ("disambiguate", "multi_query")
+
+
+def test_a_second_run_reads_the_answers_from_disk(ask):
+    first, model = ask("rewrite=m", "ferry manager", "ferry harbour")
+    again, other = ask("rewrite=m", "something else", "or this")
+    assert again == first
+    assert (sum(map(len, model.calls)), other.calls) == (2, [])
+
+
+def test_failed_calls_are_counted_and_stop_the_run_if_all_fail(ask, caplog):
+    failed = Completion("", 0, problem="no server")
+    ask("rewrite=m", "ferry manager", failed)
+    [record] = caplog.records
+    assert record.args[:3] == ("rewrite", 1, 2)
+    with pytest.raises(ConfigError):
+        ask("hyde=m", failed, failed)
