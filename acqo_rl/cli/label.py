@@ -1,5 +1,6 @@
-r"""Make a data set from documents without queries, or from queries without judgements, with a language model.
+r"""Make a data set from documents without queries, or from queries without judgements.
 
+    acqo label --task questions --data data/handbook --index indexes/handbook --output data/handbook_questions
     acqo label --task questions --data data/handbook --index indexes/handbook \
         --model openai:qwen3@http://localhost:8000/v1 --output data/handbook_questions
     acqo label --task judgements --data data/log --index indexes/log \
@@ -14,7 +15,12 @@ questions: the model writes questions of the kinds that a policy must distinguis
 sentence), comparison, bridge (over two documents, one of which mentions the other), follow_up (in a conversation) and
 ambiguous (a name that two documents share). Filters drop questions that copy their passage or share no word with it,
 that are not of their kind, that repeat another question, or whose documents are not among the first 100 results of the
-index. No dev or test question is about a document of a training question.
+index. No dev or test question is about a document of a training question. Some simple questions are added again after a
+conversation about another document (topic_change).
+
+Without --model, no language model is needed: pseudo-questions are made of titles and headings. They have the words of
+the documents, not those of users, and there is no bridge. Headroom and training run on them; a language model then
+writes better ones.
 
 judgements: the model grades search results for the queries of --data, such as a query log with histories. The first
 results of several reformulations and of the warm start's candidates are pooled. Each pair of query and document is
@@ -35,7 +41,7 @@ from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.errors import FINITE, ConfigError, DataError, check_ranges
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.labelling.drafts import KINDS
+from acqo_rl.labelling.drafts import HEADINGS, KINDS
 from acqo_rl.language_models.load import without_url
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.searching.names import name_reformulators
@@ -65,7 +71,9 @@ class LabelConfig(WithStrategy, IndexSettings):
     index: Address = setting(INDEX_HELP)
     output: str = setting("BEIR folder to write: new, or that of the same command, which then continues.")
     model: Address = setting(
-        "openai:NAME@URL, anthropic:NAME, embedded:smollm2, a folder or a Hub id; or a judge cross-encoder:NAME."
+        "openai:NAME@URL, anthropic:NAME, embedded:smollm2, a folder or a Hub id; or a judge cross-encoder:NAME. By "
+        "default, questions are made of titles and headings.",
+        Address(HEADINGS),
     )
     limit: int | None = setting(
         f"questions: number to write, before the filters, by default {_QUESTIONS}. judgements: number of queries, "
@@ -106,6 +114,8 @@ def check(config: LabelConfig) -> None:
     """
     check_ranges(config, _RANGES)
     name_reformulators(config.reformulator, None)
+    if config.task == "judgements" and config.model == HEADINGS:
+        raise ConfigError("A judge is needed: give --model.")
     if Path(config.output).resolve() == Path(config.data).resolve():
         raise ConfigError(f"output is the folder {config.output} of --data; give another output folder.")
 
@@ -117,24 +127,30 @@ def label_questions(config: LabelConfig, corpus: Mapping[str, Document], retriev
         DataError: no document has enough text.
     """
     from acqo_rl.labelling.drafts import SHORTEST, choose_drafts, divide
+    from acqo_rl.labelling.extracts import extract
     from acqo_rl.labelling.filters import filter_questions
-    from acqo_rl.labelling.questions import ask, write_questions
+    from acqo_rl.labelling.questions import add_topic_changes, ask, write_questions
     from acqo_rl.labelling.writing import conversation_for
 
     splits = divide(corpus.values(), config.seed)
-    drafts = choose_drafts(splits, KINDS, config.limit or _QUESTIONS, retriever, config.seed)
+    kinds = [kind for kind in KINDS if kind != "bridge" or config.model != HEADINGS]
+    drafts = choose_drafts(splits, kinds, config.limit or _QUESTIONS, retriever, config.seed)
     if not drafts:
         raise DataError(
             f"No question can be written: {sum(map(len, splits.values())):,} of {len(corpus):,} documents of "
             f"{config.data} have a text of at least {SHORTEST} characters. Give longer documents."
         )
-    model = recorded(config, [conversation_for(draft) for draft in drafts], max_new_tokens=200)
-    if config.plan:
-        return
-    questions = ask(drafts, model)
+    if config.model == HEADINGS:
+        questions = extract(drafts, config.seed)
+    else:
+        model = recorded(config, [conversation_for(draft) for draft in drafts], max_new_tokens=200)
+        if config.plan:
+            return
+        questions = ask(drafts, model)
     filter_questions(
         questions, retriever, RankScoreFusion(), longest_copy=_LONGEST_COPY, easy=config.easy, seed=config.seed
     )
+    add_topic_changes(questions)
     made = f"{command_of(config)} --easy {config.easy:g}"
     folder = Path(config.output)
     write_questions(folder, corpus, questions, model=without_url(config.model), command=made)

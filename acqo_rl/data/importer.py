@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import logging
 import math
+import mimetypes
 import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -37,7 +38,8 @@ class _Tsv(csv.excel_tab):
 
 
 MAX_SKIPPED = 0.05
-"""Maximum share of files and rows that may be skipped, unless a setting allows more."""
+"""Maximum share of files and rows that may be skipped, unless a setting allows more. ``ASSETS`` do not count."""
+ASSETS = "images, fonts, media, styles and scripts"
 
 _DIALECTS: dict[str, type[csv.Dialect]] = {".csv": _Csv, ".tsv": _Tsv}
 _TABLES = (*_DIALECTS, ".jsonl")
@@ -80,7 +82,7 @@ def write_files(
         rows = _rows(queries, of_queries, "query_fields", faults, skipped)
         asked, metadata = queries_of(_with_text(rows, "queries without text", skipped), faults)
         judged = _read_qrels(qrels, faults, asked, corpus)
-    left_out = sum(map(len, skipped.values()))
+    left_out = sum(len(names) for kind, names in skipped.items() if kind != ASSETS)
     total = left_out + len(corpus) + len(asked)
     if left_out > max_skipped * total:
         raise DataError(
@@ -157,13 +159,18 @@ def _rows(
                     else:
                         faults.add(file, None, str(error).removeprefix(f"{file}: "))
             elif path.is_dir():
-                skipped[f"{file.suffix or 'other'} files"].append(name)
+                skipped[ASSETS if _is_asset(name) else f"{file.suffix or 'other'} files"].append(name)
             else:
                 kinds = ", ".join((*_TABLES, *PAGES))
                 faults.add(file, None, f"missing, or not one of {kinds}; convert it to one of them.")
     named = [name for target, names in fields.items() if names != [target] for name in names]
     if columns and not faults and (missing := [name for name in named if name not in columns]):
         faults.add(Path(paths[-1]), None, f"no table has the field {missing[0]!r}; see --{setting}.")
+
+
+def _is_asset(name: str) -> bool:
+    kind = mimetypes.guess_type(name)[0] or ""
+    return kind.startswith(("image/", "font/", "audio/", "video/")) or kind.endswith(("/css", "javascript"))
 
 
 def _files_of(folder: Path) -> list[Path]:

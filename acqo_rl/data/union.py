@@ -117,14 +117,15 @@ def _pairs(
     drawn = draw.sample(queries, min(2 * most, len(queries) // 2 * 2))
     return [
         (
-            Query(f"{one.id}+{other.id}", _one_sentence(one.text, other.text, draw)),
+            Query(f"{one.id}+{other.id}", one_sentence(one.text, other.text, draw)),
             judgements[one.id] | judgements[other.id],
         )
         for one, other in zip(drawn[::2], drawn[1::2], strict=True)
     ]
 
 
-def _one_sentence(one: str, other: str, draw: random.Random) -> str:
+def one_sentence(one: str, other: str, draw: random.Random) -> str:
+    """Joins two queries in one sentence."""
     first, space, rest = other.strip().partition(" ")
     small = first.lower() if first.lower() in _OPENERS else first
     return f"{one.rstrip(' ?.!')}{draw.choice(_LINKS)}{small}{space}{rest}"

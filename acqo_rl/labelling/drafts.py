@@ -16,8 +16,12 @@ from acqo_rl.roles import Retriever
 from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Document
 
-Kind = Literal["simple", "several", "comparison", "bridge", "follow_up", "ambiguous"]
+Kind = Literal["simple", "several", "comparison", "bridge", "follow_up", "ambiguous", "topic_change"]
 KINDS: tuple[Kind, ...] = ("simple", "several", "comparison", "bridge", "follow_up", "ambiguous")
+TOPIC_CHANGE: Kind = "topic_change"
+"""The kind of a simple question that follows a conversation about another document; it is made of two questions."""
+HEADINGS = "headings"
+"""The writer of pseudo-questions, in place of a language model; see :mod:`acqo_rl.labelling.extracts`."""
 SPLITS = {"train": 0.8, "dev": 0.1, "test": 0.1}
 
 _CHARACTERS = 1200

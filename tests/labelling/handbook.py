@@ -42,7 +42,9 @@ def write_pages(folder):
     """One Markdown file a page."""
     folder.mkdir(parents=True)
     for title, text in pages().items():
-        (folder / f"{re.sub('[^a-z]+', '_', title.lower())}.md").write_text(f"# {title}\n\n{text}\n")
+        (folder / f"{re.sub('[^a-z]+', '_', title.lower())}.md").write_text(
+            f"# {title}\n\n{text}\n\n## Visits by boat\n\nAsk at the gate.\n"
+        )
 
 
 def _asks_for(title):

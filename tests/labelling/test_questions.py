@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from handbook import Writer, write_pages
+from handbook import write_pages
 from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 
 from acqo_rl.cli import main
 from acqo_rl.conversations import read_history
+from acqo_rl.data.beir import read_beir
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.labelling.drafts import (
@@ -213,15 +214,37 @@ def written(tmp_path, monkeypatch):
     main(["data", "--dataset", "files", "--documents", str(tmp_path / "handbook"), "--output", data])
     main(["index", "--data", data, "--kind", "bm25", "--output", index])
 
-    def run(*settings, model=None):
-        model = model or Writer()
+    def run(*settings, model):
         monkeypatch.setattr("acqo_rl.language_models.load.load_language_model", lambda *_, **__: model)
         output = tmp_path / "questions"
         places = ["--data", data, "--index", index, "--output", str(output)]
-        main(["label", "--task", "questions", "--model", "m", *places, "--limit", "150", *settings])
-        return output, model
+        main(["label", "--task", "questions", *places, "--limit", "150", *settings])
+        return output
 
     return run
+
+
+def test_without_a_model_titles_and_headings_become_questions(written):
+    folder = written(model=None)
+    data = read_beir(folder, "train", "dev", "test")
+    assert "pseudo-questions" in (folder / "report.md").read_text()
+    kinds = {kind: [] for kind in ("simple", "several", "comparison", "follow_up", "ambiguous", "topic_change")}
+    for split, queries in data.queries.items():
+        for query in queries:
+            about = data.metadata[query.id]
+            assert about["written_by"] == "headings"
+            kinds[about["kind"]].append((query, [data.corpus[d] for d in data.qrels[split][query.id]]))
+    assert all(kinds.values())
+    for query, [document] in kinds["simple"]:
+        assert query.text == f"{document.title} Visits by boat"
+    for query, [document] in kinds["follow_up"]:
+        assert query.text == "Visits by boat"
+        assert query.history[0].text == document.title
+    for query, documents in kinds["several"] + kinds["comparison"]:
+        assert all(name_of(document.title) in query.text for document in documents)
+    for query, [document] in kinds["topic_change"]:
+        assert document.title in query.text
+        assert document.title != query.history[0].text
 
 
 @pytest.mark.parametrize(
@@ -233,7 +256,7 @@ def written(tmp_path, monkeypatch):
 )
 def test_a_model_that_writes_nothing_usable_stops_the_command(written, tmp_path, completion, error, report):
     with pytest.raises(SystemExit) as stopped:
-        written(model=ScriptedLanguageModel(completion))
+        written("--model", "m", model=ScriptedLanguageModel(completion))
     assert isinstance(stopped.value.__cause__, error)
     assert (tmp_path / "questions" / "report.md").exists() is report
 

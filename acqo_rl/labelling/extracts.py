@@ -1,0 +1,76 @@
+"""Pseudo-questions of titles and headings, for training data without a language model.
+
+They are what documents call their own parts, not what users ask. A heading that is a question, or names its document,
+is used as it is; others follow the name. A ``bridge`` cannot be made: it describes a document without its name.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from acqo_rl.data.union import one_sentence
+from acqo_rl.labelling.drafts import Draft, name_of, subject_of
+from acqo_rl.labelling.filters import NOT_READABLE, FilteredQuestions
+from acqo_rl.labelling.writing import Question
+from acqo_rl.text import normalised, one_line
+from acqo_rl.types import Document, Query, Turn
+
+_WORDS = 7
+"""Maximum words of a heading; a longer line is a sentence."""
+_SENTENCE = (".", ",", ";", ":", "!")
+_ANSWER = 200
+"""Characters of a passage that stand for an answer in a conversation."""
+
+
+def extract(drafts: Sequence[Draft], seed: int) -> FilteredQuestions:
+    """Makes one question per draft. Without a title or heading that fits its kind, the draft counts as not readable."""
+    made = FilteredQuestions([], {NOT_READABLE: []})
+    for number, draft in enumerate(drafts, start=1):
+        query_id = f"{draft.kind}-{number}"
+        query = _query(draft, query_id, random.Random(f"{seed} {query_id}"))
+        place = made.kept if query.text else made.dropped[NOT_READABLE]
+        place.append(Question(draft, query))
+    return made
+
+
+def headings(document: Document) -> list[str]:
+    """The lines of a text that stand alone and are no sentence, without the title."""
+    lines = [block.strip() for block in document.text.split("\n\n")]
+    short = [line for line in lines if "\n" not in line and 0 < len(line.split()) <= _WORDS]
+    return [line for line in short if not line.endswith(_SENTENCE) and normalised(line) != normalised(document.title)]
+
+
+def answer_of(draft: Draft) -> Turn:
+    """The start of the passage, as the answer of a conversation about it."""
+    return Turn("assistant", one_line(draft.passages[0])[:_ANSWER])
+
+
+def _query(draft: Draft, query_id: str, generator: random.Random) -> Query:
+    """A query of the draft's kind; its text is empty if there is none."""
+    documents = draft.documents
+    names = [name_of(document.title) for document in documents]
+    asked = [_asked(document, generator) for document in documents]
+    if not all(asked):
+        return Query(query_id, "")
+    if draft.kind == "several":
+        return Query(query_id, one_sentence(asked[0], asked[1], generator))
+    if draft.kind == "comparison":
+        return Query(query_id, f"{names[0]} vs {names[1]}")
+    if draft.kind == "ambiguous":
+        return Query(query_id, names[0])
+    if draft.kind == "follow_up":
+        rest = [one_line(heading.replace(names[0], "")) for heading in headings(documents[0])]
+        history = (Turn("user", subject_of(documents[0].title)), answer_of(draft))
+        return Query(query_id, generator.choice(rest or [""]), history)
+    return Query(query_id, asked[0])
+
+
+def _asked(document: Document, generator: random.Random) -> str:
+    """A heading of the document; the title, if it is a question or there is no heading."""
+    subject, found = subject_of(document.title), headings(document)
+    if subject.endswith("?") or not found:
+        return subject
+    heading = generator.choice(found)
+    is_whole = heading.endswith("?") or normalised(subject) in normalised(heading)
+    return heading if is_whole else f"{subject} {heading}"
