@@ -7,7 +7,8 @@ r"""Estimate, before anything is trained, whether training is worth it.
 
 The command measures what the raw query, the rules and the last two turns reach, and scores the warm start's candidates
 of each query by the reward. The best candidate of each query is an upper bound for a policy that picks among them. The
-form of candidate that is best on one half of the queries, measured on the other half, is a lower bound. The last line
+form of candidate that is best on one half of the queries, measured on the other half, is a lower bound. If there are
+conversations, queries that need none are also searched after another conversation (topic change). The last line
 advises to train, to try training, to use a reformulator without training, or to search the raw query; docs/headroom.md
 lists the conditions.
 
@@ -68,7 +69,7 @@ def main(config: HeadroomConfig) -> None:
     from acqo_rl.data.beir import read_beir
     from acqo_rl.reformulation.heuristic import kinds_of
     from acqo_rl.searching.path import add_feedback
-    from acqo_rl.training.headroom import Headroom, advise, measure_bounds
+    from acqo_rl.training.headroom import Headroom, advise, change_topics, measure_bounds
     from acqo_rl.training.rewards import Reward
     from acqo_rl.training.run_folder import inputs_of, open_run
 
@@ -83,11 +84,14 @@ def main(config: HeadroomConfig) -> None:
         "converge", retriever, fusion, **{k: v for k, v in asdict(config.reward).items() if k != "word_cost"}
     )
     baselines = measure_baselines(config, models, data, queries, kinds, retriever, fusion)
+    changed = change_topics(baselines[0], queries, config.seed)
+    kinds_of_changed = dict.fromkeys((query.id for query in changed), "topic change")
+    topics = measure_baselines(config, models, data, changed, kinds_of_changed, retriever, fusion) if changed else []
     look = FeedbackSpec(config.feedback_results)
     read = add_feedback(queries, retriever, fusion, data.corpus, look)
     scored = score(config, data, read, reward, folder / "scored.jsonl")
     bounds, forms = measure_bounds(read, qrels, scored, kinds, reward, measure=config.measure, seed=config.seed)
-    headroom = Headroom(tuple(baselines), bounds, forms)
+    headroom = Headroom(tuple(baselines), bounds, forms, tuple(topics))
     report(config, headroom, advise(headroom, config.measure), folder)
 
 
@@ -163,6 +167,8 @@ def report(config: HeadroomConfig, headroom: Headroom, advice: Advice, folder: P
     evaluations = [*headroom.baselines, *headroom.bounds]
     comparisons = [compare(evaluation, baseline, [measure]) for evaluation in evaluations[1:]]
     table, kinds = format_table(evaluations, baseline, [measure]), aligned(groups_table(evaluations, measure))
+    if headroom.topic_changes:
+        kinds += f"\n\n{aligned(groups_table(headroom.topic_changes, measure))}"
     forms = f"Chosen forms: {' and '.join(headroom.forms)}."
     parts = [f"# Headroom of {len(baseline.results)} queries", table, "## By kind of query", kinds, forms,
              "![Gain by kind](gains.png)", f"**{advice.sentence}**"]  # fmt: skip
@@ -175,6 +181,7 @@ def report(config: HeadroomConfig, headroom: Headroom, advice: Advice, folder: P
         "forms": headroom.forms,
         "systems": [{"name": evaluation.name, **asdict(summarise(evaluation))} for evaluation in evaluations],
         "comparisons": [asdict(comparison) for comparison in comparisons],
+        "topic_changes": [{"name": one.name, **asdict(summarise(one))} for one in headroom.topic_changes],
     }
     write_atomic(folder / "headroom.json", [json.dumps(content, indent=2)])
     print("\n".join([table, "", kinds, "", forms, "", f"Report: {folder / 'report.md'}", advice.sentence]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from acqo_rl.errors import DataError
@@ -22,7 +22,7 @@ from acqo_rl.roles import Reformulator
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.training.rewards import Reward
 from acqo_rl.training.warm_start import ScoredCandidate, ScoredQuery
-from acqo_rl.types import FeedbackSpec, Qrels, Query, Reformulation
+from acqo_rl.types import FeedbackSpec, Qrels, Query, Reformulation, Turn
 
 ONE_FORM, BEST = "one form", "best candidate"
 LEAST_GAIN = 0.01
@@ -42,11 +42,13 @@ class Headroom:
         baselines: raw query first, then the reformulators that need no training.
         bounds: ``one form`` and ``best candidate``.
         forms: the forms that were chosen on the two halves.
+        topic_changes: the baselines on the queries of :func:`change_topics`; empty without conversations.
     """
 
     baselines: tuple[Evaluation, ...]
     bounds: tuple[Evaluation, Evaluation]
     forms: tuple[str, str]
+    topic_changes: tuple[Evaluation, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,25 @@ class FixedReformulations(Reformulator):
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order."""
         return [self.answers[query.id] for query in queries]
+
+
+def change_topics(raw: Evaluation, queries: Sequence[Query], seed: int) -> list[Query]:
+    """The queries whose first result is relevant without a conversation, each after the conversation of another query.
+
+    Args:
+        raw: evaluation of the raw queries.
+        queries: with the conversations; without any, nothing is returned.
+        seed: of the choice of conversations.
+    """
+    draw = random.Random(seed)
+    whole = {r.reformulation.query.id for r in raw.results if 1 in r.gold_ranks.values()}
+    changed = []
+    for query in queries:
+        talks = [other for other in queries if other.history and other.history[:1] != query.history[:1]]
+        if query.id in whole and talks:
+            before = draw.choice(talks)
+            changed.append(replace(query, history=(*before.history, Turn("user", before.text))))
+    return changed
 
 
 def measure_bounds(
@@ -156,7 +177,10 @@ def advise(headroom: Headroom, measure: str) -> Advice:
     """Decides by the differences of the measure and their 95 % intervals; see ``docs/headroom.md``."""
     raw = headroom.baselines[0]
     form, best = headroom.bounds
-    cheap = max(headroom.baselines, key=lambda one: one.scores(measure).mean())
+    lost = {one.name: _difference(one, headroom.topic_changes[0], measure) for one in headroom.topic_changes[1:]}
+    lost = {name: loss for name, loss in lost.items() if loss.significant and loss.mean <= -LEAST_GAIN}
+    usable = (one for one in headroom.baselines if one.name not in lost)
+    cheap = max(usable, key=lambda one: one.scores(measure).mean())
     gain = _difference(cheap, raw, measure)
     name = cheap.name
     if not _matters(gain):
@@ -176,7 +200,11 @@ def advise(headroom: Headroom, measure: str) -> Advice:
         f" query gains {_with_interval(upper)}, the upper bound."
     )
     without_training = "" if cheap is raw else f" Without training, {name} gains {_with_interval(gain)}."
-    return Advice(decision, f"{verdict}: {why}{without_training}")
+    harm = "".join(
+        f" {name} is not advised without training: it loses {_with_interval(loss)} where the topic changes."
+        for name, loss in lost.items()
+    )
+    return Advice(decision, f"{verdict}: {why}{without_training}{harm}")
 
 
 def _difference(system: Evaluation, baseline: Evaluation, measure: str) -> Difference:

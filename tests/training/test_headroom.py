@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -12,6 +13,7 @@ import pytest
 
 from acqo_rl.cli import main
 from acqo_rl.cli.reproduce import figures_of
+from acqo_rl.conversations import read_history
 from acqo_rl.errors import DataError
 from acqo_rl.training.headroom import (
     BEST,
@@ -21,9 +23,11 @@ from acqo_rl.training.headroom import (
     Headroom,
     advise,
     best_form,
+    change_topics,
     choose_forms,
 )
 from acqo_rl.training.warm_start import ScoredCandidate, ScoredQuery
+from acqo_rl.types import Query, Turn
 
 sys.path.append(str(Path(__file__).parents[1] / "evaluation"))
 by_hand = importlib.import_module("by_hand")
@@ -81,6 +85,33 @@ def test_the_advice_follows_from_the_intervals(decision, raw, rules, form, best)
     assert advise(headroom, "nDCG@10").decision == decision
 
 
+def test_what_loses_where_the_topic_changes_is_not_advised():
+    raw, turns, form, best = (
+        by_hand.evaluation(name, [value] * 40)
+        for name, value in (("raw", 0.4), ("turns", 0.6), (ONE_FORM, 0.45), (BEST, 0.46))
+    )
+    topics = by_hand.evaluation("raw", [1.0] * 9), by_hand.evaluation("turns", [0.1] * 9)
+    assert advise(Headroom((raw, turns), (form, best), (PASS, PASS)), "nDCG@10").decision == "use"
+    advice = advise(Headroom((raw, turns), (form, best), (PASS, PASS), topics), "nDCG@10")
+    assert advice.decision == "train"
+    assert "turns is not advised" in advice.sentence
+
+
+def test_topics_change_between_conversations_and_only_for_queries_that_need_none():
+    def asked(number, *talk):
+        return Query(f"q{number}", f"text of q{number}", read_history(talk))
+
+    queries = [asked(0, "U: mills", "S: yes"), asked(1, "U: mills"), asked(2), asked(3, "U: ferries")]
+    raw = by_hand.evaluation("raw", [1.0] * 4)
+    lost = replace(raw.results[1], gold_ranks={"d": None})
+    raw = replace(raw, results=(raw.results[0], lost, *raw.results[2:]))
+    changed = change_topics(raw, queries, seed=0)
+    assert [query.id for query in changed] == ["q0", "q2", "q3"]
+    assert changed[0].history == (*queries[3].history, Turn("user", "text of q3"))
+    assert changed[2].history[0].text == "mills"
+    assert change_topics(raw, [asked(0), asked(2)], seed=0) == []
+
+
 @pytest.fixture(scope="module")
 def estimated(tmp_path_factory):
     folder = tmp_path_factory.mktemp("headroom")
@@ -99,6 +130,7 @@ def test_the_command_reports_bounds_in_their_order(estimated):
     assert values[BEST] >= values[ONE_FORM]
     assert values[BEST] > values["raw"] > 0
     assert figures_of(folder / "headroom.json").keys() == values.keys()  # acqo reproduce reads it
+    assert {one["name"] for one in content["topic_changes"]} == {"raw", "rules", "turns"}
     assert content["decision"] in get_args(Decision)
     assert content["reason"] in (folder / "report.md").read_text()
     assert (folder / "gains.png").read_bytes().startswith(b"\x89PNG")
