@@ -35,9 +35,8 @@ reformulations still help in front of it:
     acqo evaluate --data data/embedded --split dev --index indexes/embedded --reformulator raw policy=trained:demo \
         --fusion rsf rsf+reranker --reranker cross-encoder:cross-encoder/ms-marco-MiniLM-L6-v2 --output evaluations/x
 
---vary also evaluates prompted strategies with every combination of num_variants and original_weight. The command
-prints the best system, its gain on the queries that chose it, and its gain on unseen queries by a 5-fold
-cross-validation. Choose on dev queries, not on test queries.
+--vary also evaluates prompted strategies with every combination of num_variants and original_weight. Choose the best
+one on dev queries, not on test queries.
 
 The output folder stores all reformulations and rankings. A later run in it computes only what is missing, such as other
 systems, measures or queries of the same data and split. An interrupted run thus continues. The next run repeats failed
@@ -108,7 +107,7 @@ class EvaluateConfig(StepSettings, WithStrategy, IndexSettings):
     vary: dict[Varied, Annotated[list[int | float], MinLen(1)]] = setting(
         "Setting of the reformulators -> list of values to evaluate, such as num_variants: [1, 3, 5].", {}
     )
-    seed: int = setting("Seed of the typos and of the folds of a choice.", 0)
+    seed: int = setting("Seed of the typos.", 0)
     batch_size: Positive = setting("Number of queries per batch; an interruption loses one batch.", 32)
 
 
@@ -116,13 +115,13 @@ def main(config: EvaluateConfig) -> None:
     """Computes what is missing, then writes the report."""
     from acqo_rl.cli.open_systems import open_components
     from acqo_rl.data.beir import read_beir
-    from acqo_rl.data.robustness import QUERY_SETS
+    from acqo_rl.data.robustness import mistype
     from acqo_rl.evaluation.cache import Cache, hash_queries
     from acqo_rl.evaluation.report import write_report
-    from acqo_rl.evaluation.study import Study, find_best
+    from acqo_rl.evaluation.study import Study
     from acqo_rl.evaluation.summary import QUANTITIES
     from acqo_rl.evaluation.systems import evaluate_systems
-    from acqo_rl.evaluation.tables import aligned, interval
+    from acqo_rl.evaluation.tables import aligned
     from acqo_rl.reformulation.heuristic import kinds_of
     from acqo_rl.training.run_folder import inputs_of, open_run
 
@@ -137,19 +136,12 @@ def main(config: EvaluateConfig) -> None:
     with closing(Cache(Path(config.output, "cache.sqlite"))) as cache:
         components = open_components(config, cache, data.corpus, data.qrels[config.split], metadata)
         evaluations = evaluate_systems(components, queries)
-        changed = {name: QUERY_SETS[name](queries, config.seed) for name in config.robustness}
-        variants: dict[str, Any] = {name: evaluate_systems(components, some) for name, some in changed.items()}
+        variants = {name: evaluate_systems(components, mistype(queries, config.seed)) for name in config.robustness}
     study = Study(evaluations, variants, baseline_of(config), config.measures)
     print("Comparing and writing the report ...", flush=True)
-    choice = find_best(study, config.seed) if config.vary else None
     settings = settings_of(config, components, data, len(queries), hashed)
-    answer, tables = write_report(Path(config.output), study, settings, choice=choice and asdict(choice))
+    answer, tables = write_report(Path(config.output), study, settings)
     print("\n".join(["", aligned(tables[0]), "", answer]))
-    if choice:
-        print(
-            f"The best system is {choice.system}: {interval(choice.gain)} on the queries that chose it, "
-            f"{interval(choice.unseen)} on unseen queries (cross-validated)."
-        )
     for system, evaluation in study.evaluations.items():
         results = evaluation.results
         if failed := [r.reformulation.problem for r in results if r.reformulation.failed_calls]:

@@ -24,13 +24,11 @@ writes better ones.
 
 judgements: the model grades search results for the queries of --data, such as a query log with histories. The first
 results of several reformulations and of the warm start's candidates are pooled. Each pair of query and document is
-graded from 0 to 3; the grades 2 and 3 are relevant. The judge may also be a cross-encoder of sentence-transformers
-(cross-encoder:NAME).
+graded from 0 to 3; the grades 2 and 3 are relevant.
 """
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -53,7 +51,6 @@ if TYPE_CHECKING:
     from acqo_rl.roles import Retriever
     from acqo_rl.types import Conversation, Document
 
-CROSS_ENCODER = "cross-encoder:"
 _QUESTIONS = 600
 _LONGEST_COPY = 7
 """Maximum number of consecutive words that a question may copy from its passage."""
@@ -71,8 +68,8 @@ class LabelConfig(WithStrategy, IndexSettings):
     index: Address = setting(INDEX_HELP)
     output: str = setting("BEIR folder to write: new, or that of the same command, which then continues.")
     model: Address = setting(
-        "openai:NAME@URL, anthropic:NAME, embedded:smollm2, a folder or a Hub id; or a judge cross-encoder:NAME. By "
-        "default, questions are made of titles and headings.",
+        "openai:NAME@URL, anthropic:NAME, embedded:smollm2, a folder or a Hub id. By default, questions are made of "
+        "titles and headings.",
         Address(HEADINGS),
     )
     limit: int | None = setting(
@@ -159,11 +156,9 @@ def label_questions(config: LabelConfig, corpus: Mapping[str, Document], retriev
 
 def judge_queries(config: LabelConfig, corpus: Mapping[str, Document], retriever: Retriever) -> None:
     """Pools, judges what is not judged yet, and writes the data set."""
-    from acqo_rl.cli.open_systems import open_reranker
     from acqo_rl.data.beir import read_queries
     from acqo_rl.data.draw import draw
-    from acqo_rl.evaluation.cache import Cache
-    from acqo_rl.labelling.judging import Pair, conversation_for, judge_by_model, judge_by_reranker
+    from acqo_rl.labelling.judging import Pair, conversation_for, judge_by_model
     from acqo_rl.labelling.log import write_judged
     from acqo_rl.labelling.pooling import pool
     from acqo_rl.reformulation.load import lexicon_for, load_reformulator
@@ -179,16 +174,10 @@ def judge_queries(config: LabelConfig, corpus: Mapping[str, Document], retriever
     pairs = [Pair(query, corpus[doc_id]) for query in queries for doc_id in pooled[query.id] if doc_id in corpus]
     folder = Path(config.output)
     print(f"{len(pairs):,} pairs of {len(queries):,} queries are pooled.", flush=True)
-    if config.model.startswith(CROSS_ENCODER):
-        if config.plan:
-            return
-        with closing(Cache(_kept_in(config))) as cache:
-            grades = judge_by_reranker(pairs, open_reranker(config.model, cache))
-    else:
-        model = recorded(config, [conversation_for(pair) for pair in pairs], max_new_tokens=16)
-        if config.plan:
-            return
-        grades = judge_by_model(pairs, model)
+    model = recorded(config, [conversation_for(pair) for pair in pairs], max_new_tokens=16)
+    if config.plan:
+        return
+    grades = judge_by_model(pairs, model)
     graded = dict(zip(pairs, grades, strict=True))
     made = f"{command_of(config)} --reformulator {' '.join(config.reformulator)} --depth {config.depth}"
     numbers = write_judged(folder, corpus, queries, graded, judge=without_url(config.model), command=made)
@@ -202,7 +191,9 @@ def recorded(config: LabelConfig, conversations: Sequence[Conversation], max_new
     from acqo_rl.reformulation.load import load_strategy_model
 
     greedy = replace(config.strategy, temperature=0.0, max_new_tokens=max_new_tokens)
-    model = RecordedModel(config.model, partial(load_strategy_model, config.model, greedy), _kept_in(config))
+    model = RecordedModel(
+        config.model, partial(load_strategy_model, config.model, greedy), Path(config.output, f"{config.task}.jsonl")
+    )
     missing = model.missing(conversations)
     characters = sum(len(message["content"]) for conversation in missing for message in conversation)
     print(
@@ -217,8 +208,3 @@ def command_of(config: LabelConfig) -> str:
     """The command that makes the data set, without paths."""
     limit = f" --limit {config.limit}" if config.limit else ""
     return f"acqo label --task {config.task} --model {without_url(config.model)}{limit} --seed {config.seed}"
-
-
-def _kept_in(config: LabelConfig) -> Path:
-    """The file that keeps what the model has answered."""
-    return Path(config.output, "scores.sqlite" if config.model.startswith(CROSS_ENCODER) else f"{config.task}.jsonl")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from acqo_rl.types import Query
@@ -37,7 +37,3 @@ def _misspell(word: str, chance: random.Random) -> str:
     ways = [word[:at] + word[at + 1 :], word[:at] + word[at] + word[at:]]
     ways += [word[:at] + word[at + 1] + word[at] + word[at + 2 :]] if at + 1 < len(word) else []
     return chance.choice([way for way in ways if way != word])
-
-
-QUERY_SETS: dict[str, Callable[[Sequence[Query], int], list[Query]]] = {"typos": mistype}
-"""Name -> the function that changes queries, given queries and a seed."""

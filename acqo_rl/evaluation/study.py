@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
-
 from acqo_rl.evaluation.run import Evaluation
-from acqo_rl.evaluation.significance import Difference, holm, mean_difference
+from acqo_rl.evaluation.significance import holm
 from acqo_rl.evaluation.summary import Comparison, compare
 from acqo_rl.evaluation.systems import Evaluations, System
 from acqo_rl.types import Route
@@ -19,9 +17,6 @@ ALPHA = 0.05
 
 FITTING: dict[str, Route] = {"simple": "pass", "ambiguous": "disambiguate", "compound": "decompose"}
 """Kind of query -> the route that it needs."""
-
-FOLDS = 5
-"""Number of folds of the cross-validation of a choice."""
 
 Axis = Literal["reformulator", "retriever", "fusion"]
 
@@ -110,38 +105,3 @@ def with_kinds(evaluation: Evaluation, groups: Mapping[str, str]) -> Evaluation:
     """The evaluation with another kind for each query; ``groups`` is query id -> kind."""
     results = tuple(replace(r, kind=groups[r.reformulation.query.id]) for r in evaluation.results)
     return replace(evaluation, results=results)
-
-
-@dataclass(frozen=True, slots=True)
-class BestSystem:
-    """The system with the highest mean of the first measure.
-
-    Attributes:
-        system: its name.
-        gain: its difference to the reference on the queries that chose it, which overestimates the gain.
-        unseen: the same by cross-validation: each fold is measured with the choice of the other folds.
-    """
-
-    system: str
-    gain: Difference
-    unseen: Difference
-
-
-def find_best(study: Study, seed: int = 0) -> BestSystem:
-    """Chooses among all systems, the reference among them, and estimates the gain on queries that were not used.
-
-    Args:
-        study: at least two systems.
-        seed: of the folds.
-    """
-    measure, systems = study.measures[0], list(study.evaluations)
-    table = np.array([study.evaluations[system].scores(measure) for system in systems])
-    first, best = systems.index(study.reference), int(table.mean(axis=1).argmax())
-    fold = np.random.default_rng(seed).permutation(np.arange(table.shape[1]) % FOLDS)
-    unseen = table[first].copy()
-    for number in range(min(FOLDS, table.shape[1])):
-        others = fold != number
-        chosen = int(table[:, others].mean(axis=1).argmax()) if others.any() else first
-        unseen[~others] = table[chosen, ~others]
-    gain, estimate = (mean_difference(after - table[first]) for after in (table[best], unseen))
-    return BestSystem(study.name(systems[best]), gain, estimate)

@@ -8,14 +8,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.structured import example, fields, one_of, problem_of, read_reply
 from acqo_rl.reformulation.prompt import untrusted, with_examples
-from acqo_rl.reformulation.turns import first_searches
 from acqo_rl.retrieval.passage import passage_text
-from acqo_rl.roles import LanguageModel, Reranker
+from acqo_rl.roles import LanguageModel
 from acqo_rl.text import folded
 from acqo_rl.types import Conversation, Document, Qrels, Query
 
@@ -73,16 +71,6 @@ def judge_by_model(pairs: Sequence[Pair], model: LanguageModel) -> list[Grade]:
         if grades and all(isinstance(grade, str) for grade in grades):
             raise ConfigError(f"There is no grade for the first {len(grades)} pairs ({grades[0]}); check the model.")
     return grades
-
-
-def judge_by_reranker(pairs: Sequence[Pair], reranker: Reranker) -> list[Grade]:
-    """Grades by the logit of a cross-encoder, read as a probability; the query is read with its last two turns."""
-    searches = first_searches([pair.query for pair in pairs])
-    asked = [(made.sub_queries[0].text, part_to_read(pair)) for made, pair in zip(searches, pairs, strict=True)]
-    scores: list[float] = []
-    for start in tqdm(range(0, len(asked), _BATCH), desc=f"judge by {reranker.name}", unit="batch"):
-        scores += reranker.score(asked[start : start + _BATCH])
-    return [int(np.searchsorted(_LOGITS, score, side="right")) for score in scores]
 
 
 def relevance(graded: Mapping[Pair, Grade]) -> Qrels:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from by_hand import evaluation
 from hypothesis import given
 from hypothesis import strategies as st
 
 from acqo_rl.evaluation.significance import holm
-from acqo_rl.evaluation.study import Study, find_best
+from acqo_rl.evaluation.study import Study
 from acqo_rl.evaluation.summary import summarise
 from acqo_rl.evaluation.systems import System
 from acqo_rl.evaluation.tables import results_table
@@ -82,26 +81,3 @@ def test_costs_by_hand():
     assert summary.ms == {
         "reformulation": (50.0, 95.0), "retrieval": (1.0, 1.0), "reranking": (0.0, 0.0), "all": (51.0, 96.0)
     }  # fmt: skip
-
-
-def study_of(table):
-    """One system per row of the table, named by its number; the first one is the baseline."""
-    systems = {System(str(i), "i", "rsf"): evaluation(str(i), list(row)) for i, row in enumerate(table)}
-    return Study(systems, {}, "0", MEASURES)
-
-
-def test_a_choice_by_chance_gains_on_unseen_queries_less_than_on_its_own():
-    """Thirty systems of noise, ten times: the best one gains for certain, and nothing of it is seen again."""
-    choices = [find_best(study_of(np.random.default_rng(seed).normal(size=(30, 60)))) for seed in range(10)]
-    assert np.mean([choice.gain.mean for choice in choices]) > 0.2
-    assert abs(np.mean([choice.unseen.mean for choice in choices])) < 0.12
-
-
-@given(st.integers(1, 12), st.integers(1, 4), st.integers(0, 3))
-def test_a_choice_takes_any_number_of_queries_and_systems(queries, systems, seed):
-    table = np.random.default_rng(seed).random((systems, queries))
-    choice = find_best(study_of(table), seed)
-    means = table.mean(axis=1)
-    assert choice.system == str(means.argmax())
-    assert choice.gain.mean == pytest.approx(means.max() - means[0])
-    assert choice.unseen.queries == queries

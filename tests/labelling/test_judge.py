@@ -6,7 +6,6 @@ import re
 
 import pytest
 from stand_ins import ScriptedLanguageModel, ScriptedRetriever
-from tiny_models import write_cross_encoder
 
 from acqo_rl.cli import main
 from acqo_rl.conversations import read_history
@@ -17,7 +16,6 @@ from acqo_rl.labelling.judging import (
     Pair,
     conversation_for,
     judge_by_model,
-    judge_by_reranker,
     part_to_read,
     relevance,
 )
@@ -25,8 +23,7 @@ from acqo_rl.labelling.log import split_of
 from acqo_rl.labelling.pooling import pool
 from acqo_rl.language_models.structured import example
 from acqo_rl.reformulation.pass_through import PassThrough
-from acqo_rl.retrieval.rerankers import CrossEncoderReranker
-from acqo_rl.roles import LanguageModel, Reranker
+from acqo_rl.roles import LanguageModel
 from acqo_rl.training.candidates import Candidate
 from acqo_rl.types import Completion, Document, Query, SubQuery
 
@@ -72,16 +69,6 @@ class TestGrades:
         with pytest.raises(ConfigError, match="no idea"):
             judge_by_model(pairs_of(100), model)
         assert sum(map(len, model.calls)) == 32
-
-    def test_a_cross_encoder_grades_by_its_probability(self):
-        class Logits(Reranker):
-            name = "logits"
-
-            def score(self, pairs):
-                assert pairs[0] == ("U: Tell me about the mill. S: It is old. when was it built", "text 0")
-                return [-9.0, -1.0, 1.0, 9.0]
-
-        assert judge_by_reranker(pairs_of(4), Logits()) == [0, 1, 2, 3]
 
 
 class TestPool:
@@ -170,13 +157,3 @@ def test_queries_without_a_relevant_document_are_left_out(log):
 
     folder, _ = log("--depth", "3", model=Strict())
     assert {int(query.id[1:]) % 2 for query in read_queries(folder)} == {0}
-
-
-def test_a_cross_encoder_judges_and_a_second_run_scores_nothing(log, tmp_path, monkeypatch):
-    judge = f"cross-encoder:{write_cross_encoder(tmp_path / 'judge')}"
-    folder, model = log("--depth", "3", "--model", judge)
-    before = (folder / "qrels" / "train.tsv").read_text()
-    monkeypatch.setattr(CrossEncoderReranker, "score", lambda *_: pytest.fail("scored again"))
-    log("--depth", "3", "--model", judge)
-    assert (folder / "qrels" / "train.tsv").read_text() == before
-    assert model.asked == 0
