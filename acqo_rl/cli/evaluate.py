@@ -136,7 +136,9 @@ def main(config: EvaluateConfig) -> None:
     with closing(Cache(Path(config.output, "cache.sqlite"))) as cache:
         components = open_components(config, cache, data.corpus, data.qrels[config.split], metadata)
         evaluations = evaluate_systems(components, queries)
-        variants = {name: evaluate_systems(components, mistype(queries, config.seed)) for name in config.robustness}
+        variants: dict[str, Any] = {
+            name: evaluate_systems(components, mistype(queries, config.seed)) for name in config.robustness
+        }
     study = Study(evaluations, variants, baseline_of(config), config.measures)
     print("Comparing and writing the report ...", flush=True)
     settings = settings_of(config, components, data, len(queries), hashed)
