@@ -14,7 +14,7 @@ from acqo_rl.errors import NotFoundError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.retrieval.remote import IndexInfo
-from acqo_rl.roles import LanguageModel, Reformulator, Retriever
+from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.app import make_app
 from acqo_rl.serving.collections import Collection, InCollection
@@ -24,7 +24,7 @@ from acqo_rl.serving.retriever_app import make_retriever_app
 from acqo_rl.serving.server import make_server
 from acqo_rl.serving.service import Service
 from acqo_rl.serving.strategies import ServedStrategy
-from acqo_rl.types import Completion, Document, Reformulation, SubQuery
+from acqo_rl.types import Document, Reformulation, SubQuery
 
 DOCUMENTS = {
     name: Document(name, name.title(), text, metadata)
@@ -193,19 +193,6 @@ class Gate(Reformulator):
         self.entered.release()
         assert self.open.wait(20)
         return Parts().reformulate(queries)
-
-
-class Echo(LanguageModel):
-    """A language model that repeats the last message, and records the sizes of its batches."""
-
-    def __init__(self, seconds=0.0):
-        self.seconds = seconds
-        self.sizes = []
-
-    def generate(self, conversations, schema=None):
-        self.sizes.append(len(conversations))
-        time.sleep(self.seconds)
-        return [Completion(conversation[-1]["content"], 1) for conversation in conversations]
 
 
 class Scripted:

@@ -15,7 +15,7 @@ from langchain_tests.integration_tests import RetrieversIntegrationTests
 from small_world import CORPUS, FOUND_BY, PARTS, QUERY, make_searcher
 
 from acqo_rl.errors import ConfigError, SearchError
-from acqo_rl.integrations.langchain import AdaptiveRetriever
+from acqo_rl.integrations.langchain import AdaptiveRetriever, LangChainSource
 from acqo_rl.language_models.structured import example
 from acqo_rl.reformulation.pass_through import PassThrough
 
@@ -147,6 +147,8 @@ def test_equal_documents_are_one_and_others_stay_apart(documents):
     found = AdaptiveRetriever.from_retriever(Listed(documents=documents)).invoke("compare Peru and Chad")
     assert [document.page_content for document in found] == [d.page_content for d in documents[:2]]
     assert len({document.metadata["acqo_rl"]["doc_id"] for document in found}) == 2
+    [best] = LangChainSource(Listed(documents=documents)).search(["compare"], 1)
+    assert len(best.doc_ids) == 1
 
 
 class SyncOnly(BaseRetriever):
