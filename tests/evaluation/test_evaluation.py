@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from small_study import GOOD, QUERIES, Scripted, WordRetriever, evaluated
-from stand_ins import BrokenRetriever
+from small_study import GOOD, QUERIES, Scripted, evaluated
 
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.study import Study, with_kinds
@@ -43,18 +42,6 @@ def test_a_document_that_is_not_found_has_no_rank():
     assert lost.results[0].ranking.doc_ids == ()
 
 
-@pytest.mark.parametrize("batch_size", [1, 2, 64])
-def test_batches_do_not_change_results_and_search_once_each(good, batch_size):
-    retriever = WordRetriever()
-    got = evaluated(Scripted(GOOD), retriever=retriever, batch_size=batch_size)
-    assert [r.measures for r in got.results] == [r.measures for r in good.results]
-    assert [r.ranking for r in got.results] == [r.ranking for r in good.results]
-    assert len(retriever.calls) == -(-3 // batch_size)
-    assert all(len(texts) == len(set(texts)) for texts in retriever.calls)
-    assert [result.searches for result in got.results] == [1, 2, 2]
-    assert all(result.reformulation_ms >= 0 and result.retrieval_ms > 0 for result in got.results)
-
-
 def test_a_first_search_for_feedback_reaches_the_reformulator_and_is_counted():
     got = evaluated(Scripted({"compound": GOOD["compound"]}), feedback=FeedbackSpec(2, 3))
     assert [snippet.title for snippet in got.results[0].reformulation.query.feedback] == ["Peru", "Chad"]
@@ -65,11 +52,6 @@ def test_a_first_search_for_feedback_reaches_the_reformulator_and_is_counted():
 def test_queries_of_another_split_are_refused():
     with pytest.raises(DataError):
         evaluated(PassThrough(), qrels={"elsewhere": {"peru": 1}})
-
-
-def test_an_error_of_the_retriever_is_not_swallowed():
-    with pytest.raises(ConnectionError):
-        evaluated(PassThrough(), retriever=BrokenRetriever())
 
 
 def test_summary_by_hand(good, bad):

@@ -9,7 +9,7 @@ from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 
 from acqo_rl.cli import main
 from acqo_rl.conversations import read_history
-from acqo_rl.data.beir import read_beir, read_queries, write_beir
+from acqo_rl.data.beir import read_queries, write_beir
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.labelling.judging import (
@@ -119,23 +119,6 @@ def log(tmp_path, monkeypatch):
         return tmp_path / "out", model
 
     return run
-
-
-def test_the_command_writes_a_folder_that_training_reads(log):
-    folder, _ = log("--depth", "3")
-    data = read_beir(folder, "train", "dev", "test")
-    assert sum(map(len, data.queries.values())) == 60
-    assert all(
-        data.qrels[split][q.id][q.id.replace("q", "d")] == 2 for split in data.qrels for q in data.queries[split]
-    )
-    assert "60 queries" in (folder / "report.md").read_text()
-
-
-def test_a_plan_judges_nothing(log, capsys):
-    folder, model = log("--plan", "True")
-    assert model.asked == 0
-    assert not folder.exists()
-    assert re.search(r"[\d,]+ pairs of 60 queries", capsys.readouterr().out)
 
 
 def test_an_interrupted_run_judges_only_what_is_missing(log):
