@@ -11,7 +11,7 @@ import numpy as np
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.reformulation.strategies import strategies_for
 from acqo_rl.roles import Hop, LanguageModel, Retriever
-from acqo_rl.searching.concurrent import ConcurrentSubQuerySearch
+from acqo_rl.searching.concurrent import ConcurrentSearch
 from acqo_rl.searching.hop import KIND
 from acqo_rl.searching.hop_candidates import FEATURES, WHOLE
 from acqo_rl.searching.scorer import Scorer
@@ -149,4 +149,4 @@ def eager_scorer():
 def search_reformulations(reformulations, retriever, depth=100):
     """The rankings of each reformulation: one per distinct sub-query and retriever."""
     asked, _ = split_retrievers(retriever)
-    return ConcurrentSubQuerySearch.direct(retriever, depth).search(normalise_sub_queries(reformulations, asked))
+    return ConcurrentSearch(retriever, depth).search(normalise_sub_queries(reformulations, asked))

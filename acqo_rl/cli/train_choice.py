@@ -61,7 +61,7 @@ def main(config: TrainChoiceConfig) -> None:
     """Collects the options that are missing, trains the networks, and writes the report."""
     from acqo_rl.reformulation.load import AUTO, load_reformulator, with_engine_prefix
     from acqo_rl.searching.choice import Choice
-    from acqo_rl.searching.concurrent import ConcurrentSubQuerySearch
+    from acqo_rl.searching.concurrent import ConcurrentSearch
     from acqo_rl.searching.path import SearchPath
     from acqo_rl.searching.sub_queries import DEPTH
     from acqo_rl.training.choice import collect, with_asking
@@ -81,7 +81,7 @@ def main(config: TrainChoiceConfig) -> None:
         some = queries[part]
         for start in range(0, len(some), _BATCH):
             answers = [result.reformulation for result in path.search(some[start : start + _BATCH])]
-            search = ConcurrentSubQuerySearch.direct(one.retriever, DEPTH).search
+            search = ConcurrentSearch(one.retriever, DEPTH).search
             for both in collect(answers, one.qrels, reader, search, one.fusion, one.reward, config.cost):
                 found += both
         return found

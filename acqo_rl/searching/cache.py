@@ -50,16 +50,6 @@ class TimedCache(Generic[Value]):
             with self._lock:
                 self._values[key] = value
 
-    def clear(self) -> None:
-        """Removes all values."""
-        with self._lock:
-            self._values.clear()
-
-
-def exact_key(query: Query) -> Hashable:
-    """Cache key from everything that a reformulation depends on: exact text, history and feedback."""
-    return query.text, query.history, query.feedback
-
 
 def query_key(query: Query) -> Hashable:
     """Cache key from the normalised text, the history and the feedback.

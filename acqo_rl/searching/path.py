@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Protocol, TypeVar
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.turns import first_searches
 from acqo_rl.roles import Fusion, Reformulator
 from acqo_rl.searching.choice import ARMS, Choice
-from acqo_rl.searching.concurrent import ConcurrentSubQuerySearch
+from acqo_rl.searching.concurrent import ConcurrentSearch, flatten
 from acqo_rl.searching.feedback import with_feedback
 from acqo_rl.searching.hop import Hops, with_name
 from acqo_rl.searching.reranking import Reranking
@@ -23,26 +23,49 @@ from acqo_rl.searching.sub_queries import (
     normalise_sub_queries,
     split_retrievers,
 )
-from acqo_rl.searching.threshold import check_cosine, check_retry_below, fuse_similar
+from acqo_rl.searching.threshold import check_cosine, fuse_similar
 from acqo_rl.searching.trace import Trace
 from acqo_rl.text import within_limits
 from acqo_rl.types import Document, FeedbackSpec, Query, Ranking, Reformulation
 
 T = TypeVar("T")
 
-Reformulate = Callable[[Reformulator, Sequence[Query]], list[Reformulation]]
-"""Returns one reformulation per query, in input order."""
 
-Guard = Callable[[str, str, Callable[[], list[T]]], tuple[list[T] | None, tuple[Failure, ...]]]
-"""Makes the call of a step, given the names of the step and of its component.
+class Calls(Protocol):
+    """How a run calls the components of the path.
 
-Returns what the call returns, one value per query, or ``None`` and the failure.
-"""
+    Attributes:
+        searches: runs the searches.
+    """
+
+    searches: ConcurrentSearch
+
+    def reformulate(self, reformulator: Reformulator, queries: Sequence[Query]) -> list[Reformulation]:
+        """Returns one reformulation per query, in input order.
+
+        They are as returned by :func:`~acqo_rl.searching.sub_queries.normalise_sub_queries`.
+        """
+        ...
+
+    def attempt(self, step: str, component: str, call: Callable[[], list[T]]) -> list[T] | Failure:
+        """What the call of a step returns, one value per query; the failure if it is not raised."""
+        ...
 
 
-def unguarded(_step: str, _component: str, call: Callable[[], list[T]]) -> tuple[list[T], tuple[Failure, ...]]:
-    """Calls directly; exceptions are raised."""
-    return call(), ()
+class Direct:
+    """Calls without limits; exceptions are raised."""
+
+    def __init__(self, retrievers: Retrievers, depth: int) -> None:
+        self.searches = ConcurrentSearch(retrievers, depth)
+        self._asked, _ = split_retrievers(retrievers)
+
+    def reformulate(self, reformulator: Reformulator, queries: Sequence[Query]) -> list[Reformulation]:
+        """See :class:`Calls`."""
+        return normalise_sub_queries(one_each(reformulator, queries), self._asked)
+
+    def attempt(self, _step: str, _component: str, call: Callable[[], list[T]]) -> list[T]:
+        """See :class:`Calls`."""
+        return call()
 
 
 @dataclass(frozen=True)
@@ -78,182 +101,148 @@ class SearchPath:
     score_threshold: float | None = None
     reranking: Reranking | None = None
     choice: Choice | None = None
-    _reads: FeedbackSpec = field(init=False)
 
     def __post_init__(self) -> None:
-        reads = self.reformulator.feedback if self.feedback is None else self.feedback
-        object.__setattr__(self, "_reads", reads)
-        if reads.results and self.corpus is None:
+        if self.reads.results and self.corpus is None:
             raise ConfigError(
-                f"{self.reformulator.name} reads {reads.results} results of a first search, but there is no corpus to "
-                f"take their texts from; give the corpus, or disable feedback with feedback=FeedbackSpec(0)."
+                f"{self.reformulator.name} reads {self.reads.results} results, but there is no corpus to "
+                "take their texts from; give the corpus, or disable feedback with feedback=FeedbackSpec(0)."
             )
         asked, originals = split_retrievers(self.retrievers)
         check_cosine("score_threshold", self.score_threshold, (*asked, *originals))
-        check_retry_below(self.reformulator.retry_below, asked)
+        dense = [one for one in flatten(asked) if one.cosine]
+        check_cosine("similarity_threshold", self.reformulator.retry_below, dense or asked)
+
+    @property
+    def reads(self) -> FeedbackSpec:
+        """The feedback that the reformulator gets."""
+        return self.reformulator.feedback if self.feedback is None else self.feedback
 
     def search(self, queries: Sequence[Query], k: int = 10) -> list[SearchResult]:
         """Returns the best ``k`` documents per query, in input order; the batch is reformulated in one call.
 
         Long queries are shortened by :func:`~acqo_rl.text.within_limits`.
         """
-        queries = list(map(within_limits, queries))
-        searches = ConcurrentSubQuerySearch.direct(self.retrievers, max(k, self.depth))
-        threshold = self.score_threshold
-        return self.run(queries, k, searches, self._reformulate, Trace(), threshold, unguarded)
+        calls = Direct(self.retrievers, max(k, self.depth))
+        return Run(self, calls, list(map(within_limits, queries))).search(k, self.score_threshold)
 
-    def run(
-        self,
-        queries: Sequence[Query],
-        k: int,
-        searches: ConcurrentSubQuerySearch,
-        reformulate: Reformulate,
-        trace: Trace,
-        score_threshold: float | None,
-        guard: Guard[Any],
-    ) -> list[SearchResult]:
-        """Runs the path with the caller's own search and reformulation calls.
 
-        Args:
-            queries: one batch.
-            k: documents per fused ranking.
-            searches: runs the searches.
-            reformulate: returns one reformulation per query, as returned by
-                :func:`~acqo_rl.searching.sub_queries.normalise_sub_queries`.
-            trace: records the steps.
-            score_threshold: replaces the path's own threshold; ``None`` disables it.
-            guard: calls the choice, the hops and the reranking; if one fails, the results so far are kept.
+class Run:
+    """One batch on its way along a path."""
+
+    def __init__(self, path: SearchPath, calls: Calls, queries: Sequence[Query]) -> None:
+        self._path, self._calls, self._queries = path, calls, queries
+        self._searches = calls.searches
+        self._trace = Trace()
+        self._before: list[list[Reformulation]] = [[] for _ in queries]
+        self._failed: list[Failure] = []
+
+    def search(self, k: int, score_threshold: float | None) -> list[SearchResult]:
+        """Returns the best ``k`` documents per query.
+
+        If the choice, a hop or the reranking fails, the results so far are kept.
         """
-        before, reformulations, failed = self.reformulate(queries, searches, reformulate, trace, guard)
-        if self.hops:
-            reformulations, failures = self._hop(self.hops, reformulations, searches, guard, trace)
-            failed += failures
-        depth = max(k, self.reranking.depth) if self.reranking else k
-        rankings, fused = _search(reformulations, searches, self.fusion, depth, score_threshold, trace)
-        if self.reranking:
-            name, call = self.reranking.reranker.name, partial(self.reranking, reformulations, fused)
-            with trace.step("reranking", name):
-                reranked, failures = guard("reranking", name, call)
-            failed += failures
+        path = self._path
+        made = self.reformulate()
+        if path.hops:
+            made = self._hop(path.hops, made)
+        depth = max(k, path.reranking.depth) if path.reranking else k
+        rankings, fused = _search(made, self._searches, path.fusion, depth, score_threshold, self._trace)
+        if path.reranking:
+            name = path.reranking.reranker.name
+            with self._trace.step("reranking", name):
+                reranked = self._attempt("reranking", name, partial(path.reranking, made, fused))
             fused = [ranking.first(k) for ranking in reranked or fused]
-        of_each = [
-            (*_failed(made), *searches.failures(*earlier, made), *failed)
-            for earlier, made in zip(before, reformulations, strict=True)
+        failures = [
+            (*_failed(one), *self._searches.failures(*before, one), *self._failed)
+            for before, one in zip(self._before, made, strict=True)
         ]
-        return [
-            SearchResult(*parts, trace.steps) for parts in zip(reformulations, rankings, fused, of_each, strict=True)
-        ]
+        return [SearchResult(*parts, self._trace.steps) for parts in zip(made, rankings, fused, failures, strict=True)]
 
-    def _hop(
-        self,
-        hops: Hops,
-        reformulations: Sequence[Reformulation],
-        searches: ConcurrentSubQuerySearch,
-        guard: Guard[str | None],
-        trace: Trace,
-    ) -> tuple[list[Reformulation], tuple[Failure, ...]]:
-        """Adds the searches of the hops; each reads the results of all searches before it."""
-        made, going = list(reformulations), list(range(len(reformulations)))
-        for _ in range(hops.most):
-            with trace.step("hop", hops.hop.name):
-                searched = [made[i] for i in going]
-                fused = self.fusion.fuse(searches.search(searched), DEPTH)
-                names, failures = guard("hop", hops.hop.name, partial(hops.hop.choose, searched, fused))
-            chosen = {i: name for i, name in zip(going, names or [None] * len(going), strict=True) if name is not None}
-            made = [with_name(one, chosen[i]) if i in chosen else one for i, one in enumerate(made)]
-            going = list(chosen)
-            if failures or not going:
-                return made, failures
-        return made, ()
+    def reformulate(self) -> list[Reformulation]:
+        """Returns what is searched for each query, without hops."""
+        if self._path.choice:
+            return self._choose(self._path.choice)
+        below = self._path.reformulator.retry_below
+        return self._ask(range(len(self._queries))) if below is None else self._retry(below)
 
-    def reformulate(
-        self,
-        queries: Sequence[Query],
-        searches: ConcurrentSubQuerySearch,
-        reformulate: Reformulate,
-        trace: Trace,
-        guard: Guard[Any],
-    ) -> tuple[list[tuple[Reformulation, ...]], list[Reformulation], tuple[Failure, ...]]:
-        """Returns what was searched before, what to search (without hops), and the failures of the choice.
+    def _attempt(self, step: str, component: str, call: Callable[[], list[T]]) -> list[T] | None:
+        """What a call returns; ``None`` if it fails."""
+        found = self._calls.attempt(step, component, call)
+        if not isinstance(found, Failure):
+            return found
+        self._failed.append(found)
+        return None
 
-        With ``retry_below`` of the reformulator, the raw queries are searched before, and those that find a similar
-        document pass.
-        """
-        if self.choice:
-            return self._choose(self.choice, queries, searches, reformulate, trace, guard)
-        first, answers = self._retry_below(queries, searches, reformulate, trace)
-        return [(one,) for one in first] if first else [()] * len(queries), answers, ()
+    def _ask(self, numbers: Sequence[int]) -> list[Reformulation]:
+        """The reformulations of some queries, after a first search if the reformulator reads its results."""
+        path, queries = self._path, [self._queries[i] for i in numbers]
+        if not queries:
+            return []
+        if path.reads.results:
+            first = first_searches(queries)
+            for i, one in zip(numbers, first, strict=True):
+                self._before[i].append(one)
+            with self._trace.step("feedback", f"{path.reads.results} results"):
+                tops = path.fusion.fuse(self._searches.search(first), path.reads.results)
+            queries = with_feedback(queries, tops, path.corpus or {}, path.reads)
+        with self._trace.step("reformulation", path.reformulator.name):
+            return self._calls.reformulate(path.reformulator, queries)
 
-    def _choose(
-        self,
-        choice: Choice,
-        queries: Sequence[Query],
-        searches: ConcurrentSubQuerySearch,
-        reformulate: Reformulate,
-        trace: Trace,
-        guard: Guard[Any],
-    ) -> tuple[list[tuple[Reformulation, ...]], list[Reformulation], tuple[Failure, ...]]:
+    def _retry(self, below: float) -> list[Reformulation]:
+        """Raw queries that find a similar document pass; of the others, the better search is kept."""
+        made = [pass_through(query, self._path.reformulator.name) for query in self._queries]
+        with self._trace.step("raw query", f"reformulated if the best cosine is below {below:g}"):
+            best = self._searches.best_cosines(made)
+        for before, one in zip(self._before, made, strict=True):
+            before.append(one)
+        asked = [i for i, cosine in enumerate(best) if cosine < below]
+        answers = self._ask(asked)
+        for i, answer, cosine in zip(asked, answers, self._searches.best_cosines(answers), strict=True):
+            made[i] = _better(answer, best[i], cosine)
+        return made
+
+    def _choose(self, choice: Choice) -> list[Reformulation]:
         """Reads the results of searches without a model, and asks the reformulator only for some of the queries."""
-        with trace.step("first searches", ", ".join(ARMS[:-1])):
-            arms = [reformulate(one, queries) for one in choice.reformulators]
+        search, fusion = self._searches.search, self._path.fusion
+        with self._trace.step("first searches", ", ".join(ARMS[:-1])):
+            arms = [self._calls.reformulate(one, self._queries) for one in choice.reformulators]
             made = list(zip(*arms, strict=True))
-            searches.search([one for some in made for one in some])
-            call = partial(choice.choose, made, searches.search, self.fusion, may_ask=choice.asks)
-            found, failures = guard("choice", choice.name, call)
-        chosen: list[Reformulation | None] = found or [None if choice.asks else one[0] for one in made]
+            for before, some in zip(self._before, made, strict=True):
+                before += some
+            search([one for some in made for one in some])
+            found = self._attempt(
+                "choice", choice.name, partial(choice.choose, made, search, fusion, may_ask=choice.asks)
+            )
+        chosen: list[Reformulation | None] = found or [None if choice.asks else some[0] for some in made]
         asked = [i for i, one in enumerate(chosen) if one is None]
-        before = dict(enumerate(made))
         if asked:
-            first, answers = self._reformulate_all([queries[i] for i in asked], searches, reformulate, trace)
-            for i, feedback in zip(asked, first, strict=False):
-                before[i] = (*made[i], feedback)
-            with trace.step("choice", f"{len(asked)} of {len(queries)} queries asked the model"):
-                searches.search(answers)
+            answers = self._ask(asked)
+            with self._trace.step("choice", f"{len(asked)} of {len(chosen)} queries asked the model"):
+                search(answers)
                 several = [(*made[i], answer) for i, answer in zip(asked, answers, strict=True)]
-                call = partial(choice.choose, several, searches.search, self.fusion, may_ask=False)
-                picked, more = guard("choice", choice.name, call)
+                picked = self._attempt(
+                    "choice", choice.name, partial(choice.choose, several, search, fusion, may_ask=False)
+                )
             for i, answer, one in zip(asked, answers, picked or answers, strict=True):
-                chosen[i] = _with_costs_of(answer, one)
-            failures += more
-        return list(before.values()), [one for one in chosen if one is not None], failures
+                chosen[i] = _with_costs_of(answer, one or answer)
+        return [one for one in chosen if one is not None]
 
-    def _retry_below(
-        self, queries: Sequence[Query], searches: ConcurrentSubQuerySearch, reformulate: Reformulate, trace: Trace
-    ) -> tuple[list[Reformulation], list[Reformulation]]:
-        """Returns the reformulations of the first search (empty without feedback) and those to search."""
-        below = self.reformulator.retry_below
-        if below is None:
-            return self._reformulate_all(queries, searches, reformulate, trace)
-        raw = [pass_through(query, self.reformulator.name) for query in queries]
-        with trace.step("raw query", f"reformulated if the best cosine is below {below:g}"):
-            best = searches.best_cosines(raw)
-        asked = {i: queries[i] for i, cosine in enumerate(best) if cosine < below}
-        first, answers = (
-            self._reformulate_all(list(asked.values()), searches, reformulate, trace) if asked else ([], [])
-        )
-        again = searches.best_cosines(answers)
-        answers = [_better(*made) for made in zip(answers, [best[i] for i in asked], again, strict=True)]
-        answered = dict(zip(asked, answers, strict=True))
-        searched = dict(zip(asked, first, strict=True)) if first else {}
-        return (
-            [searched.get(i, one) for i, one in enumerate(raw)],
-            [answered.get(i, one) for i, one in enumerate(raw)],
-        )
-
-    def _reformulate_all(
-        self, queries: Sequence[Query], searches: ConcurrentSubQuerySearch, reformulate: Reformulate, trace: Trace
-    ) -> tuple[list[Reformulation], list[Reformulation]]:
-        """Does the same for queries that are all reformulated."""
-        first, asked = first_searches(queries) if self._reads.results else [], queries
-        if first:
-            with trace.step("feedback", f"{self._reads.results} results"):
-                tops = self.fusion.fuse(searches.search(first), self._reads.results)
-            asked = with_feedback(queries, tops, self.corpus or {}, self._reads)
-        with trace.step("reformulation", self.reformulator.name):
-            return first, reformulate(self.reformulator, asked)
-
-    def _reformulate(self, reformulator: Reformulator, queries: Sequence[Query]) -> list[Reformulation]:
-        return normalise_sub_queries(one_each(reformulator, queries), split_retrievers(self.retrievers)[0])
+    def _hop(self, hops: Hops, reformulations: Sequence[Reformulation]) -> list[Reformulation]:
+        """Adds the searches of the hops; each reads the results of all searches before it."""
+        made, going, name = list(reformulations), list(range(len(reformulations))), hops.hop.name
+        for _ in range(hops.most):
+            with self._trace.step("hop", name):
+                searched = [made[i] for i in going]
+                fused = self._path.fusion.fuse(self._searches.search(searched), DEPTH)
+                names = self._attempt("hop", name, partial(hops.hop.choose, searched, fused)) or [None] * len(going)
+            chosen = {i: one for i, one in zip(going, names, strict=True) if one is not None}
+            for i, one in chosen.items():
+                made[i] = with_name(made[i], one)
+            going = list(chosen)
+            if not going:
+                break
+        return made
 
 
 def _with_costs_of(answer: Reformulation, chosen: Reformulation) -> Reformulation:
@@ -316,14 +305,14 @@ def search(
     asked, originals = split_retrievers(retriever)
     check_cosine("score_threshold", score_threshold, (*asked, *originals))
     reformulations = normalise_sub_queries(reformulations, asked)
-    searches = ConcurrentSubQuerySearch.direct(retriever, max(k, depth))
+    searches = ConcurrentSearch(retriever, max(k, depth))
     rankings, fused = _search(reformulations, searches, fusion, k, score_threshold, Trace())
     return [SearchResult(*parts) for parts in zip(reformulations, rankings, fused, strict=True)]
 
 
 def _search(
     reformulations: Sequence[Reformulation],
-    searches: ConcurrentSubQuerySearch,
+    searches: ConcurrentSearch,
     fusion: Fusion,
     k: int,
     score_threshold: float | None,

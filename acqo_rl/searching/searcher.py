@@ -14,22 +14,21 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 from acqo_rl import time_limit
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.roles import Fusion, Reformulator, Retriever
-from acqo_rl.searching.cache import TimedCache, exact_key
+from acqo_rl.roles import Fusion, Reformulator
+from acqo_rl.searching.cache import TimedCache
 from acqo_rl.searching.choice import Choice
-from acqo_rl.searching.concurrent import ConcurrentSearch, ConcurrentSubQuerySearch, flatten
+from acqo_rl.searching.concurrent import ConcurrentSearch, flatten
 from acqo_rl.searching.hop import Hops
-from acqo_rl.searching.path import SearchPath, one_each
+from acqo_rl.searching.path import Run, SearchPath, one_each
 from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.result import Failure, SearchResult, reason_of
 from acqo_rl.searching.sub_queries import DEPTH, Retrievers, normalise_sub_queries, split_retrievers
 from acqo_rl.searching.threshold import check_cosine
-from acqo_rl.searching.trace import Trace
 from acqo_rl.searching.workers import Workers
 from acqo_rl.text import one_line, within_limits
 from acqo_rl.types import Document, FeedbackSpec, Query, Reformulation
@@ -41,10 +40,9 @@ REWRITTEN, REPAIRED, FELL_BACK = (
 )
 """Log events: a reformulation, one that was changed before the search, and one that failed. They have no texts."""
 
-FAILED = {"choice": "choice_failed", "hop": "hop_failed", "reranking": "reranking_failed"}
-"""Log events: a step that failed, so that the results before it are kept."""
-
 _log = logging.getLogger(__name__)
+T = TypeVar("T")
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,23 +119,13 @@ class AdaptiveSearcher:
             ConfigError: there is no retriever, two retrievers have the same name, feedback is enabled without a corpus,
                 or a threshold is set and a retriever's scores are not cosines.
         """
-        self.retrievers, self.originals = map(tuple, split_retrievers(retrievers))
-        names = [retriever.name for retriever in flatten([*self.retrievers, *self.originals])]
-        if not self.retrievers or len(set(names)) < len(names):
+        asked, originals = split_retrievers(retrievers)
+        self._retrievers = (*asked, *originals)
+        names = [retriever.name for retriever in flatten(self._retrievers)]
+        if not asked or len(set(names)) < len(names):
             raise ConfigError(f"The retrievers are {names}; give at least one, each with a different name.")
-        self.reformulator = reformulator
-        self.fusion = fusion
         self._path = SearchPath(
-            reformulator,
-            retrievers,
-            fusion,
-            corpus,
-            feedback,
-            hops,
-            depth,
-            score_threshold,
-            reranking,
-            choice,
+            reformulator, retrievers, fusion, corpus, feedback, hops, depth, score_threshold, reranking, choice
         )
         self._timeouts = timeouts
         self._reformulations: TimedCache[Reformulation] = TimedCache(cache_size, cache_seconds)
@@ -149,12 +137,12 @@ class AdaptiveSearcher:
     @property
     def fingerprint(self) -> str:
         """The fingerprints of all retrievers, joined by spaces; it changes with their documents."""
-        return " ".join(retriever.fingerprint for retriever in (*self.retrievers, *self.originals))
+        return " ".join(retriever.fingerprint for retriever in self._retrievers)
 
     @property
     def cosine(self) -> bool:
         """Whether the scores of all retrievers are cosines."""
-        return all(retriever.cosine for retriever in (*self.retrievers, *self.originals))
+        return all(retriever.cosine for retriever in self._retrievers)
 
     def search(
         self, query: Query | str, k: int = 10, *, context: str = "", score_threshold: float | None = None
@@ -193,17 +181,16 @@ class AdaptiveSearcher:
         """
         if k < 1:
             raise ConfigError(f"k is {k}; it must be at least 1.")
-        check_cosine("score_threshold", score_threshold, (*self.retrievers, *self.originals))
+        check_cosine("score_threshold", score_threshold, self._retrievers)
         threshold = self._path.score_threshold if score_threshold is None else score_threshold
         asked = [read_query(query) for query in queries]
-        keys: list[Hashable] = [(exact_key(query), k, context, threshold, self.fingerprint) for query in asked]
+        keys: list[Hashable] = [(replace(query, id=""), k, context, threshold, self.fingerprint) for query in asked]
         known = {key: replace(found, cached=True) for key in set(keys) if (found := self._results.get(key))}
         new = _unknown(keys, asked, known)
         if new:
-            searches = self._searches(max(k, self._path.depth))
-            reformulate = partial(self._reformulate, searches, context)
-            guard = partial(self._guard, searches.deadline)
-            results = self._path.run(list(new.values()), k, searches, reformulate, Trace(), threshold, guard)
+            results = Run(self._path, self._calls(max(k, self._path.depth), context), list(new.values())).search(
+                k, threshold
+            )
             complete = {key: f for key, f in zip(new, results, strict=True) if not f.failures}
             for key, found in complete.items():
                 self._results.put(key, found)
@@ -219,16 +206,8 @@ class AdaptiveSearcher:
         Raises:
             ConfigError: the query is empty.
         """
-        searches = self._searches(self._path.depth)
-        reformulate = partial(self._reformulate, searches, context)
-        guard = partial(self._guard, searches.deadline)
-        _, [reformulation], _ = self._path.reformulate([read_query(query)], searches, reformulate, Trace(), guard)
-        return reformulation
-
-    def clear_cache(self) -> None:
-        """Removes all cached reformulations and results."""
-        self._reformulations.clear()
-        self._results.clear()
+        [made] = Run(self._path, self._calls(self._path.depth, context), [read_query(query)]).reformulate()
+        return made
 
     def close(self) -> None:
         """Shuts down the threads; running calls are not interrupted."""
@@ -236,61 +215,67 @@ class AdaptiveSearcher:
             self._workers.close()
         self._callers.shutdown(wait=False, cancel_futures=True)
 
-    def _searches(self, depth: int) -> ConcurrentSubQuerySearch:
+    def _calls(self, depth: int, context: str) -> _LimitedCalls:
         seconds = min(self._timeouts.total or math.inf, time_limit.current().seconds)
         deadline = None if seconds == math.inf else time.monotonic() + seconds
+        return _LimitedCalls(self._path, self._workers, self._timeouts, self._reformulations, depth, deadline, context)
 
-        def concurrent(retrievers: Sequence[Retriever]) -> ConcurrentSearch:
-            return ConcurrentSearch(retrievers, self._workers, depth, self._timeouts.sub_query, deadline)
 
-        return ConcurrentSubQuerySearch(
-            concurrent(self.retrievers), concurrent(self.originals) if self.originals else None
-        )
+class _LimitedCalls:
+    """The calls of one batch within the time-outs; failures are logged and reported in the results."""
 
-    def _guard(
-        self, deadline: float | None, step: str, component: str, call: Callable[[], list[Any]]
-    ) -> tuple[list[Any] | None, tuple[Failure, ...]]:
-        """What a call returns; if it fails or times out, nothing and the failure."""
-        limit = self._timeouts.reranking if step == "reranking" else None
-        [outcome] = self._workers.run([(f"{step} by {component}", call)], _least(limit, deadline))
-        if isinstance(outcome, Exception):
-            _log.warning(FAILED[step], extra={"component": component, "error": type(outcome).__name__})
-            return None, (Failure.of(step, outcome),)
-        return outcome, ()
+    def __init__(
+        self,
+        path: SearchPath,
+        workers: Workers,
+        timeouts: Timeouts,
+        cache: TimedCache[Reformulation],
+        depth: int,
+        deadline: float | None,
+        context: str,
+    ) -> None:
+        self.searches = ConcurrentSearch(path.retrievers, depth, workers, timeouts.sub_query, deadline)
+        self._path, self._workers, self._timeouts, self._cache = path, workers, timeouts, cache
+        self._deadline, self._context = deadline, context
 
-    def _reformulate(
-        self, searches: ConcurrentSubQuerySearch, context: str, reformulator: Reformulator, queries: Sequence[Query]
-    ) -> list[Reformulation]:
-        """The searchable reformulations of the queries; only those of the searcher's own reformulator are cached."""
-        if reformulator is self._path.reformulator:
-            answers = self._reformulate_cached(queries, searches.deadline)
-        else:
-            answers = one_each(reformulator, queries)
-        searched = normalise_sub_queries(answers, self.retrievers)
+    def reformulate(self, reformulator: Reformulator, queries: Sequence[Query]) -> list[Reformulation]:
+        """Only the reformulations of the path's own reformulator are cached and have a time-out."""
+        own = reformulator is self._path.reformulator
+        answers = self._cached(reformulator, queries) if own else one_each(reformulator, queries)
+        searched = normalise_sub_queries(answers, split_retrievers(self._path.retrievers)[0])
         for before, after in zip(answers, searched, strict=True):
             _log_repair(before, after)
-        return [_with_context(one, context) for one in searched]
+        return [_with_context(one, self._context) for one in searched]
 
-    def _reformulate_cached(self, queries: Sequence[Query], deadline: float | None) -> list[Reformulation]:
+    def attempt(self, step: str, component: str, call: Callable[[], list[T]]) -> list[T] | Failure:
+        """What a call returns, or its failure."""
+        limit = self._timeouts.reranking if step == "reranking" else None
+        [outcome] = self._workers.run([(f"{step} by {component}", call)], limit, self._deadline)
+        if not isinstance(outcome, Exception):
+            return outcome
+        _log.warning(f"{step}_failed", extra={"component": component, "error": type(outcome).__name__})
+        return Failure.of(step, outcome)
+
+    def _cached(self, reformulator: Reformulator, queries: Sequence[Query]) -> list[Reformulation]:
         """Reformulations from the cache or from one call; if the call fails, the raw queries with ``failed_calls``."""
-        keys = [exact_key(query) for query in queries]
-        known = {key: replace(r, calls=0, tokens=0) for key in keys if (r := self._reformulations.get(key))}
+        keys = [replace(query, id="") for query in queries]
+        known = {key: replace(r, calls=0, tokens=0) for key in keys if (r := self._cache.get(key))}
         new = _unknown(keys, queries, known)
         if new:
-            timeout = _least(self._timeouts.reformulation, deadline)
-            call = partial(one_each, self.reformulator, list(new.values()))
+            name, call = reformulator.name, partial(one_each, reformulator, list(new.values()))
             begin = time.perf_counter()
-            [outcome] = self._workers.run([(f"reformulation by {self.reformulator.name}", call)], timeout)
+            [outcome] = self._workers.run(
+                [(f"reformulation by {name}", call)], self._timeouts.reformulation, self._deadline
+            )
             if isinstance(outcome, Exception):
-                fields = {"strategy": self.reformulator.name, "error": type(outcome).__name__, "queries": len(new)}
-                _log.warning(FELL_BACK, extra=fields)
-                raw = [pass_through(query, self.reformulator.name, reason_of(outcome)) for query in new.values()]
+                _log.warning(FELL_BACK, extra={"strategy": name, "error": type(outcome).__name__, "queries": len(new)})
+                raw = [pass_through(query, name, reason_of(outcome)) for query in new.values()]
                 outcome = [replace(one, failed_calls=1) for one in raw]
-            _log_rewritten(self.reformulator.name, outcome, 1000 * (time.perf_counter() - begin) / len(new))
+            _log_rewritten(name, outcome, 1000 * (time.perf_counter() - begin) / len(new))
             known |= zip(new, outcome, strict=True)
-            for key, reformulation in zip(new, outcome, strict=True):
-                if reformulation.problem is None:
-                    self._reformulations.put(key, reformulation)
+            for key, made in zip(new, outcome, strict=True):
+                if made.problem is None:
+                    self._cache.put(key, made)
         return [replace(known[key], query=query) for key, query in zip(keys, queries, strict=True)]
 
 
@@ -308,12 +293,6 @@ def _log_rewritten(asked: str, made: Sequence[Reformulation], milliseconds: floa
             "failed": one.problem is not None,
         }
         _log.info(REWRITTEN, extra=fields)
-
-
-def _least(limit: float | None, deadline: float | None) -> float | None:
-    """Seconds until a limit and a value of ``time.monotonic()``, whichever is first; ``None`` if there is neither."""
-    limits = [limit, None if deadline is None else deadline - time.monotonic()]
-    return min((seconds for seconds in limits if seconds is not None), default=None)
 
 
 def read_query(given: Query | str) -> Query:
@@ -345,9 +324,9 @@ def cluster_by_sub_query(found: SearchResult) -> dict[str, tuple[str, ...]]:
     return {text: tuple(doc_ids) for text, doc_ids in clusters.items()}
 
 
-def _unknown(keys: Sequence[Hashable], queries: Sequence[Query], known: Container[Hashable]) -> dict[Hashable, Query]:
+def _unknown(keys: Sequence[Key], queries: Sequence[Query], known: Container[Key]) -> dict[Key, Query]:
     """The first query for each key that is not in ``known``, in input order."""
-    new: dict[Hashable, Query] = {}
+    new: dict[Key, Query] = {}
     for key, query in zip(keys, queries, strict=True):
         if key not in known:
             new.setdefault(key, query)

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.roles import Fusion, Retriever
-from acqo_rl.searching.concurrent import dense_parts
 from acqo_rl.types import Ranking
 
 
@@ -62,18 +61,3 @@ def check_cosine(setting: str, value: float | None, retrievers: Sequence[Retriev
             f"{setting} needs cosine scores, but the scores of {without[0]!r} are not cosines. Search only dense"
             f" indexes of one encoder, or omit {setting}."
         )
-
-
-def check_retry_below(value: float | None, retrievers: Sequence[Retriever]) -> None:
-    """Checks that a threshold for reformulation is a cosine and that a retriever, or a part of one, returns cosines.
-
-    Raises:
-        ConfigError: the value is not between -1 and 1, or there is no dense retriever.
-    """
-    dense = dense_parts(retrievers)
-    if value is not None and not dense:
-        raise ConfigError(
-            f"Queries are reformulated if the best cosine is below {value}, but no index returns cosines. Search a "
-            "dense index, alone or together with others, or omit the threshold."
-        )
-    check_cosine("similarity_threshold", value, dense)

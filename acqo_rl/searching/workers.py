@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
@@ -19,7 +20,7 @@ class Workers:
     Calls to different components use different pools, so a component that hangs blocks only its own pool.
     """
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int = 32) -> None:
         """Starts no threads yet.
 
         Args:
@@ -29,28 +30,32 @@ class Workers:
         self._pools: dict[str, ThreadPoolExecutor] = {}
         self._lock = threading.Lock()
 
-    def run(self, calls: Sequence[tuple[str, Callable[[], T]]], timeout: float | None = None) -> list[T | Exception]:
+    def run(
+        self, calls: Sequence[tuple[str, Callable[[], T]]], timeout: float | None = None, deadline: float | None = None
+    ) -> list[T | Exception]:
         """Returns the result or the exception of each call, in input order.
 
         Args:
             calls: pairs of pool name and call; the pool is named after the component that is called.
             timeout: seconds for all calls together, including the wait for a free thread; calls of models on servers
-                are then ended, see :mod:`acqo_rl.time_limit`. ``None`` means no limit; the last call then runs in the
-                caller's thread.
+                are then ended, see :mod:`acqo_rl.time_limit`.
+            deadline: value of ``time.monotonic()`` at which the calls time out. Without a limit of either kind, the
+                last call runs in the caller's thread.
         """
-        if timeout is None:
+        limits = [timeout, None if deadline is None else deadline - time.monotonic()]
+        seconds = min((limit for limit in limits if limit is not None), default=None)
+        if seconds is None:
             others = [self._submit(*call) for call in calls[:-1]]
             last = [_outcome(call) for _, call in calls[-1:]]
             return [*(future.result() for future in others), *last]
-        timeout = max(timeout, 0.0)
         limit = TimeLimit()
         with limited(limit):
             futures = [self._submit(*call) for call in calls]
-            _, late = wait(futures, timeout)
+            _, late = wait(futures, max(seconds, 0.0))
         for future in late:
             future.cancel()
         limit.stop()
-        timed_out = TimeoutError(f"no answer within {timeout:.3g} s")
+        timed_out = TimeoutError(f"no answer within {max(seconds, 0.0):.3g} s")
         return [timed_out if future in late else future.result() for future in futures]
 
     def _submit(self, name: str, call: Callable[[], T]) -> Future[T | Exception]:

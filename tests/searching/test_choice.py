@@ -12,7 +12,7 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.roles import Reformulator
 from acqo_rl.searching.choice import ARMS, KIND, OPTIONS, Choice
-from acqo_rl.searching.concurrent import ConcurrentSubQuerySearch
+from acqo_rl.searching.concurrent import ConcurrentSearch
 from acqo_rl.searching.corpus_words import CorpusWords
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.scorer import Scorer
@@ -69,7 +69,7 @@ def choice(one=None, **options):
 def read(queries, *, may_ask, model=None):
     reader = choice()
     arms = [one.reformulate(queries) for one in (*reader.reformulators, *([model] if model else []))]
-    search = ConcurrentSubQuerySearch.direct(retriever(), 100).search
+    search = ConcurrentSearch(retriever(), 100).search
     return reader.read(list(zip(*arms, strict=True)), search, RankScoreFusion(), may_ask=may_ask)
 
 
@@ -105,7 +105,7 @@ def test_scores_that_are_multiplied_do_not_change_the_features():
     features = []
     for kind in (Bm25Retriever, Louder):
         found.__class__ = kind
-        search = ConcurrentSubQuerySearch.direct(found, 100).search
+        search = ConcurrentSearch(found, 100).search
         [options] = reader.read(made, search, RankScoreFusion(), may_ask=True)
         features.append(options.features)
     assert np.allclose(*features)

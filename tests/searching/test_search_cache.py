@@ -94,9 +94,6 @@ def test_grows_old(seconds, passed):
     cache.put("q", 1)
     now[0] = passed
     assert cache.get("q") == (1 if passed < seconds else None)
-    cache.put("q", 2)
-    cache.clear()
-    assert cache.get("q") is None
 
 
 @pytest.mark.parametrize(("size", "seconds"), [(-1, 1.0), (1, 0.0)])
