@@ -153,7 +153,7 @@ def score(
         found = candidates_in(data.corpus.values(), queries[done:], config.max_sub_queries)
         return score_candidates(queries[done:], data.qrels[config.split], found, reward)
 
-    return continue_rows(ScoredQuery.of, file, len(queries), rest)
+    return continue_rows(ScoredQuery, file, len(queries), rest)
 
 
 def report(config: HeadroomConfig, headroom: Headroom, advice: Advice, folder: Path) -> None:

@@ -173,7 +173,7 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
         found = candidates_for(config, settings, learned, materials, file.with_name("teacher.sqlite"))
         return score_candidates(learned[done:], materials.qrels, found, reward)
 
-    options = continue_rows(ScoredQuery.of, file.with_name("scored.jsonl"), len(learned), rest)
+    options = continue_rows(ScoredQuery, file.with_name("scored.jsonl"), len(learned), rest)
     verified = verified_examples(options, config.min_gain, config.tie_tolerance)
     scored = decided_by_kind(verified, kinds, config.min_helped_share)
     if kept:

@@ -6,7 +6,7 @@ No gold documents or labelled rewrites are used. The reward decides which candid
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import combinations, groupby, islice, permutations
 from typing import NamedTuple
 
@@ -123,7 +123,8 @@ def _with_names_of_the_conversation(query: Query, lexicon: Lexicon) -> Iterator[
     latest = query.history[::-1]
     turns = [turn.text for turn in latest]
     users_first = [turn.text for speaker in ("user", "assistant") for turn in latest if turn.speaker == speaker]
-    names = _last_said(users_first, lambda turn: lexicon.names(turn) or _runs(turn))[:_MAX_TURN_NAMES]
+    said = (name for turn in users_first for name in reversed(lexicon.names(turn) or _runs(turn)))
+    names = list(dict.fromkeys(said))[:_MAX_TURN_NAMES]
     chosen = {f"names {i} and {j}": [one, other] for (i, one), (j, other) in _pairs(names)}
     chosen |= {f"name {i}": [name] for i, name in enumerate(names, start=1)}
     for form, some in chosen.items():
@@ -149,11 +150,6 @@ def _content_words_after(
         yield f"name {i} + words, name {j} + words", "disambiguate", [f"{one} {words}", f"{other} {words}"]
     for i, turn in enumerate(turns[:2], start=1):
         yield f"turn {i} + words", "disambiguate", [" ".join([*_content(turn)[:8], words])]
-
-
-def _last_said(turns: Iterable[str], spans: Callable[[str], Sequence[str]]) -> list[str]:
-    """The distinct spans of the turns, in the order of the turns; within a turn, the last span comes first."""
-    return list(dict.fromkeys(span for turn in turns for span in reversed(spans(turn))))
 
 
 def _pairs(names: Sequence[str]) -> Iterator[tuple[tuple[int, str], tuple[int, str]]]:

@@ -25,7 +25,7 @@ from transformers import Trainer, TrainingArguments, set_seed
 from acqo_rl.language_models.layers import keep_layers, layers_of
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.policy import PolicySettings
-from acqo_rl.training.model import fine_tune, new_adapter, precision
+from acqo_rl.training.model import fine_tune, new_adapter
 from acqo_rl.training.run_folder import continue_rows
 from acqo_rl.training.settings import DISTILLATION, trainer_arguments
 
@@ -227,7 +227,7 @@ def distillation_arguments(given: Mapping[str, Any], output_dir: str | Path, see
     Raises:
         ConfigError: see :func:`~acqo_rl.training.settings.trainer_arguments`.
     """
-    ours = {"output_dir": str(output_dir), "seed": seed, "remove_unused_columns": False, **precision()}
+    ours = {"output_dir": str(output_dir), "seed": seed, "remove_unused_columns": False}
     return trainer_arguments(TrainingArguments, {**DISTILLATION, **given}, **ours)
 
 

@@ -24,7 +24,7 @@ from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.training.curriculum import RewardHistory
-from acqo_rl.training.model import load_trainable, precision, save_run
+from acqo_rl.training.model import load_trainable, save_run
 from acqo_rl.training.prefix_tree import completion_log_probs
 from acqo_rl.training.rewards import Reward
 from acqo_rl.training.run_folder import write_json
@@ -270,7 +270,6 @@ def grpo_arguments(settings: GrpoSettings, policy: PolicySettings, **ours: Any) 
         {"per_device_eval_batch_size": given["num_generations"], **given},
         max_completion_length=policy.max_new_tokens,
         mask_truncated_completions=False,
-        **precision(),
         eval_strategy="steps",
         eval_on_start=True,
         save_strategy="steps",

@@ -17,7 +17,6 @@ from acqo_rl.evaluation.run import Evaluation, evaluate
 from acqo_rl.evaluation.significance import FEWEST, Difference
 from acqo_rl.evaluation.study import with_kinds
 from acqo_rl.evaluation.summary import compare
-from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.roles import Reformulator
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.training.rewards import Reward
@@ -130,8 +129,6 @@ def measure_bounds(
 
 
 def _answer(query: Query, option: ScoredCandidate, reward: Reward) -> Reformulation:
-    if option.form == PASS:
-        return pass_through(query, PASS)
     parsed = reward.grammar.parse(option.completion, query)
     return Reformulation(query, parsed.route, parsed.sub_queries, option.form, option.completion)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from statistics import fmean as mean
@@ -12,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from acqo_rl.data.beir import read_beir
+from acqo_rl.data.draw import draw
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.run import evaluate
 from acqo_rl.fusion import fusion_named
@@ -79,7 +79,7 @@ class Materials:
             The measure, the mean number of searches per query and the share of queries that are passed. With
             ``sampling``, also the mean reward of greedy and of sampled completions, each with its standard error.
         """
-        sample = self.dev if limit >= len(self.dev) else random.Random(0).sample(self.dev, limit)
+        sample = draw(self.dev, limit, seed=0)
         # The queries already have their feedback.
         path = SearchPath(policy, self.retriever, self.fusion, feedback=FeedbackSpec(0))
         results = evaluate(path, sample, self.qrels, name=policy.name, measures=[measure]).results
@@ -125,8 +125,7 @@ def open_materials(paths: PathSettings, feedback: FeedbackSpec) -> Materials:
             raise ConfigError(f"No query of {paths.data}/qrels/{split}.tsv has a relevant document; add judgements.")
         parts.append(queries)
     train, dev = parts
-    if 0 < paths.limit < len(train):
-        train = random.Random(paths.seed).sample(train, paths.limit)
+    train = draw(train, paths.limit or len(train), paths.seed)
     fusion = fusion_named(paths.fusion)
     first_search = retriever, fusion, corpus, feedback
     return Materials(

@@ -60,14 +60,6 @@ def new_adapter(model: Any, rank: int) -> Any:
     return get_peft_model(model, config)
 
 
-def precision() -> dict[str, bool]:
-    """The settings of a trainer that depend on the device."""
-    import torch
-
-    on_gpu = torch.cuda.is_available()
-    return {"bf16": on_gpu, "use_cpu": not on_gpu, "dataloader_pin_memory": on_gpu}
-
-
 def _frozen_dtype() -> Any:
     """The type of frozen weights: bfloat16 if the device is fast in it over whole sequences, else float32.
 

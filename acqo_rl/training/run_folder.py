@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
+from pydantic import TypeAdapter
 
 from acqo_rl.data.lines import find
 from acqo_rl.errors import ConfigError
@@ -170,18 +171,17 @@ def write_rows(rows: Iterable[Any], file: Path) -> None:
     write_atomic(file, (json.dumps(asdict(row), ensure_ascii=False) for row in rows))
 
 
-def read_rows(make: Callable[..., T], file: Path) -> list[T]:
-    """Reads a file written by :func:`write_rows`; ``make`` is called with the fields of each row."""
-    return [make(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
+def read_rows(kind: type[T], file: Path) -> list[T]:
+    """Reads dataclasses from a file written by :func:`write_rows`."""
+    adapter = TypeAdapter(kind)
+    return [adapter.validate_json(line) for line in file.read_bytes().splitlines()]
 
 
-def continue_rows(
-    make: Callable[..., T], file: Path, total: int, rest: Callable[[int], Iterable[Sequence[T]]]
-) -> list[T]:
+def continue_rows(kind: type[T], file: Path, total: int, rest: Callable[[int], Iterable[Sequence[T]]]) -> list[T]:
     """Reads the rows of an interrupted run and computes the others; each batch is written before the next one.
 
     Args:
-        make: see :func:`read_rows`.
+        kind: of the rows.
         file: of the rows.
         total: number of rows of a complete file.
         rest: number of rows that are there -> the others, in batches.
@@ -190,8 +190,8 @@ def continue_rows(
         ConfigError: the file is damaged.
     """
     try:
-        rows = read_rows(make, file) if file.exists() else []
-    except (ValueError, TypeError) as error:
+        rows = read_rows(kind, file) if file.exists() else []
+    except ValueError as error:
         raise ConfigError(f"{file} is damaged ({error}); delete it to compute its rows again.") from error
     for batch in rest(len(rows)) if len(rows) < total else ():
         rows += batch
@@ -201,28 +201,22 @@ def continue_rows(
 
 def environment() -> dict[str, Any]:
     """Package versions, git revision (marked if files have changed) and machine."""
+    import torch
+
     return {
         "packages": {one.name: one.version for one in distributions() if one.name in _PACKAGES},
         "git_revision": _git_revision(),
         "python": platform.python_version(),
         "machine": platform.machine(),
         "cpus": os.cpu_count(),
-        "gpus": _gpus(),
+        "gpus": [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())],
     }
 
 
-def _gpus() -> list[str]:
-    import torch
-
-    return [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
-
-
 def _git_revision() -> str | None:
-    def git(*arguments: str) -> str:
-        here = Path(__file__).parent
-        return subprocess.run(["git", *arguments], cwd=here, capture_output=True, text=True, check=True).stdout.strip()
-
+    words = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:
-        return git("rev-parse", "HEAD") + (" (changed)" if git("status", "--porcelain") else "")
+        done = subprocess.run(words, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
+    return done.stdout.strip()

@@ -181,7 +181,7 @@ def policy_settings(settings: PromptSettings, model: str) -> PolicySettings:
 
 
 def trainer_arguments(kind: type[Any], given: Mapping[str, Any], **ours: Any) -> Any:
-    """Creates the configuration of a trainer.
+    """Creates the configuration of a trainer for the device of this process.
 
     Args:
         kind: TrainingArguments of transformers, or a class of TRL that is derived from it.
@@ -192,8 +192,11 @@ def trainer_arguments(kind: type[Any], given: Mapping[str, Any], **ours: Any) ->
         ConfigError: a setting is unknown, has another type or is made by the command, the library rejects a value, or
             the experiment tracker is not installed.
     """
+    import torch
     from pydantic import TypeAdapter
 
+    on_gpu = torch.cuda.is_available()
+    ours |= {"bf16": on_gpu, "use_cpu": not on_gpu, "dataloader_pin_memory": on_gpu}
     hints = get_type_hints(kind)
     if unknown := sorted(given.keys() - hints.keys()):
         hint = did_you_mean(unknown, hints)

@@ -23,7 +23,7 @@ from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.reformulation.policy import PolicySettings, prompt_of
 from acqo_rl.training.candidates import Candidate, drops_words, splits_completely
 from acqo_rl.training.data import sft_dataset
-from acqo_rl.training.model import fine_tune, load_trainable, precision
+from acqo_rl.training.model import fine_tune, load_trainable
 from acqo_rl.training.rewards import Reward, rank_map
 from acqo_rl.training.settings import FINE_TUNING, trainer_arguments
 from acqo_rl.types import Qrels, Query, Reformulation, Route, SubQuery
@@ -78,11 +78,6 @@ class ScoredQuery:
 
     query_id: str
     options: tuple[ScoredCandidate, ...]
-
-    @classmethod
-    def of(cls, query_id: str, options: Sequence[dict[str, Any]]) -> ScoredQuery:
-        """From the fields of a JSON row."""
-        return cls(query_id, tuple(ScoredCandidate(**option) for option in options))
 
 
 def score_candidates(
@@ -301,5 +296,4 @@ def warm_start_arguments(given: Mapping[str, Any], output_dir: str | Path, seed:
         seed=seed,
         completion_only_loss=True,
         max_length=None,
-        **precision(),
     )
