@@ -129,13 +129,6 @@ class Words(Retriever):
         return ranking(*best, scores=scores, retriever=self.name, query=text)
 
 
-class Searching(Words):
-    """Has no words that raise an error or wait: Hypothesis draws the constants of loaded modules, such as those."""
-
-    def search(self, texts, k):
-        return [self._one(text, k) for text in texts]
-
-
 class Parts(Reformulator):
     """Splits queries at " and ", optionally with a delay, and records its batches."""
 

@@ -11,7 +11,7 @@ from serving_stand_ins import Parts, Scripted, collection, serving, serving_inde
 
 from acqo_rl.searching.searcher import Timeouts
 
-OPTIONS = ["--max-examples", "5", "--generation-deterministic", "--no-color", "--workers", "1"]
+OPTIONS = ["--max-examples", "25", "--generation-deterministic", "--no-color", "--workers", "1"]
 
 
 def service():
