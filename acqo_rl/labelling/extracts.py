@@ -69,8 +69,8 @@ def _query(draft: Draft, query_id: str, generator: random.Random) -> Query:
 def _asked(document: Document, generator: random.Random) -> str:
     """A heading of the document; the title, if it is a question or there is no heading."""
     subject, found = subject_of(document.title), headings(document)
-    if subject.endswith("?") or not found:
-        return subject
+    if document.title.endswith("?") or not found:
+        return document.title if document.title.endswith("?") else subject
     heading = generator.choice(found)
     is_whole = heading.endswith("?") or normalised(subject) in normalised(heading)
     return heading if is_whole else f"{subject} {heading}"

@@ -128,38 +128,27 @@ class TestFilters:
     def reasons(self, filtered):
         return {reason: [q.query.text for q in some] for reason, some in filtered.dropped.items() if some}
 
-    def test_a_question_that_copies_its_passage_is_dropped(self):
-        filtered = self.filter_questions(
-            question("is it built by Anna Smit in 1790"), question("who was the builder of the Veld mill")
-        )
-        assert self.reasons(filtered) == {COPIED: ["is it built by Anna Smit in 1790"]}
-
     @pytest.mark.parametrize(
-        ("kind", "text", "documents"),
+        ("reason", "kind", "text", "documents"),
         [
-            ("bridge", "where did Anna Smit of the Veld mill die", (MILL, ANNA)),
-            ("follow_up", "how tall is the Veld mill", (MILL,)),
-            ("follow_up", "and in which year did Anna build", (MILL,)),
-            ("follow_up", "who is Anna Smit of the mill?", (MILL,)),
-            ("ambiguous", "how large is the ferry", (FERRY, HOTEL)),
+            (COPIED, "simple", "is it built by Anna Smit in 1790", (MILL,)),
+            (OTHER_KIND, "bridge", "where did Anna Smit of the Veld mill die", (MILL, ANNA)),
+            (OTHER_KIND, "follow_up", "how tall is the Veld mill", (MILL,)),
+            (OTHER_KIND, "follow_up", "and in which year did Anna build", (MILL,)),
+            (OTHER_KIND, "follow_up", "who is Anna Smit of the mill?", (MILL,)),
+            (OTHER_KIND, "ambiguous", "how large is the ferry", (FERRY, HOTEL)),
+            (NOT_GROUNDED, "simple", "how tall are most giraffes", (MILL,)),
+            (NOT_GROUNDED, "several", "who built the mill and what is a giraffe", (MILL, FERRY)),
+            (NOT_GROUNDED, "comparison", "which is older, the mill or the other mill", (MILL, FERRY)),
+            (NOT_GROUNDED, "bridge", "where did the engineer die", (MILL, ANNA)),
+            (NOT_FOUND, "comparison", "which mill is like a ferry", (MILL, FERRY)),
         ],
     )
-    def test_a_question_of_another_kind_is_dropped(self, kind, text, documents):
+    def test_a_question_is_dropped_for_a_reason(self, reason, kind, text, documents):
         history = ["U: who is Anna Smit of the mill", "S: an engineer"] if kind == "follow_up" else ()
-        filtered = self.filter_questions(question(text, kind, documents, history=history))
-        assert self.reasons(filtered) == {OTHER_KIND: [text]}
-
-    @pytest.mark.parametrize(
-        ("kind", "text", "documents"),
-        [
-            ("simple", "how tall are most giraffes", (MILL,)),
-            ("several", "who built the mill and what is a giraffe", (MILL, FERRY)),
-            ("comparison", "which is older, the mill or the other mill", (MILL, FERRY)),
-            ("bridge", "where did the engineer die", (MILL, ANNA)),
-        ],
-    )
-    def test_a_question_that_does_not_name_its_passages_is_dropped(self, kind, text, documents):
-        assert self.reasons(self.filter_questions(question(text, kind, documents))) == {NOT_GROUNDED: [text]}
+        found = {text: ["mill"]} if reason == NOT_FOUND else {}
+        filtered = self.filter_questions(question(text, kind, documents, history=history), found=found)
+        assert self.reasons(filtered) == {reason: [text]}
 
     @pytest.mark.parametrize(
         ("kind", "text", "documents", "history"),
@@ -188,13 +177,6 @@ class TestFilters:
         one = question("who was it", "follow_up", query_id="3", history=["U: tell me about a mill", "S: one"])
         other = question("who was it", "follow_up", (FERRY,), "4", history=["U: which ferry goes", "S: one"])
         assert self.filter_questions(one, other, found={"who was it": ["mill", "ferry"]}).kept == [one, other]
-
-    def test_every_relevant_document_must_be_found(self):
-        found = {"which mill is like a ferry": ["mill"]}
-        filtered = self.filter_questions(
-            question("which mill is like a ferry", "comparison", (MILL, FERRY)), found=found
-        )
-        assert self.reasons(filtered) == {NOT_FOUND: ["which mill is like a ferry"]}
 
     def test_the_share_of_easy_questions_is_bounded(self):
         words = ["north", "south", "east", "west", "up", "down", "left", "right"]
