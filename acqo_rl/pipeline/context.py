@@ -36,10 +36,10 @@ def window(text: str, about: str, characters: int = SHOWN_CHARACTERS) -> tuple[i
     The text is split into overlapping parts, at sentence ends where possible. The part with most words of ``about``
     wins; each word has weight 1 / number of parts that contain it. Texts of at most ``characters`` are returned whole.
     """
-    from semantic_text_splitter import TextSplitter
-
     if len(text) <= characters:
         return 0, text
+    from semantic_text_splitter import TextSplitter
+
     parts = TextSplitter(characters, overlap=characters // 2).chunk_indices(text)
     said = [set(_words(part)) for _, part in parts]
     share = {word: 1 / number for word in _words(about) if (number := sum(word in some for some in said))}

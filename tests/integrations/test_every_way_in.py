@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from mcp.client import Client
 from shared import PLACES
 
 from acqo_rl.cli import module_of
@@ -27,7 +26,6 @@ from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.evaluation.cache import Cache
 from acqo_rl.evaluation.systems import evaluate_systems
 from acqo_rl.fusion import fusion_named
-from acqo_rl.integrations.mcp import make_server
 from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
     WITHOUT_MODEL,
@@ -130,7 +128,6 @@ class Ways:
             ServiceSettings([f"world={self.data},{index}"], strategies=models, fusion=fusion), StrategySettings()
         )
         self.app = make_app(self.service, Limits())
-        self.mcp = make_server(self.service)
         self.searchers, self.scripts = {}, {}
 
     def all(self, name, queries):
@@ -139,7 +136,6 @@ class Ways:
         yield "search.py", [self.by_script(name, query) for query in queries]
         yield "searcher", [_seen(found) for found in self.searcher(name).search_many(queries, 100)]
         yield "HTTP", asyncio.run(self.by_http(name, queries))
-        yield "MCP", asyncio.run(self.by_mcp(name, queries))
 
     def by_evaluation(self, name, queries):
         given = name if name in WITHOUT_MODEL else f"{name}=model"
@@ -180,16 +176,6 @@ class Ways:
         answer = await client.post("/v1/search", json=body)
         assert answer.status_code == 200, answer.text
         return _replied(answer.json())
-
-    async def by_mcp(self, name, queries):
-        seen = []
-        async with Client(self.mcp) as client:
-            for query in queries:
-                settings = {"query": query.text, "history": [*map(str, query.history)], "strategy": name, "k": SHOWN}
-                answer = await client.call_tool("search", settings)
-                assert not answer.is_error, answer.content
-                seen.append(_replied(answer.structured_content))
-        return seen
 
     def close(self):
         self.service.close()
