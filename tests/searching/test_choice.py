@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -66,10 +67,10 @@ def choice(one=None, **options):
     return Choice(one, CORPUS, CorpusWords.of(CORPUS), **options)
 
 
-def read(queries, *, may_ask, model=None):
+def read(queries, *, may_ask, model=None, index=None):
     reader = choice()
     arms = [one.reformulate(queries) for one in (*reader.reformulators, *([model] if model else []))]
-    search = ConcurrentSearch(retriever(), 100).search
+    search = ConcurrentSearch(index or retriever(), 100).search
     return reader.read(list(zip(*arms, strict=True)), search, RankScoreFusion(), may_ask=may_ask)
 
 
@@ -95,20 +96,12 @@ def test_options_search_different_texts_and_the_first_one_is_the_query():
 def test_scores_that_are_multiplied_do_not_change_the_features():
     class Louder(Bm25Retriever):
         def search(self, texts, k):
-            from dataclasses import replace
-
             return [replace(r, scores=tuple(8 * s for s in r.scores)) for r in super().search(texts, k)]
 
-    found = retriever()
-    reader = choice()
-    made = list(zip(*[one.reformulate([ASKED]) for one in reader.reformulators], strict=True))
-    features = []
-    for kind in (Bm25Retriever, Louder):
-        found.__class__ = kind
-        search = ConcurrentSearch(found, 100).search
-        [options] = reader.read(made, search, RankScoreFusion(), may_ask=True)
-        features.append(options.features)
-    assert np.allclose(*features)
+    loud = retriever()
+    loud.__class__ = Louder
+    [quiet], [louder] = (read([ASKED], may_ask=True, index=one) for one in (None, loud))
+    assert np.allclose(quiet.features, louder.features)
 
 
 def test_what_is_chosen_is_searched_and_said_and_the_model_is_asked_only_if_chosen():
@@ -118,7 +111,8 @@ def test_what_is_chosen_is_searched_and_said_and_the_model_is_asked_only_if_chos
         "S: Oslo is the capital of Norway. When did its opera open?"
     ]
     assert "last turn" in found.reformulation.reasoning
-    assert (model.queries, found.reformulation.calls) == ([], 0)
+    [alone] = path(scorer(ask=9.0, arm_0=1.0), model, asks=False).search([ASKED])
+    assert (alone.reformulation.route, model.queries, found.reformulation.calls) == ("pass", [], 0)
 
     [asked] = path(scorer(ask=2.0, arm_4=1.0), model).search([ASKED])
     assert [query.id for query in model.queries] == ["q"]
@@ -127,12 +121,6 @@ def test_what_is_chosen_is_searched_and_said_and_the_model_is_asked_only_if_chos
     [kept] = path(scorer(ask=2.0, arm_0=1.0, arm_4=-5.0), model).search([ASKED])
     assert kept.reformulation.route == "pass"
     assert (kept.reformulation.calls, kept.reformulation.tokens, kept.reformulation.completion) == (1, 7, "text")
-
-
-def test_without_a_model_nothing_is_asked():
-    model = Model()
-    [found] = path(scorer(ask=9.0, arm_0=1.0), model, asks=False).search([ASKED])
-    assert (model.queries, found.reformulation.route) == ([], "pass")
 
 
 def test_evaluation_is_the_service():

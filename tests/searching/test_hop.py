@@ -72,21 +72,17 @@ def test_each_hop_reads_the_results_of_all_searches_before_it():
     assert len(found.reformulation.sub_queries) == 5
 
 
-@pytest.mark.parametrize(
-    "find", [lambda s, path, given: s.search_many(given), lambda s, path, given: path.search(given)]
-)
-def test_each_query_of_a_batch_has_its_own_name_or_none(find):
+def test_each_query_of_a_batch_has_its_own_name_or_none():
     names = {"who?": "BERT", "why?": None, "where?": "Oslo"}
 
     class ByQuery(ScriptedHop):
         def choose(self, searched, fused):
             return [names[made.query.text] if len(made.sub_queries) == 1 else None for made in searched]
 
-    queries = [Query(text, text) for text in ("why?", "who?", "where?")]
-    found = find(*searchers(Hops(ByQuery(), 2), ScriptedRetriever(FOUND)), queries)
+    found = searchers(Hops(ByQuery(), 2), ScriptedRetriever(FOUND))[1].search([Query(t, t) for t in names])
     assert [[s.text for s in one.reformulation.sub_queries] for one in found] == [
-        ["why?"],
         ["who?", "BERT", "who? BERT"],
+        ["why?"],
         ["where?", "Oslo", "where? Oslo"],
     ]
 
@@ -145,13 +141,9 @@ def test_candidates_are_names_in_the_results_that_are_not_searched_yet():
     assert found.features.shape == (1 + len(found.names), FEATURES)
     made = with_name(pass_through(Query("q", "Who owns it?"), "raw"), "Free Range Films")
     assert "Free Range Films" not in read(CORPUS, ranking("film"), made).names
-
-
-def test_the_first_word_of_a_question_is_no_name_by_its_capital_alone():
-    made = pass_through(Query("q", "Which company made the Quillon car of Mira?"), "raw")
-    names = read(CORPUS, ranking("city"), made).names
-    assert "Quillon car of Mira" in names
-    assert not {"Which", "The"} & set(names)
+    named = pass_through(Query("q", "Which company made the Quillon car of Mira?"), "raw")
+    names = read(CORPUS, ranking("city"), named).names  # the first word of a sentence is no name by its capital alone
+    assert "Quillon car of Mira" in names and not {"Which", "The"} & set(names)
 
 
 def test_documents_on_a_server_are_fetched_and_their_titles_are_not_needed():

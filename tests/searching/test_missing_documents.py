@@ -5,7 +5,7 @@ from __future__ import annotations
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.integrations.hits import hits
 from acqo_rl.pipeline.calls import PassageSearch
-from acqo_rl.pipeline.state import Budget, RetrievalState
+from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.reformulation.pass_through import PassThrough, pass_through
 from acqo_rl.roles import RemoteCorpus, Retriever
 from acqo_rl.searching.feedback import with_feedback
@@ -33,22 +33,13 @@ class Fixed(Retriever):
 CORPUS = Remote({doc_id: Document(doc_id, doc_id.upper(), "text") for doc_id in "ab"})
 
 
-def test_hits_are_those_that_exist():
+def test_hits_feedback_and_passages_are_of_documents_that_exist_with_their_own_scores():
     found = SearchResult(pass_through(QUERY, "raw"), (RANKING,), RANKING)
-
     assert [(d.id, h["rank"], h["similarity"]) for d, h in hits(found, CORPUS)] == [("a", 1, 0.3), ("b", 2, 0.1)]
 
-
-def test_feedback_is_of_documents_that_exist():
     [query] = with_feedback([QUERY], [RANKING], CORPUS, FeedbackSpec(2, 1))
-
     assert query.feedback == (Snippet("A", "text"),)
 
-
-def test_passages_are_those_that_exist_with_their_own_scores():
-    state = RetrievalState(QUERY, Budget(2, 2))
-
     searcher = AdaptiveSearcher(PassThrough(), Fixed(), RankScoreFusion())
-    [passages] = PassageSearch(searcher, CORPUS).search(state, "test", ["text"], 3)
-
+    [passages] = PassageSearch(searcher, CORPUS).search(RetrievalState(QUERY), "test", ["text"], 3)
     assert [(chunk.document.id, chunk.similarity) for chunk in passages] == [("a", 3.0), ("b", 1.0)]

@@ -58,11 +58,10 @@ def test_the_first_documents_are_reordered_and_the_others_stay_behind_them():
     assert similar == pytest.approx({"river": 1.0, "wood": 0.999, "stone": 0.998, "far": 0.997})  # of the retriever
     assert result.rankings[0].doc_ids == FOUND["stone bridge"]
     assert [step.name for step in result.trace][-1] == "reranking"
-
-
-def test_more_documents_are_reranked_than_are_returned():
-    [result] = path(SharedWords(), depth=4).search([Query("q", "stone bridge")], 1)
-    assert (result.fused.doc_ids, len(result.fused.scores)) == (("far",), 1)
+    [first] = path(SharedWords(), depth=4).search([Query("q", "stone bridge")], 1)
+    assert (first.fused.doc_ids, len(first.fused.scores)) == (("far",), 1)
+    [nothing] = path(SharedWords()).search([Query("q", "unknown")], 2)
+    assert (nothing.fused.doc_ids, nothing.fused.scores) == ((), ())
 
 
 def test_the_pairs_of_a_batch_are_one_call_and_the_last_turns_are_read():
@@ -90,29 +89,15 @@ def test_the_best_score_over_what_is_asked_counts():
         assert score == max(shared_words(text, passage_text(CORPUS[doc_id])) for text in texts)
 
 
-def test_nothing_found_stays_nothing():
-    [result] = path(SharedWords()).search([Query("q", "unknown")], 2)
-    assert (result.fused.doc_ids, result.fused.scores) == ((), ())
-
-
-def test_a_reranker_must_score_every_document():
+def test_a_reranker_must_score_every_document_and_read_at_least_one():
     class Short(SharedWords):
         def score(self, pairs):
             return super().score(pairs)[1:]
 
     with pytest.raises(SearchError):
         path(Short()).search([Query("q", "stone bridge")], 2)
-
-
-def test_the_depth_is_at_least_one():
     with pytest.raises(ConfigError):
         Reranking(SharedWords(), CORPUS, 0)
-
-
-def searcher(reranker, **timeouts):
-    reranking = Reranking(reranker, CORPUS, 3)
-    retriever, limits = ScriptedRetriever(FOUND), Timeouts(**timeouts)
-    return AdaptiveSearcher(PassThrough(), retriever, RankScoreFusion(), reranking=reranking, timeouts=limits)
 
 
 @pytest.mark.parametrize(
@@ -124,16 +109,15 @@ def searcher(reranker, **timeouts):
     ],
 )
 def test_a_reranker_that_fails_leaves_the_fused_order_and_is_reported(reranker, timeouts, caplog):
-    search = searcher(reranker, **timeouts)
+    retriever, reranking = ScriptedRetriever(FOUND), Reranking(reranker, CORPUS, 3)
+    search = AdaptiveSearcher(
+        PassThrough(), retriever, RankScoreFusion(), reranking=reranking, timeouts=Timeouts(**timeouts)
+    )
     found = search.search("stone bridge", 4)
-
     [event] = [record for record in caplog.records if record.name == "acqo_rl.searching.searcher"]
     error = "ConnectionError" if reranker.error else "TimeoutError"
     assert (event.message, event.component, event.error) == ("reranking_failed", reranker.name, error)
-
-    assert found.fused.doc_ids == FOUND["stone bridge"]
-    assert [failure.step for failure in found.failures] == ["reranking"]
+    assert (found.fused.doc_ids, [failure.step for failure in found.failures]) == (FOUND["stone bridge"], ["reranking"])
     reranker.error, reranker.seconds = None, 0.0
     again = search.search("stone bridge", 4)  # what is incomplete is not cached
     assert (again.fused.doc_ids, again.failures) == (("stone", "wood", "river", "far"), ())
-    search.close()

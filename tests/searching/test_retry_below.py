@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from stand_ins import BrokenRetriever, ScriptedRetriever, ranking
+from stand_ins import ScriptedRetriever, ranking
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
@@ -19,30 +19,38 @@ QUERIES = [Query(text, text) for text in ("sure", "unsure", "at the limit")]
 
 
 class Dense(Retriever):
-    """Finds one document per text, named after it, with the cosine of the text."""
+    """Finds one document per text, named after it, with the cosine of the text; may fail for a text."""
 
     name, cosine = "dense", True
 
-    def __init__(self):
-        self.calls = []
+    def __init__(self, fails=""):
+        self.fails, self.calls = fails, []
 
     def search(self, texts, k):
         self.calls.append(list(texts))
+        if self.fails in texts:
+            raise ConnectionError("down")
         return [ranking(text, scores=[COSINES.get(text, 0.0)], retriever=self.name, query=text) for text in texts]
 
 
 class Asked(Reformulator):
-    """Writes the sub-query "part" for every query, and records the queries."""
+    """Writes one part for every query, and records the queries."""
 
     name = "asked"
 
-    def __init__(self, results=0, retry_below=None, writes="part"):
+    def __init__(self, results=0, retry_below=0.5, writes="part"):
         self.feedback, self.retry_below, self.queries = FeedbackSpec(results), retry_below, []
         self.sub_queries = (SubQuery(writes, "part"),)
 
     def reformulate(self, queries):
         self.queries += queries
         return [Reformulation(query, "decompose", self.sub_queries, self.name, calls=1) for query in queries]
+
+
+def words(cosine=False):
+    retriever = ScriptedRetriever({query.text: ("w",) for query in QUERIES})
+    retriever.name, retriever.cosine = "words", cosine
+    return retriever
 
 
 def both_ways(reformulator, retrievers, **settings):
@@ -55,7 +63,7 @@ def both_ways(reformulator, retrievers, **settings):
 @pytest.mark.parametrize(("writes", "kept"), [("part", "part"), ("worse", "unsure")])
 def test_a_reformulator_that_retries_reads_the_first_results_and_keeps_the_better_search(writes, kept):
     corpus = {text: Document(text, f"title of {text}", "") for text in COSINES}
-    reformulator, dense = Asked(results=1, retry_below=0.5, writes=writes), Dense()
+    reformulator, dense = Asked(results=1, writes=writes), Dense()
     for sure, unsure, _ in both_ways(reformulator, dense, corpus=corpus):
         assert dense.calls == [["sure", "unsure", "at the limit"], [writes]]  # the first search is not repeated
         dense.calls.clear()
@@ -66,43 +74,26 @@ def test_a_reformulator_that_retries_reads_the_first_results_and_keeps_the_bette
         assert (unsure.reformulation.calls, "0.200" in unsure.reformulation.reasoning) == (1, True)
 
 
-def test_scores_of_an_index_for_raw_queries_only_are_not_compared():
-    words = ScriptedRetriever({query.text: ("w",) for query in QUERIES})
-    words.name, words.cosine = "words", False
-    reformulator = Asked(retry_below=0.5)
-    for _ in both_ways(reformulator, [Dense(), RawQueryOnly(words)]):
+@pytest.mark.parametrize(
+    "retrievers",
+    [
+        [Dense(), RawQueryOnly(words(cosine=True))],
+        [Dense(), words()],
+        HybridRetriever([words(), Dense()], RankScoreFusion()),
+    ],
+)
+def test_only_cosines_of_what_searches_sub_queries_are_compared(retrievers):
+    reformulator = Asked()
+    for _ in both_ways(reformulator, retrievers):
         assert [query.text for query in reformulator.queries] == ["unsure"]
 
 
 def test_a_raw_search_that_fails_does_not_prevent_a_reformulation():
-    class Failing(Dense):
-        def search(self, texts, k):
-            if "sure" in texts:
-                raise ConnectionError("down")
-            return super().search(texts, k)
-
-    reformulator = Asked(retry_below=0.5)
-    searcher = AdaptiveSearcher(reformulator, Failing(), RankScoreFusion())
-    assert searcher.search("sure").fused.doc_ids == ("part",)
+    found = AdaptiveSearcher(Asked(), Dense(fails="sure"), RankScoreFusion()).search("sure")
+    assert (found.fused.doc_ids, [failure.sub_query for failure in found.failures]) == (("part",), ["sure"])
 
 
-def test_only_the_cosines_of_a_hybrid_are_compared():
-    words = ScriptedRetriever({query.text: ("w",) for query in QUERIES})
-    words.name, words.cosine = "words", False
-    reformulator = Asked(retry_below=0.5)
-    hybrid = HybridRetriever([words, Dense()], RankScoreFusion())
-    for _ in both_ways(reformulator, hybrid):
-        assert [query.text for query in reformulator.queries] == ["unsure"]
-
-
-@pytest.mark.parametrize("value", [1.5, float("nan")])
-def test_what_is_no_cosine_is_refused(value):
+@pytest.mark.parametrize(("value", "retriever"), [(1.5, Dense()), (float("nan"), Dense()), (0.5, words())])
+def test_the_threshold_must_be_a_cosine_and_an_index_must_have_them(value, retriever):
     with pytest.raises(ConfigError):
-        SearchPath(Asked(retry_below=value), Dense(), RankScoreFusion())
-
-
-def test_an_index_without_cosines_is_refused():
-    broken = BrokenRetriever()
-    broken.cosine = False
-    with pytest.raises(ConfigError):
-        AdaptiveSearcher(Asked(retry_below=0.5), broken, RankScoreFusion())
+        SearchPath(Asked(retry_below=value), retriever, RankScoreFusion())

@@ -1,4 +1,4 @@
-"""Threads in rooms: who hangs keeps nobody else waiting."""
+"""A component that hangs blocks only its own threads."""
 
 from __future__ import annotations
 
@@ -20,85 +20,59 @@ THREADS = 2
 
 @pytest.fixture
 def release():
-    """Lets in the end go whatever hangs."""
+    """Ends what hangs after the test."""
     event = threading.Event()
     yield event
     event.set()
 
 
-class Hanging(Retriever):
+class Hanging(PassThrough, Retriever):
+    """A reformulator and a retriever that wait."""
+
     name = "hanging"
 
     def __init__(self, release):
-        self.release = release
-        self.entered = 0
+        self.release, self.entered = release, 0
 
     def search(self, texts, k):
         self.entered += 1
         self.release.wait(60)
-        return []
-
-
-class HangingReformulator(PassThrough):
-    name = "hanging"
-
-    def __init__(self, release):
-        self.release = release
 
     def reformulate(self, queries):
         self.release.wait(60)
-        return super().reformulate(queries)
 
 
-def searcher(workers, retrievers, reformulator=None):
-    limits = Timeouts(total=20, reformulation=5, sub_query=0.3)
+def searcher(workers, retrievers, reformulator=None, **timeouts):
+    limits = Timeouts(**{"total": 20, "reformulation": 5, "sub_query": 0.3, **timeouts})
     return AdaptiveSearcher(
         reformulator or PassThrough(), retrievers, RankScoreFusion(), timeouts=limits, cache_size=0, workers=workers
     )
 
 
-def test_a_retriever_that_hangs_leaves_reformulations_and_other_retrievers_their_threads(release):
-    """All of its threads are taken; within one search and in those of others everything else goes on."""
+def test_what_hangs_leaves_other_components_their_threads(release):
     workers, hanging, found = Workers(THREADS), Hanging(release), ScriptedRetriever({"q": ("1",)})
-    down = searcher(workers, hanging)
+    down, late = searcher(workers, hanging), searcher(workers, found, hanging, reformulation=0.1)
     for _ in range(THREADS + 1):
         with pytest.raises(SearchError):
             down.search("q")
+        assert late.reformulate("q").problem.startswith("TimeoutError")
     assert hanging.entered == THREADS
     assert down.reformulate("q").problem is None
-    other = searcher(workers, found).search("q")
-    assert (other.fused.doc_ids, other.failures) == (("1",), ())
+    assert searcher(workers, found).search("q").failures == ()
     both = searcher(workers, [hanging, found]).search("q")
     assert (both.fused.doc_ids, [failure.retriever for failure in both.failures]) == (("1",), ["hanging"])
 
 
-def test_a_reformulator_that_hangs_leaves_another_one_its_threads(release):
-    workers, found = Workers(THREADS), ScriptedRetriever({"q": ("1",)})
-    hanging = AdaptiveSearcher(
-        HangingReformulator(release), found, RankScoreFusion(), timeouts=Timeouts(reformulation=0.1), workers=workers
-    )
-    for number in range(THREADS + 1):
-        assert hanging.reformulate(f"q {number}").problem.startswith("TimeoutError")
-    assert searcher(workers, found).search("q").failures == ()
-
-
-def test_closing_waits_for_no_running_call(release):
-    workers = Workers(THREADS)
-    [late] = workers.run([("a", lambda: release.wait(20))], 0.05)
-    assert isinstance(late, TimeoutError)
-    begin = time.monotonic()
-    workers.close()
-    assert time.monotonic() - begin < 10
-
-
-def test_results_come_position_for_position(release):
+def test_results_come_position_for_position_and_closing_waits_for_no_running_call(release):
     def fail():
         raise ValueError("no")
 
     calls = [("a", lambda: 1), ("b", fail), ("a", lambda: release.wait(60)), ("b", lambda: 4)]
     workers = Workers(THREADS)
     one, failed, late, four = workers.run(calls, 0.2)
-    assert (one, four) == (1, 4)
-    assert isinstance(failed, ValueError) and isinstance(late, TimeoutError)
-    release.set()
+    assert (one, type(failed), type(late), four) == (1, ValueError, TimeoutError, 4)
+    [late] = workers.run(calls[2:3], deadline=time.monotonic())
+    assert isinstance(late, TimeoutError)
+    begin = time.monotonic()
     workers.close()
+    assert time.monotonic() - begin < 10
