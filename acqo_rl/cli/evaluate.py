@@ -116,7 +116,7 @@ def main(config: EvaluateConfig) -> None:
     from acqo_rl.cli.open_systems import open_components
     from acqo_rl.data.beir import read_beir
     from acqo_rl.data.robustness import mistype
-    from acqo_rl.evaluation.cache import Cache, hash_queries
+    from acqo_rl.evaluation.cache import Cache
     from acqo_rl.evaluation.report import write_report
     from acqo_rl.evaluation.study import Study
     from acqo_rl.evaluation.summary import QUANTITIES
@@ -127,7 +127,6 @@ def main(config: EvaluateConfig) -> None:
 
     check(config)
     data = read_beir(config.data, config.split)
-    hashed = hash_queries(data.queries[config.split], data.qrels[config.split], data.metadata)
     data_folder = str(Path(config.data).resolve())
     open_run(config.output, {"data": data_folder, "split": config.split}, inputs_of(data_folder, [config.split]))
     queries = list(data.queries[config.split][: config.limit])
@@ -141,7 +140,7 @@ def main(config: EvaluateConfig) -> None:
         }
     study = Study(evaluations, variants, baseline_of(config), config.measures)
     print("Comparing and writing the report ...", flush=True)
-    settings = settings_of(config, components, data, len(queries), hashed)
+    settings = settings_of(config, components, data, len(queries))
     answer, tables = write_report(Path(config.output), study, settings)
     print("\n".join(["", aligned(tables[0]), "", answer]))
     for system, evaluation in study.evaluations.items():
@@ -193,9 +192,7 @@ def baseline_of(config: EvaluateConfig) -> str:
     return config.baseline or next(iter(name_reformulators(config.reformulator, config.model)))
 
 
-def settings_of(
-    config: EvaluateConfig, components: StudyComponents, data: Beir, queries: int, hashed: str
-) -> dict[str, Any]:
+def settings_of(config: EvaluateConfig, components: StudyComponents, data: Beir, queries: int) -> dict[str, Any]:
     """The settings of the report; paths are relative to the output folder."""
     from acqo_rl.evaluation.report import relative_to
 
@@ -205,7 +202,6 @@ def settings_of(
         "data": place(config.data),
         "split": config.split,
         "queries": queries,
-        "queries and judgements": hashed,
         "index": {name: [place(part) for part in parts] for name, parts in name_indexes(config.index).items()},
         "index fingerprint": {
             name: [part.fingerprint for part in (*parts.everything, *parts.original)]

@@ -93,7 +93,8 @@ def _read_html(page: str) -> tuple[str, str]:
         return "", ""
     titles = (*tree.iter("title"), *tree.iter("h1", "h2", "h3", "h4", "h5", "h6"))
     title = next(filter(None, (" ".join(one.text_content().split()) for one in titles)), "")
-    main = (*tree.xpath("//main | //*[@role='main']"), tree)[0]
+    mains = (*tree.xpath("//main | //*[@role='main']"), tree)
+    main = next((one for one in mains if one.text_content().strip()), tree)
     content = tostring(main, encoding="unicode", with_tail=False)
     text = get_text(content.replace("&amp;", "&amp;amp;"), _config())  # inscriptis decodes entities twice
     lines = "\n".join(line.rstrip() for line in text.splitlines())

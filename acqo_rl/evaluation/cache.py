@@ -28,7 +28,7 @@ from acqo_rl.reformulation.load import prompts_model, strategy_key
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.roles import Reformulator, Reranker, Retriever
 from acqo_rl.searching.sub_queries import DEPTH
-from acqo_rl.types import FeedbackSpec, Qrels, Query, Ranking, Reformulation, search_key
+from acqo_rl.types import FeedbackSpec, Query, Ranking, Reformulation, search_key
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
@@ -265,12 +265,3 @@ def fingerprint(model: str) -> str:
         path for path in folder.iterdir() if path.is_file() and path.name not in ("README.md", "export.json")
     )
     return key_of([(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files])
-
-
-def hash_queries(queries: Sequence[Query], qrels: Qrels, metadata: Mapping[str, Mapping[str, Any]]) -> str:
-    """Hash of the texts, conversations, kinds and judgements of queries."""
-    asked = [
-        (q.id, q.text, [*map(str, q.history)], metadata.get(q.id, {}).get("kind"), sorted(qrels[q.id].items()))
-        for q in queries
-    ]
-    return key_of(asked)

@@ -174,6 +174,7 @@ def test_a_folder_of_pages(write, imported, caplog):
         "pages/old.html",
         "<!doctype html><title>K\u00f6ln &amp; more</title><nav>Home</nav><p>An <b>in</b>line &eacute;",
     )
+    write("pages/empty main.html", "<main></main><p>Body.")
     write("pages/notes.rst", "Notes\n=====\n")
     write("pages/notes_2020.txt", "\ufeffPlain <b> &amp; text\n")
     write("pages/ferries.pdf", pdf("The ferry sails at nine.", "Ferries"))
@@ -181,10 +182,13 @@ def test_a_folder_of_pages(write, imported, caplog):
     write("pages/broken.pdf", b"%PDF-1.4 nothing else")
     write("pages/logo.png", b"\x89PNG")
     write("pages/.git/config.txt", "secret")
-    with pytest.raises(DataError, match=r"2 of 9 .*\(broken\.pdf\)"):
-        imported([folder], max_skipped=0.22)
-    book, ferries, guide, rst, notes, old, heading = documents_of(imported([folder], document_fields=["text=date"]))
+    with pytest.raises(DataError, match=r"2 of 10 .*\(broken\.pdf\)"):
+        imported([folder], max_skipped=0.19)
+    book, whole, ferries, guide, rst, notes, old, heading = documents_of(
+        imported([folder], document_fields=["text=date"])
+    )
     assert (book.title, book.text) == ("Mills", "They grind.\n\nx")
+    assert whole.text == "Body."
     assert rst == Document("notes.rst", "notes", "Notes\n=====")
     assert ferries == Document("ferries.pdf", "Ferries", "The ferry sails at nine.")
     assert (guide.id, guide.title, guide.metadata) == ("guide.md", "The guide", {"date": "2024-05-01"})

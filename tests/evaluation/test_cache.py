@@ -17,7 +17,6 @@ from acqo_rl.evaluation.cache import (
     CachedReformulator,
     CachedReranker,
     CachedRetriever,
-    hash_queries,
     reformulator_key,
 )
 from acqo_rl.reformulation.load import load_reformulator
@@ -184,17 +183,3 @@ def test_answers_are_kept_for_the_same_reformulator_model_files_and_settings_tha
     (tmp_path / "weights").write_text("new")
     os.utime(tmp_path / "weights", ns=(changed, changed))
     assert policy != reformulator_key("policy", str(tmp_path), three)
-
-
-def test_queries_have_the_same_hash_only_if_all_that_is_compared_is_the_same():
-    query, qrels, metadata = Query("1", "one", HISTORY), {"1": {"a": 1, "b": 0}}, {"1": {"kind": "compound"}}
-    same = hash_queries([query], qrels, metadata)
-    assert same == hash_queries([query], {"1": {"b": 0, "a": 1}, "2": {}}, {"1": {"kind": "compound", "note": "x"}})
-    others = [
-        ([Query("1", "other", HISTORY)], qrels, metadata),
-        ([Query("1", "one")], qrels, metadata),
-        ([query], {"1": {"a": 1, "b": 1}}, metadata),
-        ([query], qrels, {}),
-        ([query, query], qrels, metadata),
-    ]
-    assert len({same, *(hash_queries(*other) for other in others)}) == 6
