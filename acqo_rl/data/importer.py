@@ -86,8 +86,9 @@ def write_files(
     total = left_out + len(corpus) + len(asked)
     if left_out > max_skipped * total:
         raise DataError(
-            f"{left_out:,} of {total:,} files and rows would be skipped: {counted(skipped)}. Convert or remove them, name "
-            f"the tables in a folder one by one, or accept this with --max_skipped {math.ceil(100 * left_out / total) / 100:g}."
+            f"{left_out:,} of {total:,} files and rows would be skipped: {counted(skipped)}. Convert or remove them, "
+            "name the tables in a folder one by one, or accept this with --max_skipped "
+            f"{math.ceil(100 * left_out / total) / 100:g}."
         )
     if not corpus:
         raise ConfigError("No documents were found; give tables, pages or folders of pages as documents.")
