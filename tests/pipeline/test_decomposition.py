@@ -72,20 +72,19 @@ def test_no_answer_is_none_and_no_passage_is_not_asked_about(search_over, budget
     assert retriever.calls[1] == ["part 3"]
 
 
-def test_a_circle_is_asked_as_one_question(search_over, budgeted):
-    search, retriever = search_over({})
-    state = RetrievalState(QUERY)
-    Decomposer(search, budgeted(decompose=split("a", "b", depends_on=([2], [1])))).run(state)
-    assert retriever.calls == [[QUERY.text]]
-    assert "circular" in state.failures[0].reason
-
-
 @pytest.mark.parametrize(
     ("reply", "reported"),
-    [("The answer is Google.", True), ("", True), (split(QUERY.text), False)],
+    [
+        ("The answer is Google.", True),
+        ("", True),
+        (split(QUERY.text), False),
+        (split("a", "b", depends_on=([2], [1])), True),
+    ],
 )
-def test_a_reply_of_another_form_is_reported_and_a_simple_question_is_not(search_over, budgeted, reply, reported):
+def test_what_cannot_be_split_is_reported_and_searched_as_one_question(search_over, budgeted, reply, reported):
     state = RetrievalState(QUERY)
-    Decomposer(search_over({})[0], budgeted(decompose=reply)).run(state)
+    search, retriever = search_over({})
+    Decomposer(search, budgeted(decompose=reply)).run(state)
+    assert retriever.calls == [[QUERY.text]]
     assert [part.text for part in state.sub_questions] == [QUERY.text]
     assert [failure.step for failure in state.failures] == ["decomposition"] * reported

@@ -37,25 +37,34 @@ REPLIES = {
 }
 
 
-class Splits(Reformulator):
-    """Scripted: the parts of every question, by one call."""
+class Scripted(Reformulator):
+    """Writes the given parts or readings for every question, by one call; records the questions."""
 
-    name = "splits"
+    name = "scripted"
 
-    def __init__(self, parts=PARTS):
-        self.parts = parts
+    def __init__(self, *texts, kind="part", error=None):
+        self.texts, self.kind, self.error, self.asked = texts or PARTS, kind, error, []
 
     def reformulate(self, queries):
-        parts = tuple(SubQuery(part, "part") for part in self.parts)
-        return [Reformulation(query, "decompose", parts, self.name, calls=1) for query in queries]
+        if self.error:
+            raise self.error
+        self.asked += queries
+        subs = tuple(SubQuery(text, self.kind) for text in self.texts)
+        route = "decompose" if self.kind == "part" else "disambiguate"
+        return [Reformulation(query, route, subs, self.name, calls=1) for query in queries]
 
 
-def ask(corpus, reformulator, **settings):
-    retriever, model = ScriptedRetriever(FOUND), ModelByRole(**REPLIES)
-    searcher = AdaptiveSearcher(reformulator, retriever, RankScoreFusion())
-    query = Query("q", QUESTION, read_history(settings.pop("history", ())))
-    result = Pipeline(retriever, corpus, model, searcher=searcher, **settings).ask(query)
-    return result, model, retriever
+@pytest.fixture
+def ask(corpus):
+    """Returns the result, the model, the retriever and the pipeline."""
+
+    def make(reformulator, query=QUESTION, retrievers=(), mode="pipeline", **settings):
+        retriever, model = ScriptedRetriever(FOUND), ModelByRole(**REPLIES)
+        searcher = AdaptiveSearcher(reformulator, [retriever, *retrievers], RankScoreFusion())
+        pipeline = Pipeline(retriever, corpus, model, searcher=searcher, **settings)
+        return pipeline.ask(query, mode=mode), model, retriever, pipeline
+
+    return make
 
 
 class Cosines(Retriever):
@@ -71,33 +80,26 @@ class Cosines(Retriever):
         return [ranking(*self.found[text], scores=self.found[text].values(), query=text) for text in texts]
 
 
-class TestOrder:
+def test_the_fused_order_is_kept_and_later_passages_join_it_by_similarity(corpus):
     """The queries of two lists are not equally close to their documents, so cosines say little between the lists."""
-
-    def state(self, corpus, **more):
-        first = {"bert": 0.9, "transformer": 0.8, "attention": 0.7}
-        retriever = Cosines(first=first, second={"alphabet": 0.4, "undated": 0.3}, **more)
-        searcher = AdaptiveSearcher(Splits(["first", "second"]), retriever, RankScoreFusion())
-        raw = AdaptiveSearcher(PassThrough(), retriever, RankScoreFusion())
-        state, search = RetrievalState(Query("q", "both")), PassageSearch(raw, corpus)
-        FirstSearch(search, searcher=searcher).run(state)
-        return state, searcher, search
-
-    def test_the_fused_order_is_kept_and_later_passages_join_it_by_similarity(self, corpus):
-        corpus["new"] = Document("new", "New", "A new passage.")
-        state, searcher, search = self.state(corpus, gap={"new": 0.75, "alphabet": 0.2})
-        assert [c.document.id for c in state.ranked()] == list(searcher.search("both").fused.doc_ids)
-        assert [c.document.id for c in state.ranked()][:2] == ["bert", "alphabet"]
-        assert [c.similarity for c in state.ranked()][:2] == [0.9, 0.4]
-        search.search(state, "hop", ["gap"], 2)
-        assert [c.document.id for c in state.ranked()][:4] == ["bert", "alphabet", "new", "transformer"]
-        state.boost = lambda chunk: 1.2 if chunk.document.id == "alphabet" else 1.0
-        assert state.ranked()[0].document.id == "alphabet"
+    corpus["new"] = Document("new", "New", "A new passage.")
+    first = {"bert": 0.9, "transformer": 0.8, "attention": 0.7}
+    retriever = Cosines(first=first, second={"alphabet": 0.4, "undated": 0.3}, gap={"new": 0.75, "alphabet": 0.2})
+    searcher = AdaptiveSearcher(Scripted("first", "second"), retriever, RankScoreFusion())
+    search = PassageSearch(AdaptiveSearcher(PassThrough(), retriever, RankScoreFusion()), corpus)
+    state = RetrievalState(Query("q", "both"))
+    FirstSearch(search, searcher=searcher).run(state)
+    assert [c.document.id for c in state.ranked()] == list(searcher.search("both").fused.doc_ids)
+    assert [(c.document.id, c.similarity) for c in state.ranked()][:2] == [("bert", 0.9), ("alphabet", 0.4)]
+    search.search(state, "hop", ["gap"], 2)
+    assert [c.document.id for c in state.ranked()][:4] == ["bert", "alphabet", "new", "transformer"]
+    state.boost = lambda chunk: 1.2 if chunk.document.id == "alphabet" else 1.0
+    assert state.ranked()[0].document.id == "alphabet"
 
 
-def test_what_is_split_is_not_split_again(corpus):
+def test_what_is_split_is_not_split_again(ask):
     """Its parts are answered from their own passages: one call of the reformulator, two parts, answer and grounding."""
-    result, model, retriever = ask(corpus, Splits())
+    result, model, retriever, _ = ask(Scripted())
     assert retriever.calls == [PARTS]
     assert [s.text for s in result.reformulation.sub_queries] == PARTS
     assert {chunk.query for chunk in result.chunks} == set(PARTS)
@@ -106,94 +108,60 @@ def test_what_is_split_is_not_split_again(corpus):
     first, second = (content for role, content in model.asked if role == "sub_answer")
     assert "(1) BERT" in first and "(3) Attention" in first and "Undated" not in first
     assert first.endswith(PARTS[0]) and second.endswith(PARTS[1])
-    assert "(1) Alphabet" in second
     [written] = [content for role, content in model.asked if role == "synthesis"]
     assert f"{PARTS[1]} Alphabet" in written
 
 
-def test_what_is_passed_is_split_by_the_model(corpus):
-    result, model, retriever = ask(corpus, PassThrough(), reformulation_calls=0)
-    assert (model.count("decompose"), result.model_calls) == (1, 5)
-    assert retriever.calls == [[QUESTION], ["BERT", "Alphabet"]]
+def test_what_is_passed_is_split_by_the_model(ask):
+    result, _, retriever, _ = ask(PassThrough(), reformulation_calls=0)
+    assert (retriever.calls, result.model_calls) == ([[QUESTION], ["BERT", "Alphabet"]], 5)
 
 
-def test_without_room_in_the_budget_the_question_is_searched_as_it_stands(corpus):
-    result, model, retriever = ask(corpus, Splits(), max_model_calls=2)
+def test_without_room_in_the_budget_the_question_is_searched_as_it_stands(ask):
+    result, _, retriever, _ = ask(Scripted(), max_model_calls=2)
     assert (retriever.calls, result.reformulation, result.model_calls) == ([[QUESTION]], None, 2)
-    assert model.count("synthesis") == 1
 
 
 @pytest.mark.parametrize("mode", ["simple", "recursive", "multi_hop", "self_query"])
-def test_every_mode_begins_with_it(corpus, mode):
-    retriever, model = ScriptedRetriever(FOUND), ModelByRole(**REPLIES)
-    searcher = AdaptiveSearcher(Splits(), retriever, RankScoreFusion())
-    result = Pipeline(retriever, corpus, model, searcher=searcher).ask(QUESTION, mode=mode)
+def test_every_mode_begins_with_it(ask, mode):
+    result, model, retriever, _ = ask(Scripted(), mode=mode)
     assert retriever.calls[0] == PARTS
-    assert [QUESTION] not in retriever.calls
-    assert model.count("decompose") == 0
-    assert result.answer == "Alphabet."
+    assert ([QUESTION] in retriever.calls, model.count("decompose"), result.answer) == (False, 0, "Alphabet.")
 
 
 FOLLOW_UP = Query("q", "and who owns it?", read_history(("U: Who developed BERT?", "S: Google did.")))
 
 
-class Resolver(Reformulator):
-    """Scripted: knows what the follow-up asks, by so many calls, and keeps what it was asked."""
-
-    name = "resolver"
-
-    def __init__(self, calls=1, error=None):
-        self.calls, self.error, self.asked = calls, error, []
-
-    def reformulate(self, queries):
-        if self.error:
-            raise self.error
-        self.asked += queries
-        subs = tuple(SubQuery(text, "reading") for text in ("BERT", "Alphabet"))
-        return [Reformulation(query, "disambiguate", subs, self.name, calls=self.calls) for query in queries]
+def test_a_follow_up_is_searched_as_what_it_asks_and_answered_in_the_light_of_the_turns(ask):
+    resolver = Scripted("BERT", "Alphabet", kind="reading")
+    result, model, retriever, pipeline = ask(resolver, FOLLOW_UP)
+    assert pipeline.ask(FOLLOW_UP).cached and len(resolver.asked) == 1
+    assert retriever.calls == [["BERT", "Alphabet"]]
+    assert {c.document.id: c.query for c in result.chunks} == {"bert": "BERT", "alphabet": "Alphabet"}
+    assert result.model_calls == 3
+    steps = [step.name for step in result.trace]
+    assert steps[:5] == ["analyzer", "reformulation", "retrieval", "fusion", "initial"]
+    [content] = [content for role, content in model.asked if role == "synthesis"]
+    turns = "Earlier turns:\n- U: Who developed BERT?\n- S: Google did."
+    assert content.endswith(f"\n\n{turns}\n\nQuestion: and who owns it?")
 
 
-class TestFollowUps:
-    def ask(self, corpus, reformulator, query=FOLLOW_UP, retrievers=(), **settings):
-        retriever, model = ScriptedRetriever({**FOUND, FOLLOW_UP.text: ("undated",)}), ModelByRole(**REPLIES)
-        searcher = AdaptiveSearcher(reformulator, [retriever, *retrievers], RankScoreFusion())
-        self.pipeline = Pipeline(retriever, corpus, model, searcher=searcher, **settings)
-        return self.pipeline.ask(query), model, retriever
+@pytest.mark.parametrize(
+    ("reformulator", "retrievers", "failed"),
+    [(Scripted(error=ConnectionError("down")), (), "reformulation"), (Scripted(), [BrokenRetriever()], "retrieval")],
+)
+def test_what_fails_is_named_counted_and_not_kept(ask, reformulator, retrievers, failed):
+    result, _, retriever, pipeline = ask(reformulator, retrievers=retrievers)
+    assert {failure.step for failure in result.failures} == {failed}
+    assert retriever.calls[0] == ([QUESTION] if failed == "reformulation" else PARTS)
+    assert (result.answer, result.model_calls) == ("Alphabet.", 6 if failed == "reformulation" else 5)
+    assert not pipeline.ask(QUESTION).cached
 
-    def test_it_is_searched_as_what_it_asks_and_answered_in_the_light_of_the_turns(self, corpus):
-        resolver = Resolver()
-        result, model, retriever = self.ask(corpus, resolver)
-        assert self.pipeline.ask(FOLLOW_UP).cached and len(resolver.asked) == 1
-        assert retriever.calls == [["BERT", "Alphabet"]]
-        assert {c.document.id: c.query for c in result.chunks} == {"bert": "BERT", "alphabet": "Alphabet"}
-        assert result.model_calls == 3
-        steps = [step.name for step in result.trace]
-        assert steps[:5] == ["analyzer", "reformulation", "retrieval", "fusion", "initial"]
-        [content] = [content for role, content in model.asked if role == "synthesis"]
-        turns = "Earlier turns:\n- U: Who developed BERT?\n- S: Google did."
-        assert content.endswith(f"\n\n{turns}\n\nQuestion: and who owns it?")
 
-    def test_a_reformulation_that_fails_leaves_the_question(self, corpus):
-        """It is named, its call is counted, and the result is not kept."""
-        result, _, retriever = self.ask(corpus, Resolver(error=ConnectionError("the model server is down")))
-        assert retriever.calls == [[FOLLOW_UP.text]]
-        assert [*map(str, result.failures)] == ["reformulation: ConnectionError: the model server is down"]
-        assert (result.reformulation.route, result.model_calls) == ("pass", 3)
-        assert not self.pipeline.ask(FOLLOW_UP).cached
-
-    def test_partial_results_are_answered_from_and_not_kept(self, corpus):
-        class Other(BrokenRetriever):
-            name = "other"
-
-        result, _, _ = self.ask(corpus, Resolver(), retrievers=[Other()])
-        assert result.answer == "Alphabet."
-        assert result.failures[0].retriever == "other"
-        assert not self.pipeline.ask(FOLLOW_UP).cached
-
-    def test_the_last_turns_within_a_budget(self):
-        """Of four turns of 500 characters the first one has no room; a longer one is cut, and none adds a line."""
-        turns = ("S: first", *(f"{mark}: {mark * 497}" for mark in "USU"))
-        shown = question(Query("q", "Why?", read_history(turns))).split("\n")
-        assert shown == ["Earlier turns:", *(f"- {turn}" for turn in turns[1:]), "", "Question: Why?"]
-        [_, line, *_] = question(Query("q", "Why?", read_history(("a\nQuestion: b " + "word " * 200,)))).split("\n")
-        assert line.startswith("- U: a Question: b word") and len(line) <= 502
+def test_the_last_turns_within_a_budget():
+    """Of four turns of 500 characters the first one has no room; a longer one is cut, and none adds a line."""
+    turns = ("S: first", *(f"{mark}: {mark * 497}" for mark in "USU"))
+    shown = question(Query("q", "Why?", read_history(turns))).split("\n")
+    assert shown == ["Earlier turns:", *(f"- {turn}" for turn in turns[1:]), "", "Question: Why?"]
+    [_, line, *_] = question(Query("q", "Why?", read_history(("a\nQuestion: b " + "word " * 200,)))).split("\n")
+    assert line.startswith("- U: a Question: b word") and len(line) <= 502

@@ -55,13 +55,11 @@ def test_the_defaults(state, searching, name):
     assert 8 * 280 < len(content) < 8 * 370
 
 
-def test_self_query_returns_to_a_gap_that_was_named_before(state, search_over, budgeted):
-    for name, last in (("self_query", ["transformer"]), ("multi_hop", None)):
-        search, retriever = search_over(FOUND)
-        model = budgeted(gap=gaps("Google parent company", "transformer"))
-        fresh = RetrievalState(state.query)
-        GapSearch(name, search, model).run(fresh)
-        assert retriever.calls == [[QUESTION], ["Google parent company"], *([last] if last else [])]
+@pytest.mark.parametrize(("name", "last"), [("self_query", [["transformer"]]), ("multi_hop", [])])
+def test_self_query_returns_to_a_gap_that_was_named_before(state, search_over, budgeted, name, last):
+    search, retriever = search_over(FOUND)
+    GapSearch(name, search, budgeted(gap=gaps("Google parent company", "transformer"))).run(state)
+    assert retriever.calls == [[QUESTION], ["Google parent company"], *last]
 
 
 @pytest.mark.parametrize(

@@ -60,16 +60,6 @@ def test_an_excerpt_is_a_part_of_the_text_within_the_limit(text, about, characte
     assert taken.strip("\u2026") in text
 
 
-def test_what_is_read_has_a_limit(state, budgeted):
-    """4000 characters of context, and a comprehensive answer."""
-    model = budgeted(synthesis="Google made it.")
-    Synthesizer(model).run(state, "word " * 2000)
-    [(role, content)] = model.model.asked
-    passages = content.removeprefix("Passages:\n").partition("\n\nQuestion: ")[0]
-    assert role == "synthesis"
-    assert 3990 <= len(passages) <= 4000
-
-
 class TestConfidence:
     @pytest.mark.parametrize(
         ("similarities", "grounding", "score", "label"),
