@@ -67,7 +67,7 @@ class Metrics:
         self._routes.labels(reformulation.route).inc()
         if found.fused.similarities:
             best = max(found.fused.similarities)
-            self._max_score.labels(str(strategy != "raw").lower()).observe(best)
+            self._max_score.labels(str(reformulation.route != "pass").lower()).observe(best)
             self._route_score.labels(reformulation.route).observe(best)
         steps = () if found.cached else found.trace
         self._stages(steps)

@@ -25,24 +25,30 @@ def values(text):
 
 def test_requests_and_searches_are_counted():
     with serving(timeouts=Timeouts(sub_query=10), strategies=Scripted(parts=Parts())) as client:
-        for body in (QUERY, QUERY, {**QUERY, "use_query_rewriting": False}, {"query": "capital of Peru and broken it"}):
+        for body in (
+            QUERY,
+            QUERY,
+            {**QUERY, "use_query_rewriting": False},
+            {"query": "capital of Peru and broken it"},
+            {"query": "capital of Peru"},
+        ):
             assert client.post("/v1/search", json=body).status_code == 200
         client.post("/v1/search", json={})
         client.get("/a/path/of/the/users/own")
         text = client.get("/metrics").text
     seen = values(text)
-    assert seen["rag_query_rewriting_total", ("query_type", "complex"), ("strategy", "parts")] == 3
-    assert seen["rag_query_rewriting_duration_seconds_count", ("strategy", "parts")] == 2  # one was cached
+    assert seen["rag_query_rewriting_total", ("query_type", "complex"), ("strategy", "parts")] == 4
+    assert seen["rag_query_rewriting_duration_seconds_count", ("strategy", "parts")] == 3  # one was cached
     assert seen["rag_retrieval_max_score_count", ("used_rewriting", "true")] == 3
-    assert seen["rag_retrieval_max_score_count", ("used_rewriting", "false")] == 1
+    assert seen["rag_retrieval_max_score_count", ("used_rewriting", "false")] == 2
     assert seen["rag_retrieval_max_score_bucket", ("le", "0.3"), ("used_rewriting", "true")] == 3  # similarities
     assert seen["acqo_searches_total", ("route", "decompose")] == 3
-    assert seen["acqo_searches_total", ("route", "pass")] == 1
+    assert seen["acqo_searches_total", ("route", "pass")] == 2
     assert seen["acqo_cache_requests_total", ("cache", "search"), ("outcome", "hit")] == 1
-    assert seen["acqo_cache_requests_total", ("cache", "search"), ("outcome", "miss")] == 3
+    assert seen["acqo_cache_requests_total", ("cache", "search"), ("outcome", "miss")] == 4
     assert seen["acqo_failures_total", ("kind", "error"), ("step", "retrieval")] == 1
-    assert seen["acqo_model_calls_sum", ("use", "search")] == 2
-    assert seen["acqo_stage_duration_seconds_count", ("stage", "fusion")] == 3
+    assert seen["acqo_model_calls_sum", ("use", "search")] == 3
+    assert seen["acqo_stage_duration_seconds_count", ("stage", "fusion")] == 4
     assert seen["acqo_http_requests_total", ("method", "POST"), ("path", "/v1/search"), ("status", "422")] == 1
     assert seen["acqo_http_requests_total", ("method", "GET"), ("path", "other"), ("status", "404")] == 1
     assert "Peru" not in text
