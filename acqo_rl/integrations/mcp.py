@@ -138,7 +138,7 @@ def _tool(function: Callable[..., SearchReply | ReformulateReply]) -> Tool:
         try:
             return function(**arguments)
         except ValidationError as error:
-            raise ToolError("; ".join(f"{one['loc']}: {one['msg']}" for one in error.errors())) from error
+            raise ToolError("; ".join(f"{one['loc'][0]}: {one['msg']}" for one in error.errors())) from error
         except AcqoError as error:
             raise ToolError(str(error)) from error
 
