@@ -122,14 +122,14 @@ def within_band(
     Raises:
         ConfigError: fewer queries remain than one batch needs.
     """
-    from acqo_rl.training.curriculum import hardest_of, select_band
+    from acqo_rl.training.curriculum import by_gap, hardest_of, select_band
 
     queries = materials.train
     if config.rollouts:
         scored = difficulties(config, materials, settings, arguments)
         kept = select_band(scored, config.min_mean_reward, config.max_mean_reward)
-        names = {difficulty.query_id for difficulty in hardest_of(kept, config.hardest_fraction)}
-        queries = [query for query in queries if query.id in names]
+        query_of = {query.id: query for query in queries}
+        queries = [query_of[one.query_id] for one in by_gap(hardest_of(kept, config.hardest_fraction))]
     completions = arguments.per_device_train_batch_size * arguments.gradient_accumulation_steps
     least = completions // arguments.num_generations
     if len(queries) < least:

@@ -18,6 +18,7 @@ from tqdm import tqdm
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.grammar import TAGS
+from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.roles import Reformulator
 from acqo_rl.training.rewards import Reward
 from acqo_rl.types import Qrels, Query, Reformulation
@@ -34,12 +35,14 @@ class Difficulty:
         mean: mean reward.
         spread: standard deviation of the rewards before costs; GRPO learns little from a query with spread 0.
         best: highest reward.
+        raw: reward of the raw query.
     """
 
     query_id: str
     mean: float
     spread: float
     best: float
+    raw: float
 
 
 def score_difficulty(
@@ -59,14 +62,14 @@ def score_difficulty(
     """
     steps = range(0, len(queries), _BATCH)
     for start in tqdm(steps, desc="score difficulty", unit="batch", disable=len(steps) < 4):
-        batch = [query for query in queries[start : start + _BATCH] for _ in range(rollouts)]
-        rewards = rewards_of(policy.reformulate(batch), qrels, reward)
-        qualities = np.reshape(np.nan_to_num(reward.qualities), (-1, rollouts))
+        asked = queries[start : start + _BATCH]
+        written = policy.reformulate([query for query in asked for _ in range(rollouts)])
+        rewards = rewards_of([*written, *(pass_through(query, "raw") for query in asked)], qrels, reward)
+        sampled = np.reshape(rewards[: len(written)], (-1, rollouts))
+        qualities = np.reshape(np.nan_to_num(reward.qualities[: len(written)]), (-1, rollouts))
         yield [
-            Difficulty(query.id, float(values.mean()), float(found.std()), float(values.max()))
-            for query, values, found in zip(
-                batch[::rollouts], np.reshape(rewards, (-1, rollouts)), qualities, strict=True
-            )
+            Difficulty(query.id, float(values.mean()), float(found.std()), float(values.max()), raw)
+            for query, values, found, raw in zip(asked, sampled, qualities, rewards[len(written) :], strict=True)
         ]
 
 
@@ -90,6 +93,11 @@ def select_band(difficulties: Sequence[Difficulty], low: float, high: float) -> 
             f"above {high}, and the others got the same reward in every rollout. Widen the band, or use more queries."
         )
     return kept
+
+
+def by_gap(difficulties: Sequence[Difficulty]) -> list[Difficulty]:
+    """Orders queries by how much their best rollout gains over the raw query, the largest gain first."""
+    return sorted(difficulties, key=lambda one: one.raw - one.best)
 
 
 def hardest_of(difficulties: Sequence[Difficulty], share: float) -> tuple[Difficulty, ...]:

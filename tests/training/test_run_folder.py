@@ -80,7 +80,7 @@ def test_the_last_checkpoint_is_the_newest_complete_one(tmp_path):
     assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-10"
 
 
-ROWS = [Difficulty("a", 0.5, 0.1, 1.0), Difficulty("b", 1.0, 0.0, 1.0), Difficulty("\u00e7", 0.0, 0.0, 0.0)]
+ROWS = [Difficulty(name, 0.5, 1 / 3, 1.0, 0.0) for name in ("a", "b", "\u00e7")]
 
 
 @pytest.mark.parametrize("there", [0, 1, 3])

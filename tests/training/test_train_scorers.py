@@ -125,6 +125,11 @@ def test_a_resumed_run_equals_an_uninterrupted_one_and_the_reward_teaches(kind, 
     assert "is finished" in capsys.readouterr().out
 
 
+def test_a_search_that_is_too_dear_is_not_made(config, tmp_path):
+    module_of("train_choice").main(config("train_choice", tmp_path, cost=9.0, price=0.0))
+    assert report_of(tmp_path)["reward"][-2] == 1.0
+
+
 def test_the_reward_of_an_option_is_that_of_the_path():
     documents, queries, qrels = world()
     corpus = {d.id: d for d in documents}
