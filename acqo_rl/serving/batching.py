@@ -6,7 +6,8 @@ import json
 import math
 import time
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, InvalidStateError
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
@@ -33,15 +34,12 @@ Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Waiting(Generic[Item, Answer]):
+    """The items of a caller, who cancels the answers when it leaves."""
+
     items: Sequence[Item]
     answers: Future[list[Answer]] = field(default_factory=Future)
-    has_left: bool = False
-
-    def leave(self) -> None:
-        self.has_left = True
-        self.answers.cancel()
 
 
 class _WhileWanted(TimeLimit):
@@ -53,7 +51,7 @@ class _WhileWanted(TimeLimit):
 
     @property
     def seconds(self) -> float:
-        return 0.0 if all(waiting.has_left for waiting in self._batch) else super().seconds
+        return 0.0 if all(waiting.answers.cancelled() for waiting in self._batch) else super().seconds
 
 
 class Batcher(Generic[Item, Answer]):
@@ -66,23 +64,21 @@ class Batcher(Generic[Item, Answer]):
         size: int = 32,
         wait: float = 0.0,
         threads: int = 1,
-        timeout: float | None = None,
     ) -> None:
         """Starts the worker threads.
+
+        A caller leaves when its time limit ends (:mod:`acqo_rl.time_limit`). If it leaves before its batch starts, its
+        items are not asked. The time limit of a batch ends when all its callers have left.
 
         Args:
             call: returns one answer per item, in input order.
             size: target number of items per batch. A batch may exceed it by the last caller's items.
             wait: seconds that the first request of a batch waits for others.
             threads: number of concurrent batches; with 1, calls of ``call`` never overlap.
-            timeout: seconds that a caller waits for its answers; ``None`` waits without limit. A request that times out
-                before its batch starts is removed from the queue. The time limit of a call ends when all its callers
-                have left, see :mod:`acqo_rl.time_limit`.
         """
         self._call = call
         self._size = size
         self._wait = wait
-        self._timeout = timeout
         self._queue: SimpleQueue[_Waiting[Item, Answer]] = SimpleQueue()
         self._collecting = Lock()
         for _ in range(threads):
@@ -92,7 +88,7 @@ class Batcher(Generic[Item, Answer]):
         """Returns the answers to the items, in input order.
 
         Raises:
-            TimeoutError: no answer arrived within ``timeout`` seconds or the time limit of the request.
+            TimeoutError: no answer arrived within the time limit of the request.
             Exception: the exception that the call raised.
         """
         if not items:
@@ -100,21 +96,20 @@ class Batcher(Generic[Item, Answer]):
         waiting: _Waiting[Item, Answer] = _Waiting(items)
         self._queue.put(waiting)
         limit = time_limit.current()
-        seconds = limit.seconds if self._timeout is None else min(self._timeout, limit.seconds)
         try:
-            with limit.ending(waiting.leave):
-                return waiting.answers.result(None if seconds == math.inf else seconds)
+            with limit.ending(waiting.answers.cancel):
+                return waiting.answers.result(None if limit.seconds == math.inf else limit.seconds)
         except (TimeoutError, CancelledError):
             if waiting.answers.done() and not waiting.answers.cancelled():
                 raise
-            waiting.leave()
-            raise TimeoutError(f"no answer within {seconds:.3g} s") from None
+            waiting.answers.cancel()
+            raise TimeoutError("no answer within the time limit") from None
 
     def _run(self) -> None:
         while True:
             with self._collecting:
                 batch = self._collect()
-            if wanted := [waiting for waiting in batch if waiting.answers.set_running_or_notify_cancel()]:
+            if wanted := [waiting for waiting in batch if not waiting.answers.cancelled()]:
                 self._answer(wanted)
 
     def _collect(self) -> list[_Waiting[Item, Answer]]:
@@ -139,14 +134,16 @@ class Batcher(Generic[Item, Answer]):
                 )
         except Exception as error:
             if len(batch) == 1:
-                batch[0].answers.set_exception(error)
+                with suppress(InvalidStateError):  # it has left
+                    batch[0].answers.set_exception(error)
                 return
             for waiting in batch:
                 self._answer([waiting])
             return
         begin = 0
         for waiting in batch:
-            waiting.answers.set_result(answers[begin : begin + len(waiting.items)])
+            with suppress(InvalidStateError):
+                waiting.answers.set_result(answers[begin : begin + len(waiting.items)])
             begin += len(waiting.items)
 
 

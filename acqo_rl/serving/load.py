@@ -136,7 +136,7 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
 
     limits = settings.timeouts
     batcher = partial(Batcher, size=settings.batch_size, wait=settings.max_batch_delay_ms / 1000)
-    of_indexes = partial(batcher, threads=_INDEX_THREADS, timeout=limits.sub_query) if settings.batch_size > 1 else None
+    of_indexes = partial(batcher, threads=_INDEX_THREADS) if settings.batch_size > 1 else None
     models = {
         name: with_engine_prefix(name, model, settings.engine)
         for name, model in name_reformulators(settings.strategies, settings.model).items()
@@ -159,7 +159,7 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
         answer_model = batched(model, batcher)
     service = Service(
         collections,
-        Strategies(models, strategies, partial(batcher, timeout=limits.reformulation), lexicon),
+        Strategies(models, strategies, batcher, lexicon),
         fusion_named(settings.fusion, settings.rrf_k),
         Timeouts(limits.search, limits.reformulation, limits.sub_query, limits.reranking),
         answer_model=answer_model,

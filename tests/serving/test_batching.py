@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 
@@ -13,8 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stand_ins import ScriptedLanguageModel, ranking
 
+from acqo_rl import time_limit
 from acqo_rl.roles import Retriever
 from acqo_rl.serving.batching import BatchedModel, BatchedRetriever, Batcher
+from acqo_rl.time_limit import TimeLimit, limited
 
 
 class Held:
@@ -58,7 +62,7 @@ def test_the_first_call_waits_for_others():
 
 def test_a_hanging_call_blocks_only_one_thread():
     held = Held()
-    batcher = Batcher(held, threads=2, timeout=10)
+    batcher = Batcher(held, threads=2)
     with ThreadPoolExecutor(1) as pool:
         late = pool.submit(batcher.ask, [-1])
         assert held.begun.wait(10)
@@ -90,18 +94,32 @@ def late(items):
 )
 def test_the_error_of_a_call_is_raised(call, error, message):
     with pytest.raises(error, match=message):
-        Batcher(call, timeout=5).ask([1, 2])
+        Batcher(call).ask([1, 2])
 
 
 def test_timed_out_callers_are_removed_from_the_queue():
     held = Held()
-    batcher = Batcher(held, timeout=0.1, size=1)
+    batcher = Batcher(held, size=1)
     for number in (-1, 1):
-        with pytest.raises(TimeoutError):
+        with pytest.raises(TimeoutError), limited(TimeLimit(0.1)):
             batcher.ask([number])
     held.go.set()
     assert batcher.ask([2]) == [4]
     assert held.batches == [[-1], [2]]
+
+
+def test_a_caller_whose_limit_is_stopped_leaves_at_once_and_a_batch_without_callers_has_no_time():
+    held, seconds = Held(), []
+    batcher = Batcher(lambda items: (held(items) and seconds.append(time_limit.current().seconds)) or items)
+    limit = TimeLimit()
+    with ThreadPoolExecutor(1) as pool, limited(limit):
+        leaving = pool.submit(copy_context().run, batcher.ask, [-1])
+        assert held.begun.wait(10)
+        limit.stop()
+        assert isinstance(leaving.exception(10), TimeoutError)
+    held.go.set()
+    assert batcher.ask([2]) == [2]
+    assert seconds == [0.0, math.inf]
 
 
 @given(st.lists(st.lists(st.integers(), max_size=4), min_size=1, max_size=8), st.integers(1, 5))
