@@ -46,7 +46,9 @@ def test_trec_run_survives_white_space_in_ids(raw):
 
 def test_report_of_several(tmp_path, raw, good, bad):
     """It replaces an earlier one."""
-    write_report(tmp_path, study_of(raw, replace(good, name="old")), {})
+    for old in ("runs/old.trec", "plots/old.png"):
+        (tmp_path / old).parent.mkdir()
+        (tmp_path / old).touch()
     answer, _ = write_report(tmp_path, study_of(raw, good, bad), {"data": "../x", "limit": None})
     summary = json.loads((tmp_path / "summary.json").read_text())
     systems = {system["name"]: system for system in summary["systems"]}

@@ -21,6 +21,7 @@ from acqo_rl.labelling.drafts import (
     namesakes,
     similar_pairs,
 )
+from acqo_rl.labelling.extracts import extract
 from acqo_rl.labelling.filters import (
     COPIED,
     DUPLICATE,
@@ -222,6 +223,8 @@ def test_without_a_model_titles_and_headings_become_questions(written):
     for query, [document] in kinds["follow_up"]:
         assert query.text == "Visits by boat"
         assert query.history[0].text == document.title
+    named = Document("d", "Veld mill", f"Visits to Veld mill\n\n{LONG}")
+    assert extract([draft("follow_up", named)], 0).kept[0].query.text == "Visits to"
     for query, documents in kinds["several"] + kinds["comparison"]:
         assert all(name_of(document.title) in query.text for document in documents)
     for query, [document] in kinds["topic_change"]:
