@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
-import sys
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from pathlib import Path
 from types import NoneType
 from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
 import yaml
+from shared import ACQO
 
 from acqo_rl.cli import COMMANDS, command, module_of, parser_of
 from acqo_rl.cli.fields import group, setting
@@ -108,21 +106,6 @@ def test_every_setting_is_read_from_yaml_and_from_the_command_line(name, tmp_pat
             assert getattr(overridden, item.name) == default
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_unknown_and_invalid_settings_are_errors_that_name_them(name, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    Path("unknown.yaml").write_text("no_such_setting: 1\n")
-    for words, named in (
-        (["--config", "unknown.yaml"], "no_such_setting"),
-        (["--config", "nowhere.yaml"], r"nowhere\.yaml"),
-        (["--no_such_setting", "1"], "no_such_setting"),
-    ):
-        with pytest.raises(SystemExit) as ended:
-            command.run(module_of(name).main, words)
-        assert ended.value.code == 2
-        assert re.search(f"error: .*{named}", capsys.readouterr().err)
-
-
 @dataclass
 class Inner:
     note: str = setting("A text.", "")
@@ -175,19 +158,13 @@ def test_values_in_a_file_are_converted_like_the_command_line(parse):
     [
         ("data: x\nrate: {a: 1}\n", "rate"),
         ("data: x\nlimit: 2.5\n", r"limit.*2\.5"),
-        ("data: x\nlimit: many\n", "limit.*'many'"),
         ("data: x\nstage: third\n", "stage.*'third'"),
-        ("data: [x, y]\n", "data"),
-        ("data: x\nnames: {a: 1}\n", "names"),
         ("data: x\nfast: perhaps\n", "fast"),
         ("data: x\ninner: {limits: 3}\n", r"inner\.limits.*mean limit\?"),
-        ("data: x\ninner: 5\n", "inner"),
         ("data: x\nstagee: converge\n", r"stagee.*mean stage\?"),
         ("limit: 3\n", "data is required"),
         ("- x\n", "mapping"),
-        ("", "mapping"),
         ("data: [\n", "--help"),
-        ("data: \x00\n", "--help"),
     ],
 )
 def test_an_invalid_file_is_rejected(parse, text, named):
@@ -200,9 +177,7 @@ def test_an_invalid_file_is_rejected(parse, text, named):
     [
         (["--limi", "3"], "--limi"),  # an abbreviation, which a later version might read differently
         (["--stagee=x"], r"--stagee.*mean --stage\?"),
-        (["--more.x"], "more"),
         (["--rate.x", "1"], "rate"),
-        (["--nothing.x", "1"], "nothing"),
         (["--more", "no mapping"], "more"),
         (["--config"], "config"),
     ],
@@ -243,13 +218,6 @@ def test_unexpected_errors_keep_their_traceback(error):
         run(error)
 
 
-@pytest.mark.parametrize(
-    ("module", "extra"), [("matplotlib", "train"), ("fastapi.routing", "serve"), ("numpy", None), ("", None)]
-)
-def test_the_extra_of_a_module_is_found(module, extra):
-    assert command.extra_of(module) == extra
-
-
 def test_help_shows_the_text_the_defaults_and_what_is_required():
     shown = command.Parser(Config, "Does it.\n\n    python it.py --data x\n").format_help()
     assert "\n    python it.py --data x\n" in shown
@@ -259,16 +227,17 @@ def test_help_shows_the_text_the_defaults_and_what_is_required():
     assert "Keys: note, limit." in shown
 
 
-def test_a_closed_output_pipe_causes_no_traceback():
-    code = "from acqo_rl.cli import main; main(['reproduce', '--list'])"
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+@pytest.mark.parametrize("words", [["reproduce", "--list"], ["--help"], ["train", "--help"]])
+def test_a_closed_output_pipe_causes_no_traceback(words):
+    with subprocess.Popen([*ACQO, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
-        assert (process.wait(60), process.stderr.read()) == (1, b"")
+        assert process.stderr.read() == b""
 
 
-def test_a_folder_does_not_hide_a_shipped_config_with_the_same_name(tmp_path, monkeypatch):
+def test_a_shipped_config_is_found_by_its_name_from_any_folder(tmp_path, monkeypatch):
     (tmp_path / "embedded").mkdir()
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"\(did you mean embedded\?\)"):
-        command.find_config("embeded", "train")
     assert command.find_config("embedded", "train") == command.configs_folder() / "train" / "embedded.yaml"
+    for wrong in ("embeded", "configs/train/embedded.yaml"):
+        with pytest.raises(FileNotFoundError, match=r"\(did you mean embedded\?\)"):
+            command.find_config(wrong, "train")

@@ -1,6 +1,8 @@
 """Runs ``acqo grpo`` from a checkout."""
 
-from acqo_rl.cli import launch
+import sys
+
+from acqo_rl.cli import main
 
 if __name__ == "__main__":
-    launch("grpo")
+    main(["grpo", *sys.argv[1:]])

@@ -1,6 +1,8 @@
 """Runs ``acqo warm-start`` from a checkout."""
 
-from acqo_rl.cli import launch
+import sys
+
+from acqo_rl.cli import main
 
 if __name__ == "__main__":
-    launch("warm-start")
+    main(["warm-start", *sys.argv[1:]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -35,25 +36,31 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs a subcommand; without arguments, lists all subcommands."""
-    name, *rest = (sys.argv[1:] if arguments is None else list(arguments)) or ["--help"]
+    """Runs a subcommand; without arguments, lists all subcommands. If the reader of the output ends, so does this."""
+    try:
+        try:
+            _run(*((sys.argv[1:] if arguments is None else arguments) or ["--help"]))
+        finally:
+            sys.stdout.flush()  # here, so that a closed pipe is noticed before the process exits
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(1) from None
+
+
+def _run(name: str, *rest: str) -> None:
+    """Runs a subcommand, or prints what there is."""
     if name in ("-h", "--help"):
         print(overview())
     elif name == "--version":
         print(__version__)
     elif name in COMMANDS:
-        launch(name, rest)
+        from acqo_rl.cli import command
+
+        command.run(module_of(name).main, rest)
     else:
         hint = did_you_mean([name], COMMANDS)
         sys.stderr.write(f"error: Unknown command {name!r}{hint}; choose one of {', '.join(COMMANDS)}.\n")
         raise SystemExit(2)
-
-
-def launch(name: str, arguments: Sequence[str] | None = None) -> None:
-    """Runs one subcommand; the arguments default to those of the command line."""
-    from acqo_rl.cli import command
-
-    command.run(module_of(name).main, sys.argv[1:] if arguments is None else arguments)
 
 
 def module_of(name: str) -> ModuleType:

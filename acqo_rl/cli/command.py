@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
@@ -163,7 +162,7 @@ def find_config(name: str, command: str) -> Path:
         if file.is_file():
             return file
     there = sorted(file.stem for file in own.glob("*.yaml"))
-    wrong = f"unknown config {name!r}{did_you_mean([name], there)}"
+    wrong = f"unknown config {name!r}{did_you_mean([Path(name).stem], there)}"
     raise FileNotFoundError(f"{wrong}; give a file, or one of these: {', '.join(there) or 'none'}")
 
 
@@ -209,7 +208,6 @@ def run(main: Callable[[Any], Any], args: Sequence[str]) -> None:
     """
     try:
         main(parse(main, args))
-        sys.stdout.flush()  # here, so that a closed pipe is noticed before the process exits
     except AcqoError as error:
         sys.stderr.write(f"error: {error}\n")
         raise SystemExit(2) from error
@@ -218,9 +216,6 @@ def run(main: Callable[[Any], Any], args: Sequence[str]) -> None:
             raise
         sys.stderr.write(f"error: this command needs the package {error.name}; run: pip install 'acqo-rl[{extra}]'\n")
         raise SystemExit(2) from error
-    except BrokenPipeError:  # the reader of the output, such as head, has ended
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(1) from None
     except OSError as error:
         if isinstance(error, _IS_FAULT):
             raise

@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +24,8 @@ from typing import Any
 
 from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
-from acqo_rl.errors import AcqoError, ConfigError, DataError, did_you_mean
+from acqo_rl.cli.programs import run_program
+from acqo_rl.errors import ConfigError, DataError, did_you_mean
 
 ALL = "all"
 Names = list[str]
@@ -148,11 +148,7 @@ def run(title: str, line: str, places: Mapping[str, str]) -> None:
     words = [word.format(**places) for word in shlex.split(line)]
     print(f"\n== {title}\n   {shlex.join(words)}", flush=True)
     program = {"acqo": [sys.executable, "-m", "acqo_rl.cli"], "python": [sys.executable]}.get(words[0], words[:1])
-    ended = subprocess.run([*program, *words[1:]]).returncode
-    if ended == 130:
-        raise KeyboardInterrupt
-    if ended != 0:
-        raise AcqoError(f"{title} failed with status {ended}; see its message above. Earlier results are kept.")
+    run_program(title, [*program, *words[1:]])
 
 
 def figures_of(file: Path) -> Figures:

@@ -5,7 +5,8 @@ r"""Run the whole recipe: data, index, warm start, Stage I, Stage II, export, ev
     acqo train --config configs/train/hotpotqa.yaml --data HOTPOTQA_DIR --output_dir outputs/hotpotqa
 
 Every stage is one command, printed before it runs, with its own folder in --output_dir. The same command resumes an
-interrupted recipe: finished stages are skipped, and an interrupted stage is resumed. The settings of the stages are in
+interrupted recipe: finished stages are skipped, and an interrupted stage is resumed. Ctrl-C and SIGTERM end the stage,
+and then the recipe. The settings of the stages are in
 ``index_settings``, ``warm_start``, ``stage1`` and ``stage2`` in the YAML file. They are checked before the first stage
 begins, and may be changed until their stage has written results. To repeat a stage with other settings, delete its
 folder and the folders of later stages.
@@ -15,7 +16,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -27,7 +27,8 @@ from acqo_rl.addresses import Address, whole_of
 from acqo_rl.cli import command, module_of
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithPrompt, WithReward
-from acqo_rl.errors import AcqoError, ConfigError
+from acqo_rl.cli.programs import run_program
+from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.settings import IndexSettings
 
 Settings = dict[str, Any]
@@ -98,14 +99,7 @@ def main(config: RecipeConfig) -> None:
         minutes = (time.monotonic() - begin) / 60
         print(f"\n== {number}/{len(stages)} {stage.name}  ({minutes:.0f} min so far)", flush=True)
         print(f"   {stage.shown()}", flush=True)
-        ended = subprocess.run(stage.argv()).returncode
-        if ended == 130:
-            raise KeyboardInterrupt
-        if ended != 0:
-            raise AcqoError(
-                f"The stage '{stage.name}' failed with status {ended}; see its message above. "
-                f"Earlier stages are kept; fix the cause and run the same command again."
-            )
+        run_program(f"The stage '{stage.name}'", stage.argv())
     print(f"\nAll stages finished after {(time.monotonic() - begin) / 60:.1f} minutes: {config.output_dir}")
 
 

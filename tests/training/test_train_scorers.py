@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from acqo_rl.cli import launch, module_of
+from acqo_rl.cli import main, module_of
 from acqo_rl.cli.train_choice import TrainChoiceConfig
 from acqo_rl.cli.train_hop import TrainHopConfig
 from acqo_rl.data.beir import write_beir
@@ -61,7 +61,7 @@ def world():
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bridges") / "data"
     write_beir(folder, *world())
-    launch("index", ["--data", str(folder), "--output", str(folder / "index"), "--kind", "bm25"])
+    main(["index", "--data", str(folder), "--output", str(folder / "index"), "--kind", "bm25"])
     return folder
 
 
