@@ -65,7 +65,7 @@ def write_files(
         queries: tables, or ``.txt`` files with one query per line.
         qrels: ``SPLIT=FILE`` entries, or a ``FILE`` whose queries are divided into train, dev and test.
         document_fields: ``id=NAME``, ``title=NAME`` or ``text=NAME``, for fields with other names. ``text=ONE+OTHER``
-            joins those that a table has; it needs one of them.
+            joins those that a table has; it needs one of them. Each name must be in a table.
         query_fields: ``id=NAME``, ``text=NAME`` or ``history=NAME``, for fields with other names.
         max_skipped: maximum share of files and rows that may be skipped.
         command: command that writes the folder, for its README.
@@ -166,7 +166,7 @@ def _rows(
                 faults.add(file, None, f"missing, or not one of {kinds}; convert it to one of them.")
     named = [name for target, names in fields.items() if names != [target] for name in names]
     if columns and not faults and (missing := [name for name in named if name not in columns]):
-        faults.add(Path(paths[-1]), None, f"no table has the field {missing[0]!r}; see --{setting}.")
+        faults.add(Path(paths[-1]), None, f"no table has the field {missing[0]!r} of --{setting}.")
 
 
 def _is_asset(name: str) -> bool:
@@ -209,10 +209,9 @@ def _read_table(
             row["id"] = row.pop("_id")
         seen |= dict.fromkeys(row)
         yield number, row
-    wanted = [names for target, names in fields.items() if names != [target] or target == "text"]
-    if seen and (missing := [names for names in wanted if seen.keys().isdisjoint(names)]):
-        remedy = f"name the fields with --{setting}, such as text=NAME"
-        faults.add(file, None, f"no field {' or '.join(missing[0])} among {', '.join(seen)}; {remedy}.")
+    if seen and seen.keys().isdisjoint(fields["text"]):
+        remedy = f"name the field with --{setting}, such as text=NAME"
+        faults.add(file, None, f"no field {' or '.join(fields['text'])} among {', '.join(seen)}; {remedy}.")
 
 
 def _read_csv(file: Path, suffix: str, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:

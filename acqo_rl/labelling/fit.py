@@ -40,8 +40,8 @@ def is_grounded(question: Question) -> bool:
     weak repeat the worked example of the prompt, or ask about one passage only.
     """
     draft = question.draft
-    asked = _words(" ".join([*(turn.text for turn in question.query.history), question.query.text]))
-    words = [_words(f"{d.title} {passage}") for d, passage in zip(draft.documents, draft.passages, strict=True)]
+    asked = words_of(" ".join([*(turn.text for turn in question.query.history), question.query.text]))
+    words = [words_of(f"{d.title} {passage}") for d, passage in zip(draft.documents, draft.passages, strict=True)]
     if draft.kind == "ambiguous":
         return any(asked & some for some in words)
     named = words[:1] if draft.kind == "bridge" else words
@@ -53,5 +53,6 @@ def _only_in(some: set[str], all_words: Sequence[set[str]]) -> set[str]:
     return some - {word for words in all_words if words is not some for word in words}
 
 
-def _words(text: str) -> set[str]:
+def words_of(text: str) -> set[str]:
+    """The words of at least four letters, and the numbers, in lower case."""
     return {word for word in _WORD.findall(folded(text)) if len(word) >= _LETTERS or word.isdecimal()}

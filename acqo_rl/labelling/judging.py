@@ -1,34 +1,25 @@
-"""Judges whether documents answer queries: by a language model or a cross-encoder, on the scale of TREC (0 to 3)."""
+"""Judges by a language model whether documents answer queries, on the scale of TREC (0 to 3)."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-import numpy as np
-
 from acqo_rl.errors import ConfigError
+from acqo_rl.labelling.fit import words_of
 from acqo_rl.language_models.structured import example, fields, one_of, problem_of, read_reply
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.roles import LanguageModel
-from acqo_rl.text import folded
 from acqo_rl.types import Conversation, Document, Qrels, Query
 
 RELEVANT = 2
 """Least grade of a relevant document; grade 1 means related, but without an answer."""
 _FIRST = 32
 """Number of pairs after which a judge without any grade stops the run."""
-_BATCH = 256
-"""Number of pairs that a cross-encoder scores before their scores are kept."""
-_LOGITS = np.log([1 / 9, 1, 9])
-"""Least logits of the grades 1, 2 and 3, which are the probabilities 0.1, 0.5 and 0.9."""
 _CHARACTERS = 2000
 """Maximum characters of a document's text that a judge reads."""
-_LETTERS = 4
-"""Minimum letters of the words by which the part of a long document is chosen."""
 _TURNS = 6
 
 _INSTRUCTIONS = """\
@@ -44,7 +35,6 @@ _EXAMPLES = (
     ("U: Who was Anna Smit?\nS: An engineer.\nQuestion: Where did she live?\nPassage: Marken.", example(grade=0)),
 )
 _GRADE = fields(grade=one_of(0, 1, 2, 3))
-_WORD = re.compile(r"\w+")
 
 
 class Pair(NamedTuple):
@@ -96,10 +86,6 @@ def part_to_read(pair: Pair) -> str:
     query, document = pair
     if len(document.text) <= _CHARACTERS:
         return passage_text(document)
-    said = _words(" ".join([query.text, *(turn.text for turn in query.history if turn.speaker == "user")]))
+    said = words_of(" ".join([query.text, *(turn.text for turn in query.history if turn.speaker == "user")]))
     parts = TextSplitter(_CHARACTERS).chunks(document.text)
-    return passage_text(replace(document, text=max(parts, key=lambda part: len(said & _words(part)))))
-
-
-def _words(text: str) -> set[str]:
-    return {word for word in _WORD.findall(folded(text)) if len(word) >= _LETTERS}
+    return passage_text(replace(document, text=max(parts, key=lambda part: len(said & words_of(part)))))

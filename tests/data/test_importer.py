@@ -103,7 +103,7 @@ def test_queries_of_a_text_file_and_judgements_by_position_in_it(write, imported
     ("name", "content", "fields", "found"),
     [
         ("d.csv", "id,body\nd,t\n", [], "line|no field text among id, body; .*--document_fields"),
-        ("d.csv", "id,text\nd,t\n", ["title=head"], "no field head among"),
+        ("d.csv", "id,text\nd,t\n", ["title=head"], "no table has the field 'head'"),
         ("d.csv", "id,text\nd,t\n", ["text=text+tetx"], "no table has the field 'tetx'"),
         ("d.csv", "id,text\nd,t,x\n", [], "line 2: found 3 columns, expected 2"),
         ("d.csv", 'id,text\nd,"t\n', [], "not a table"),
@@ -219,9 +219,9 @@ def test_folders_and_tables_become_one_data_set(write, imported):
     """Pages of one name differ by their folders, and each table has one of the names of the text."""
     places = [write(f"{name}/index.md", f"# {name}\n\nText.").parent for name in ("mills", "ferries")]
     places += [write("faq.csv", "q,answer\nWhy?,So.\n"), write("notes.jsonl", '{"id": "n", "body": "Note."}')]
-    data = imported(places, document_fields=["text=answer+body"], max_skipped=0)
+    data = imported(places, document_fields=["title=q", "text=answer+body"], max_skipped=0)
     assert [document.id for document in documents_of(data)] == ["mills/index.md", "ferries/index.md", "1", "n"]
-    assert [document.text for document in documents_of(data)][2:] == ["So.", "Note."]
+    assert documents_of(data)[2:] == [Document("1", "Why?", "So."), Document("n", "", "Note.")]
 
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=12)
