@@ -171,8 +171,7 @@ def searched_as_one(collections: Sequence[Collection], label: str = "indexes") -
     """
     paths: list[Retriever] = list(collections[0].retrievers)
     if len(collections) > 1:
-        ordered = [sorted(c.retrievers, key=lambda retriever: not retriever.cosine) for c in collections]
-        places = list(zip(*ordered, strict=False))
+        places = zip(*map(_dense_first, collections), strict=False)
         paths = [FederatedRetriever(parts, f"{label} {i}") for i, parts in enumerate(places, start=1)]
     return paths[0] if len(paths) == 1 else HybridRetriever(paths, RankScoreFusion())
 
@@ -181,6 +180,17 @@ def searched_apart(collections: Sequence[Collection]) -> list[RawQueryOnly]:
     """The retriever that searches only the raw query if every collection has such an index, else an empty list."""
     apart = [replace(c, retrievers=c.originals) for c in collections if c.originals]
     return [RawQueryOnly(searched_as_one(apart, "raw query, indexes"))] if len(apart) == len(collections) else []
+
+
+def left_out(collections: Sequence[Collection]) -> list[str]:
+    """Names of the indexes that a search of these collections leaves out, because another one has no such index."""
+    lists, apart = min(len(c.retrievers) for c in collections), all(c.originals for c in collections)
+    unused = ([*_dense_first(c)[lists:], *(() if apart else c.originals)] for c in collections)
+    return [retriever.name for some in unused for retriever in some]
+
+
+def _dense_first(collection: Collection) -> list[InCollection]:
+    return sorted(collection.retrievers, key=lambda retriever: not retriever.cosine)
 
 
 def cosine_lists(collections: Sequence[Collection]) -> set[tuple[str, str]]:

@@ -23,7 +23,7 @@ from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
 from acqo_rl.searching.settings import StepSettings
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.searching.workers import Workers
-from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, searched_apart, searched_as_one
+from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, left_out, searched_apart, searched_as_one
 from acqo_rl.serving.logs import log_failures
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.requests import AnswerRequest, Asked, ReformulateRequest, SearchRequest
@@ -149,7 +149,10 @@ class Service:
         # The model of a policy is accepted as well: trained:demo is the strategy trained-demo.
         strategy = reformulator_name(given) if given else self.strategies.default
         chosen = self.collections.named(body.knowledge_pool_ids, body.scope())
-        return Asked(strategy, chosen, *body.read())
+        query, context, notes = body.read()
+        if unused := left_out(chosen):
+            notes.append(f"Not searched, because another collection has no such index: {', '.join(unused)}.")
+        return Asked(strategy, chosen, query, context, notes)
 
     def searcher(
         self, strategy: str, num_variants: int | None, collections: tuple[Collection, ...]

@@ -67,6 +67,14 @@ def test_several_collections_have_one_list_for_the_raw_query(found):
     assert {d["knowledge_pool"] for d in body["rankings"][5]["documents"]} == {"world", "moon"}
 
 
+def test_an_index_that_another_collection_does_not_have_is_reported(found):
+    both = (*collection("both").retrievers, InCollection(Counted(), "both", "both/bm25"))
+    pools = [with_words("world"), replace(collection("both"), retrievers=both)]
+    for chosen, unused in (([pools[0]], 0), ([pools[1]], 0), (pools, 1)):
+        assert len(found(*chosen)["notes"]) == unused
+    assert found(*pools)["notes"][0].endswith(": world/bm25, both/bm25.")
+
+
 @pytest.mark.parametrize("names", [["world"], ["world", "moon"]])
 def test_the_similarity_is_a_cosine_although_bm25_scores_are_larger(found, names):
     for result in found(*map(with_words, names))["results"]:
