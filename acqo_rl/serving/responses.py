@@ -339,12 +339,8 @@ def search_response(
     found: SearchResult, body: SearchRequest, asked: Asked, request_id: str, ms: float
 ) -> SearchResponse:
     """Converts the result of a search."""
-    results = _results(found, asked.collections, body.limit)
-    rankings = []
-    if body.include_rankings:
-        rankings = [RankingBeforeFusion.of(ranking, DocumentsOf(asked.collections)) for ranking in found.rankings]
-    else:
-        results = [result.model_copy(update={"places": []}) for result in results]
+    results = _results(found, asked.collections, body)
+    shown = found.rankings if body.include_rankings else ()
     return SearchResponse(
         results=results,
         query_rewrite_info=QueryRewriteInfo.of(found.reformulation, asked.strategy)
@@ -357,17 +353,24 @@ def search_response(
         trace=list(found.trace),
         cached=found.cached,
         fusion=found.fused.retriever,
-        rankings=rankings,
+        rankings=[RankingBeforeFusion.of(ranking, DocumentsOf(asked.collections)) for ranking in shown],
         notes=asked.notes,
         request_id=request_id,
     )
 
 
-def _results(found: SearchResult, collections: tuple[Collection, ...], limit: int) -> list[Result]:
+def _results(found: SearchResult, collections: tuple[Collection, ...], body: SearchRequest) -> list[Result]:
     pool_ids = {collection.name: collection.id for collection in collections}
-    top = found.fused.first(limit)
-    places, cosines = _places(found), _best_cosines(found, collections)
+    top = found.fused.first(body.limit)
     documents, about = fetch(DocumentsOf(collections), top.doc_ids), searched_texts(found.reformulation)
+    places: dict[str, list[DocumentRank]] = {key: [] for key in documents}
+    lists, cosines = cosine_lists(collections), dict[str, float]()
+    for number, ranking in enumerate(found.rankings):
+        for rank, (key, score) in enumerate(zip(ranking.doc_ids, ranking.scores, strict=True), start=1):
+            if key in documents:
+                places[key].append(DocumentRank(ranking=number, rank=rank, score=score))
+                if (ranking.retriever, split_id(key)[0]) in lists:
+                    cosines[key] = max(score, cosines.get(key, score))
     scored = [hit for hit in zip(top.doc_ids, top.scores, top.similarities, strict=True) if hit[0] in documents]
     return [
         Result(
@@ -377,26 +380,7 @@ def _results(found: SearchResult, collections: tuple[Collection, ...], limit: in
             score=score,
             similarity=cosines.get(key, best),
             similarity_kind="cosine" if key in cosines else "score",
-            places=places.get(key, []),
+            places=places[key] if body.include_rankings else [],
         )
         for rank, (key, score, best) in enumerate(scored, start=1)
     ]
-
-
-def _best_cosines(found: SearchResult, collections: tuple[Collection, ...]) -> dict[str, float]:
-    """The best cosine of each document, over the rankings that contain cosines."""
-    lists = cosine_lists(collections)
-    best: dict[str, float] = {}
-    for ranking in found.rankings:
-        for key, score in zip(ranking.doc_ids, ranking.scores, strict=True):
-            if (ranking.retriever, split_id(key)[0]) in lists:
-                best[key] = max(score, best.get(key, score))
-    return best
-
-
-def _places(found: SearchResult) -> dict[str, list[DocumentRank]]:
-    places: dict[str, list[DocumentRank]] = {}
-    for number, ranking in enumerate(found.rankings):
-        for rank, (key, score) in enumerate(zip(ranking.doc_ids, ranking.scores, strict=True), start=1):
-            places.setdefault(key, []).append(DocumentRank(ranking=number, rank=rank, score=score))
-    return places
