@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from acqo_rl.data.beir import Beir
     from acqo_rl.evaluation.run import Evaluation
-    from acqo_rl.training.headroom import Advice, Headroom
+    from acqo_rl.training.headroom import Decision, Headroom
     from acqo_rl.training.rewards import Reward
     from acqo_rl.training.warm_start import ScoredQuery
 
@@ -156,7 +156,7 @@ def score(
     return continue_rows(ScoredQuery, file, len(queries), rest)
 
 
-def report(config: HeadroomConfig, headroom: Headroom, advice: Advice, folder: Path) -> None:
+def report(config: HeadroomConfig, headroom: Headroom, advice: tuple[Decision, str], folder: Path) -> None:
     """Prints the tables and the advice, and writes them with a figure."""
     from acqo_rl.evaluation.plots import draw_gains
     from acqo_rl.evaluation.summary import compare, summarise
@@ -171,12 +171,12 @@ def report(config: HeadroomConfig, headroom: Headroom, advice: Advice, folder: P
         kinds += f"\n\n{aligned(groups_table(headroom.topic_changes, measure))}"
     forms = f"Chosen forms: {' and '.join(headroom.forms)}."
     parts = [f"# Headroom of {len(baseline.results)} queries", table, "## By kind of query", kinds, forms,
-             "![Gain by kind](gains.png)", f"**{advice.sentence}**"]  # fmt: skip
+             "![Gain by kind](gains.png)", f"**{advice[1]}**"]  # fmt: skip
     write_atomic(folder / "report.md", ["\n\n".join(parts)])
     (folder / "gains.png").write_bytes(draw_gains(evaluations, measure))
     content = {
-        "decision": advice.decision,
-        "reason": advice.sentence,
+        "decision": advice[0],
+        "reason": advice[1],
         "settings": asdict(config),
         "forms": headroom.forms,
         "systems": [{"name": evaluation.name, **asdict(summarise(evaluation))} for evaluation in evaluations],
@@ -184,4 +184,4 @@ def report(config: HeadroomConfig, headroom: Headroom, advice: Advice, folder: P
         "topic_changes": [{"name": one.name, **asdict(summarise(one))} for one in headroom.topic_changes],
     }
     write_atomic(folder / "headroom.json", [json.dumps(content, indent=2)])
-    print("\n".join([table, "", kinds, "", forms, "", f"Report: {folder / 'report.md'}", advice.sentence]))
+    print("\n".join([table, "", kinds, "", forms, "", f"Report: {folder / 'report.md'}", advice[1]]))

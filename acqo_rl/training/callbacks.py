@@ -23,15 +23,13 @@ BOUNDS = (
 """Metric, side and bound: a metric on this side of the bound raises an alarm. The entropy is in nats per token."""
 LEAST_REWARD_SHARE = 0.5
 """Minimum mean reward, as a share of the highest mean reward so far."""
-MOST_PASS_RISE = 0.1
-"""Maximum increase of the share of passed dev queries since the start."""
 
 
 class Alarms(TrainerCallback):
     """Checks every logged step for signs that the policy collapses.
 
     An alarm is logged as a warning and written to ``alarms.jsonl``. After ``patience`` consecutive steps with an alarm
-    training stops, and the best model by the dev measure is kept. Alarms of dev queries do not count.
+    training stops, and the best model by the dev measure is kept.
 
     Args:
         patience: number of consecutive steps with an alarm that stops training; 0 never stops.
@@ -45,11 +43,7 @@ class Alarms(TrainerCallback):
         self.in_a_row = 0
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> None:
-        """Checks the metrics of a training step or of an evaluation on dev."""
-        if logs and "eval_pass" in logs:
-            start = next((entry["eval_pass"] for entry in state.log_history if "eval_pass" in entry), logs["eval_pass"])
-            if logs["eval_pass"] > start + MOST_PASS_RISE:
-                self._report(state, [f"eval_pass is {logs['eval_pass']:.3g}, at the start it was {start:.3g}"])
+        """Checks the metrics of a training step."""
         if not logs or "reward" not in logs:
             return
         found = [
@@ -66,14 +60,9 @@ class Alarms(TrainerCallback):
         self.in_a_row = self.in_a_row + 1 if found else 0
         stops = 0 < self.patience <= self.in_a_row
         control.should_training_stop |= stops  # in every process; a process that continued alone would wait forever
-        if found:
-            self._report(state, found)
+        if found and state.is_world_process_zero:
+            logger.warning("Step %d: %s.", state.global_step, "; ".join(found))
+            with self.file.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"step": state.global_step, "alarms": found}) + "\n")
         if stops and state.is_world_process_zero:
             logger.warning("Training stops after %d consecutive steps with an alarm.", self.in_a_row)
-
-    def _report(self, state: Any, found: list[str]) -> None:
-        if not state.is_world_process_zero:
-            return
-        logger.warning("Step %d: %s.", state.global_step, "; ".join(found))
-        with self.file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"step": state.global_step, "alarms": found}) + "\n")

@@ -50,19 +50,6 @@ class Headroom:
     topic_changes: tuple[Evaluation, ...] = ()
 
 
-@dataclass(frozen=True)
-class Advice:
-    """What to do, and why.
-
-    Attributes:
-        decision: ``train`` a policy, ``try`` to, ``use`` a reformulator without training, or ``leave`` the raw query.
-        sentence: the decision with its reason.
-    """
-
-    decision: Decision
-    sentence: str
-
-
 class FixedReformulations(Reformulator):
     """Returns the given reformulation for each query."""
 
@@ -170,8 +157,12 @@ def of_form(scored: ScoredQuery, form: str) -> ScoredCandidate:
     return next((option for option in scored.options if option.form == form), scored.options[0])
 
 
-def advise(headroom: Headroom, measure: str) -> Advice:
-    """Decides by the differences of the measure and their 95 % intervals; see ``docs/headroom.md``."""
+def advise(headroom: Headroom, measure: str) -> tuple[Decision, str]:
+    """Decides by the differences of the measure and their 95 % intervals; see ``docs/headroom.md``.
+
+    Returns:
+        The decision, and a sentence with the reason.
+    """
     raw = headroom.baselines[0]
     form, best = headroom.bounds
     lost = {one.name: _difference(one, headroom.topic_changes[0], measure) for one in headroom.topic_changes[1:]}
@@ -201,7 +192,7 @@ def advise(headroom: Headroom, measure: str) -> Advice:
         f" {name} is not advised without training: it loses {_with_interval(loss)} where the topic changes."
         for name, loss in lost.items()
     )
-    return Advice(decision, f"{verdict}: {why}{without_training}{harm}")
+    return decision, f"{verdict}: {why}{without_training}{harm}"
 
 
 def _difference(system: Evaluation, baseline: Evaluation, measure: str) -> Difference:
