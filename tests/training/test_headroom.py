@@ -91,7 +91,7 @@ def test_what_loses_where_the_topic_changes_is_not_advised():
         for name, value in (("raw", 0.4), ("turns", 0.6), (ONE_FORM, 0.45), (BEST, 0.46))
     )
     topics = by_hand.evaluation("raw", [1.0] * 9), by_hand.evaluation("turns", [0.1] * 9)
-    assert advise(Headroom((raw, turns), (form, best), (PASS, PASS)), "nDCG@10").decision == "use"
+    assert advise(Headroom((raw, turns), (form, best), (PASS, PASS)), "nDCG@10")[0] == "use"
     advice = advise(Headroom((raw, turns), (form, best), (PASS, PASS), topics), "nDCG@10")
     assert advice[0] == "train"
     assert "turns is not advised" in advice[1]
