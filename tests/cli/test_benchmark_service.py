@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
 import sys
 
-import httpx
 import pytest
 from server_process import ROOT
 from shared import load_script
 from tiny_policy import full_model
 
-from acqo_rl.cli import command
-from acqo_rl.conversations import read_history
 from acqo_rl.data.beir import write_beir
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.types import Document, Query
@@ -55,21 +51,6 @@ def test_nothing_is_lost_or_mixed_up(tmp_path):
     assert all(float(cell) > 0 for row in rows for cell in row[3:9])
 
 
-async def test_a_query_is_sent_with_its_conversation(script):
-    sent = []
-
-    def answer(request):
-        sent.append(json.loads(request.content))
-        return httpx.Response(200, json={})
-
-    async with httpx.AsyncClient(base_url="http://service", transport=httpx.MockTransport(answer)) as http:
-        await script.ask(
-            http, "1", Query("q", "And its capital?", read_history(["U: Where is Peru?", "S: In South America."]))
-        )
-    assert sent[0]["query"] == "And its capital?"
-    assert sent[0]["history"] == ["U: Where is Peru?", "S: In South America."]
-
-
 KNOWN = {"a and b": (frozenset(["a", "b"]), ("1", "2")), "c": (frozenset(["c"]), ("3",))}
 
 
@@ -97,15 +78,3 @@ class TestVerdicts:
         assert verdict(self.answer("a", "b", found="3")) == "mixed up"
         assert verdict(self.answer("a", "b", found="21")) == "other"
         assert verdict(self.answer("a", "b", query_rewrite_info={"original_query": "c"})) == "mixed up"
-
-    def test_percentiles(self, script):
-        line = script.Line([i / 1000 for i in range(101)], 2.0, ["fine"] * 100 + ["errors"], 10.1, 700.0)
-        assert script.figures(line) == ["50.0", "100", "700", "50", "95", "99", "1", "0", "0", "0", "101"]
-
-
-def test_a_service_that_does_not_start_says_why(script, tmp_path, capsys):
-    write_beir(tmp_path, [Document("1", "", "x")], [Query("1", "x")], {"dev": {"1": {"1": 1}}})
-    with pytest.raises(SystemExit) as ended:
-        command.run(script.main, ["--collection", f"world={tmp_path},nowhere"])
-    assert ended.value.code == 2
-    assert "nowhere" in capsys.readouterr().err

@@ -82,10 +82,6 @@ def test_settings_of_index_folders_are_refused(folder, setting):
     assert not (folder / "e").exists()
 
 
-def test_an_index_folder_needs_its_documents(folder):
-    run_command("search", "--index", folder, "--query", "a", "--reformulator", "raw", status=2)
-
-
 @pytest.fixture
 def unrelated(tmp_path):
     """A collection of another program whose ids are none of the corpus."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 from pathlib import Path
 
@@ -180,12 +179,6 @@ def test_every_strategy_asks_its_model_in_batches(script, tmp_path, monkeypatch)
     assert (looked["calls"], looked["searches"], looked["embedded"]) == (1, 2, 2)
 
 
-def test_an_interruption_costs_a_few_queries_by_default(script):
-    """Answers are kept batch by batch, and those of a server have been paid for."""
-    given = ["--config", str(STRATEGIES), "--data", "d", "--index", "r=i", "--output", "o"]
-    assert command.parse(script.main, given).batch_size <= 32
-
-
 def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch):
     """The rules are asked for four queries at a time; the second batch is interrupted."""
     from acqo_rl.reformulation.heuristic import Heuristic
@@ -255,22 +248,6 @@ def test_errors_say_what_to_do(script, world, tmp_path, capsys, changed, message
     assert message in capsys.readouterr().err
 
 
-def test_one_index_searches_the_raw_query_alone(script, world, tmp_path):
-    """A compound question is three searches, its parts by one index and itself by the other."""
-    given = [f"short={world / 'short'}", f"long={world / 'long'}", "paths=short+long@original"]
-    shown = arguments(world, tmp_path / "out", index=given, reformulator="rules", measures="R@5", fusion="rrf")
-    command.run(script.main, shown)
-    searches = {name: quantities(s)["searches"] for (_, name, _), s in systems(tmp_path / "out").items()}
-    assert searches == {"short": 1.5, "long": 1.5, "paths": 2.5}
-
-
-def test_a_folder_of_other_queries_is_refused(script, world, tmp_path, capsys):
-    command.run(script.main, arguments(world, tmp_path / "out", reformulator="raw"))
-    with pytest.raises(SystemExit):
-        command.run(script.main, arguments(world, tmp_path / "out", split="dev"))
-    assert "split: 'test' -> 'dev'" in capsys.readouterr().err
-
-
 def test_a_larger_limit_goes_on_and_its_files_replace_those_of_the_smaller(script, world, tmp_path):
     sizes = []
     for limit in ({"limit": 3}, {}, {"limit": 3}):
@@ -280,29 +257,6 @@ def test_a_larger_limit_goes_on_and_its_files_replace_those_of_the_smaller(scrip
     assert sizes[0] == (4, 3)  # three queries, and what the reformulator reads of a first search
     assert sizes[1][0] == 1 + sizes[1][1] > 4
     assert sizes[2] == (sizes[1][0], 3)
-
-
-def test_judgements_of_documents_that_are_not_there_are_left_out_and_counted_once(script, world, tmp_path, caplog):
-    folder = tmp_path / "data"
-    shutil.copytree(world / "data", folder)
-    with (folder / "qrels" / "test.tsv").open("a") as file:
-        file.write("s-Peru\tnone\t1\n")
-    for name, data in (("whole", world / "data"), ("lacking", folder)):
-        command.run(script.main, arguments(world, tmp_path / name, data=data))
-        assert caplog.text.count("document 'none'") == (name == "lacking")
-    assert [[row["measures"] for row in rows(tmp_path / name)] for name in ("whole", "lacking")] == [
-        [row["measures"] for row in rows(tmp_path / "whole")]
-    ] * 2
-
-
-def test_an_index_of_another_corpus_is_refused(script, world, tmp_path, capsys):
-    other = tmp_path / "data"
-    shutil.copytree(world / "data", other)
-    corpus = (other / "corpus.jsonl").read_text()
-    (other / "corpus.jsonl").write_text(corpus.replace("Lima is", "Lima was"))
-    with pytest.raises(SystemExit):
-        command.run(script.main, arguments(world, tmp_path / "out", data=other))
-    assert "another corpus" in capsys.readouterr().err
 
 
 def test_the_settings_of_a_report_have_paths_relative_to_it(script, world, tmp_path):

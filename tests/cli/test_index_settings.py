@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import io
-import subprocess
 from pathlib import Path
 
 import pytest
-from shared import load_script
 from tiny_policy import full_model
 
 from acqo_rl.cli import COMMANDS as COMMAND_NAMES
@@ -63,30 +61,6 @@ def test_the_device_reaches_the_index(script, world, tmp_path, monkeypatch):
     with pytest.raises(Opened):
         module.main(command.parse(module.main, [*words.split(), *DEVICE]))
     assert (given["index"], given["device"]) == (str(world["INDEX"]), "shards")
-
-
-def test_the_service_benchmark_passes_the_device_to_the_server(monkeypatch):
-    started = []
-
-    def start(program, **_):
-        started.append(program)
-        raise Opened
-
-    monkeypatch.setattr(subprocess, "Popen", start)
-    module = load_script(ROOT / "benchmarks/service.py", "placed_benchmark_service")
-    config = command.parse(module.main, ["--collection", "w=data,index", *DEVICE])
-    with pytest.raises(Opened), module.serving(config, 1, 0.0):
-        pass
-    words = started[0]
-    assert words[words.index("--index_device") + 1] == "shards"
-
-
-def test_the_recipe_passes_the_device_to_every_stage_that_searches():
-    recipe = module_of("train")
-    config = command.parse(recipe.main, DEVICE)
-    searching = [stage for stage in recipe.plan(config) if "index" in stage.settings]
-    assert len(searching) == 4
-    assert all(stage.settings["index_device"] == "shards" for stage in searching)
 
 
 def test_all_commands_share_the_setting():

@@ -47,8 +47,3 @@ def test_files_are_converted_once(prepare, files, tmp_path, capsys):
 def test_settings_of_other_data_sets_are_rejected(prepare, files, arguments):
     with pytest.raises(ConfigError):
         prepare(*files, *arguments)
-
-
-def test_settings_of_files_require_the_data_set_files(prepare, tmp_path):
-    with pytest.raises(ConfigError, match="documents"):
-        prepare("--dataset", "embedded", "--documents", "x.csv", "--output", tmp_path / "out")

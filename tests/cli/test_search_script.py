@@ -16,12 +16,10 @@ from tiny_policy import full_model
 
 from acqo_rl.cli import module_of
 from acqo_rl.data.beir import write_beir
-from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.language_models import load
 from acqo_rl.retrieval import SentenceTransformerEncoder
 from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
-from acqo_rl.searching.result import SearchResult
-from acqo_rl.types import Document, Query, Ranking, Reformulation, SubQuery
+from acqo_rl.types import Document
 
 SCRIPT = "search"
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "100"}
@@ -48,20 +46,6 @@ def folder(tmp_path_factory):
     write_beir(folder, DOCUMENTS, [], {})
     build_bm25_index(folder / "index", DOCUMENTS)
     return folder
-
-
-@pytest.mark.parametrize("index", ["nowhere", "."])
-def test_an_index_that_is_not_there_is_reported_before_missing_documents(folder, index):
-    """The second place is a folder, but contains no index."""
-    script = module_of(SCRIPT)
-    with pytest.raises(IndexMismatchError):
-        script.check(script.SearchConfig(index=str(folder / index), reformulator="raw", query="Peru"))
-
-
-def test_an_index_folder_without_data_is_an_error(folder):
-    script = module_of(SCRIPT)
-    with pytest.raises(ConfigError):
-        script.check(script.SearchConfig(index=str(folder / "index"), reformulator="raw", query="Peru"))
 
 
 @pytest.fixture(scope="module")
@@ -111,17 +95,6 @@ def test_no_documents_below_the_threshold(folder, tmp_path):
         assert all(document["similarity"] >= 0.3 for document in on)
         assert off == []
     assert "cosines" in run(folder, *given, "capital of Peru", status=2).stderr
-
-
-def test_a_list_that_does_not_lead_is_reported():
-    script = module_of(SCRIPT)
-    subs = (SubQuery("Lima", "reading"), SubQuery("it", "original", min_margin=0.05))
-    made = Reformulation(Query("q", "it"), "disambiguate", subs, "policy")
-    lists = (Ranking(("Peru-capital",), (0.5,), query="Lima"), Ranking((), (), query="it"))
-    answer = SearchResult(made, lists, Ranking(("Peru-capital",), (1.0,), similarities=(0.5,)))
-    printed = list(script.lines(answer, {document.id: document for document in DOCUMENTS}, "1/P"))
-    below = printed[printed.index("2. [original] it") + 1]
-    assert below == "   not used: its best score does not exceed the others by 0.05"
 
 
 @pytest.mark.slow
@@ -175,25 +148,6 @@ def test_control_characters_do_not_reach_the_terminal(folder):
     assert "strange" in done.stdout
     assert "名前" in done.stdout
     assert not [c for c in done.stdout if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160 or c == "\u202e")]
-
-
-def test_input_that_is_not_utf8_is_replaced(folder):
-    done = subprocess.run(
-        [*ACQO, SCRIPT, "--data", folder, "--index", folder / "index", "--reformulator", "rules"],
-        input=b"caf\xe9 strange \x1b[2J\n",
-        capture_output=True,
-        env={**ENVIRONMENT, "PYTHONIOENCODING": "ascii"},
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    assert b"\x1b" not in done.stdout
-    assert b"no documents" not in done.stdout
-
-
-def test_a_query_of_100000_characters(folder):
-    done = run(folder, "--reformulator", "rules", text="capital of Peru " * 6250)
-    assert "Peru-capital" in done.stdout
-    assert all(len(line) <= 100 for line in done.stdout.splitlines())
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ import pytest
 from forked import run_command
 from server_process import ROOT, started
 from shared import in_thread
-from tiny_policy import full_model
 
 from acqo_rl.cli import command, module_of
 from acqo_rl.data.beir import write_beir
@@ -122,25 +121,6 @@ def test_requests_in_progress_are_finished_and_logged(folder, slow_model):
     assert rewriting["rewriting_duration_ms"] > 0
     for secret in (KEY, "model-secret", "capital"):
         assert not [line for line in server.lines if secret in line]
-
-
-@pytest.mark.slow
-def test_a_policy_and_the_rules_are_served(folder):
-    policy = full_model(folder, feedback_results=2, max_new_tokens=4)
-    arguments = ("--collections", f"world={folder},{folder}/index", "--strategies", f"policy={policy}", "rules")
-    with started("serve", *arguments) as server, httpx.Client(base_url=server.url, timeout=40) as client:
-        assert client.get("/v1/strategies").json() == {
-            "strategies": ["policy", "rules", "raw"],
-            "default": "policy",
-        }
-        bodies = [{"query": f"the capital of Peru number {i}", "rewriting_strategy": "policy"} for i in range(4)]
-        with ThreadPoolExecutor(4) as pool:
-            found = list(pool.map(lambda body: client.post("/v1/search", json=body).json(), bodies))
-        assert [f["query_rewrite_info"]["strategy"] for f in found] == ["policy"] * 4
-        assert all(f["results"][0]["document_id"] == "Peru" and f["trace"][0]["name"] == "feedback" for f in found)
-        metrics = client.get("/metrics").text
-        assert 'rag_query_rewriting_total{query_type="unknown",strategy="policy"} 4.0' in metrics
-        assert client.get("/readyz").status_code == 200
 
 
 @pytest.mark.slow
