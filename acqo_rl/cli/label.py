@@ -137,13 +137,11 @@ def label_questions(config: LabelConfig, corpus: Mapping[str, Document], retriev
             f"No question can be written: {sum(map(len, splits.values())):,} of {len(corpus):,} documents of "
             f"{config.data} have a text of at least {SHORTEST} characters. Give longer documents."
         )
-    if config.model == HEADINGS:
-        questions = extract(drafts, config.seed)
-    else:
-        model = recorded(config, [conversation_for(draft) for draft in drafts], max_new_tokens=200)
-        if config.plan:
-            return
-        questions = ask(drafts, model)
+    asked = [conversation_for(draft) for draft in drafts]
+    model = None if config.model == HEADINGS else recorded(config, asked, max_new_tokens=200)
+    if config.plan:
+        return
+    questions = ask(drafts, model) if model else extract(drafts, config.seed)
     filter_questions(
         questions, retriever, RankScoreFusion(), longest_copy=_LONGEST_COPY, easy=config.easy, seed=config.seed
     )

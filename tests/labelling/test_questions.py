@@ -208,6 +208,7 @@ def written(tmp_path, monkeypatch):
 
 
 def test_without_a_model_titles_and_headings_become_questions(written):
+    assert not written("--plan", "True", model=None).exists()
     folder = written(model=None)
     data = read_beir(folder, "train", "dev", "test")
     assert "pseudo-questions" in (folder / "report.md").read_text()
