@@ -51,7 +51,7 @@ def add_answers(app: FastAPI, service: Service) -> None:
             return pipeline.ask(asked.query, on_step, on_text, mode=body.mode, context=asked.context)
 
         def shown(result: PipelineResult) -> AnswerResponse:
-            metrics.answered(asked.strategy, result, service.max_model_calls)
+            metrics.answered(result, service.max_model_calls)
             for failure in result.failures:
                 if failure.reason != failure.public:
                     _log.warning("answer_call_failed", extra={"error": str(failure)})

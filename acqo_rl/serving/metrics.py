@@ -54,13 +54,20 @@ class Metrics:
         """All metrics in the text format of Prometheus."""
         return generate_latest(self.registry)
 
-    def reformulated(self, strategy: str, reformulation: Reformulation, seconds: float | None) -> None:
-        """Counts a reformulation; ``seconds`` is its duration, ``None`` if it comes from a cache."""
-        self._rewritten.labels(strategy, reformulation.query_type or "unknown").inc()
-        if seconds is not None:
-            self._rewriting_seconds.labels(strategy).observe(seconds)
+    def reformulated(self, reformulation: Reformulation, seconds: float | None) -> None:
+        """Counts a reformulation of another strategy than ``raw``, under the one that made it (``adaptive`` chooses).
 
-    def searched(self, strategy: str, found: SearchResult) -> None:
+        Args:
+            reformulation: the reformulation.
+            seconds: its duration; ``None`` if it comes from a cache.
+        """
+        if reformulation.made_by == "raw":
+            return
+        self._rewritten.labels(reformulation.made_by, reformulation.query_type or "unknown").inc()
+        if seconds is not None:
+            self._rewriting_seconds.labels(reformulation.made_by).observe(seconds)
+
+    def searched(self, found: SearchResult) -> None:
         """Counts a search."""
         reformulation = found.reformulation
         self._cache.labels("search", "hit" if found.cached else "miss").inc()
@@ -71,14 +78,13 @@ class Metrics:
             self._route_score.labels(reformulation.route).observe(best)
         steps = () if found.cached else found.trace
         self._stages(steps)
-        if strategy != "raw":
-            self.reformulated(strategy, reformulation, None if found.cached else _reformulating(steps))
+        self.reformulated(reformulation, None if found.cached else _reformulating(steps))
         self._model_calls.labels("search").observe(0 if found.cached else reformulation.calls)
         if not found.cached:
             for failure in found.failures:
                 self.failed(failure.step, failure.reason)
 
-    def answered(self, strategy: str, result: PipelineResult, max_model_calls: int) -> None:
+    def answered(self, result: PipelineResult, max_model_calls: int) -> None:
         """Counts an answer and the reformulation of its question."""
         self._cache.labels("answer", "hit" if result.cached else "miss").inc()
         self._model_calls.labels("answer").observe(result.model_calls)
@@ -87,8 +93,8 @@ class Metrics:
             self._stages(result.trace)
             for failure in result.failures:
                 self.failed(failure.step, failure.reason)
-            if result.reformulation and strategy != "raw":
-                self.reformulated(strategy, result.reformulation, _reformulating(result.trace))
+            if result.reformulation:
+                self.reformulated(result.reformulation, _reformulating(result.trace))
 
     def request(self, method: str, path: str, status: int, seconds: float) -> None:
         """Counts a request; ``path`` is a path of the application, so that the number of labels is limited."""

@@ -116,7 +116,7 @@ class Service:
             asked = asked._replace(strategy="raw")
         searcher = self.searcher(asked.strategy, body.num_variants, asked.collections)
         found = searcher.search(asked.query, DEPTH, context=asked.context, score_threshold=body.score_threshold)
-        self.metrics.searched(asked.strategy, found)
+        self.metrics.searched(found)
         log_failures(found.failures)
         ms = 1000 * (time.perf_counter() - begin)
         return search_response(found, body, asked, request_id, ms)
@@ -128,7 +128,7 @@ class Service:
         searcher = self.searcher(asked.strategy, body.num_variants, asked.collections)
         made = searcher.reformulate(asked.query, context=asked.context)
         seconds = time.perf_counter() - begin
-        self.metrics.reformulated(asked.strategy, made, seconds)
+        self.metrics.reformulated(made, seconds)
         if made.failed_calls:
             self.metrics.failed("reformulation", made.problem or "")
             log_failures([Failure("reformulation", made.problem or "", "")])

@@ -24,7 +24,7 @@ def values(text):
 
 
 def test_requests_and_searches_are_counted():
-    with serving(timeouts=Timeouts(sub_query=10), strategies=Scripted(parts=Parts())) as client:
+    with serving(timeouts=Timeouts(sub_query=10), strategies=Scripted(adaptive=Parts())) as client:
         for body in (
             QUERY,
             QUERY,
@@ -73,7 +73,7 @@ def test_nothing_of_a_request_is_a_label(client, method, path, body, pools):
 
 
 def test_failed_calls_are_counted():
-    with serving(timeouts=Timeouts(sub_query=0.2), strategies=Scripted(parts=Parts())) as client:
+    with serving(timeouts=Timeouts(sub_query=0.2), strategies=Scripted(adaptive=Parts())) as client:
         assert client.post("/v1/search", json={"query": "stall"}).status_code == 503
         assert client.post("/v1/search", json={"query": "broken"}).status_code == 503
         assert "event: error" in client.post("/v1/answer", json={"query": "broken as well"}).text
