@@ -8,8 +8,9 @@ r"""Make a data set from documents without queries, or from queries without judg
 
 The number of calls and the length of the prompts are printed first; with --plan, the command stops there. All replies
 are stored in OUTPUT, so the same command continues an interrupted run. With other settings, the replies are reused and
-the data set is written again. OUTPUT is a BEIR folder, divided into train, dev and test, with a report.md: read it
-before you train.
+the data set is written again. If the documents, the queries or the index have changed, the command ends with an error;
+delete OUTPUT/inputs.json to reuse the replies. OUTPUT is a BEIR folder, divided into train, dev and test, with a
+report.md: read it before you train.
 
 questions: the model writes questions of the kinds that a policy must distinguish: simple, several (two requests in one
 sentence), comparison, bridge (over two documents, one of which mentions the other), follow_up (in a conversation) and

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from forked import run_command
@@ -234,14 +233,10 @@ def test_kinds_to_keep_get_the_policys_own_reformulations(prepared, data, tmp_pa
         script.collect(replace(config, preserve_kinds=["talk"]), materials, tmp_path / "other.jsonl")
 
 
-def test_keep_requires_a_policy_and_its_settings(data, index, passing, tmp_path):
-    settings = {"data": data, "index": index, "output_dir": tmp_path / "run", "preserve_kinds": "pass"}
-    done = run("warm-start", {**settings, "model": passing, "prompt.feedback_results": 2}, status=2)
-    assert "feedback_results 0 -> 2" in done.stderr
-    plain = Path(shutil.copytree(passing, tmp_path / "plain"))
-    (plain / "acqo.json").unlink()
-    done = run("warm-start", {**settings, "model": plain}, status=2)
-    assert str(plain) in done.stderr
+def test_kinds_to_keep_require_the_settings_of_the_policy(prepared, tmp_path):
+    script, config, _ = prepared("warm-start", preserve_kinds="pass", output_dir=tmp_path / "run")
+    with pytest.raises(ConfigError, match="feedback_results 0 -> 2"):
+        script.main(replace(config, prompt=replace(config.prompt, feedback_results=2)))
     assert not (tmp_path / "run").exists()
 
 
