@@ -16,6 +16,8 @@ A table is described by a comment before it: a cell is described by its row and 
     (the table)
     <!-- end -->
 
+With ``tables:``, a mapping of captions to values, there is one table for each; ``INDEX`` stands for the value.
+
 In a sentence, a figure is written as {result/system/figure}:
 
     <!-- text
@@ -34,6 +36,8 @@ A plot shows differences to the raw query with their confidence intervals. Its f
     -->
     (the picture)
     <!-- end -->
+
+``tables:`` is also possible in a plot, which then has all rows for each caption.
 """
 
 from __future__ import annotations
@@ -63,16 +67,23 @@ def filled(page: str, figures: Figures) -> str:
 
     def fill(block: re.Match[str]) -> str:
         source = block["source"]
-        made = {"table": _table, "text": _sentence, "plot": _picture}[block["kind"]](source, figures)
+        made = {"table": _tables, "text": _sentence, "plot": _picture}[block["kind"]](source, figures)
         return f"<!-- {block['kind']}\n{source}-->\n{made}\n<!-- end -->"
 
     return _BLOCK.sub(fill, page)
 
 
-def _table(source: str, figures: Figures) -> str:
+def _tables(source: str, figures: Figures) -> str:
     import yaml
 
-    spec = yaml.safe_load(source)
+    tables = yaml.safe_load(source).get("tables") or {"": ""}
+    return "".join(
+        (f"\n{caption}:\n" if caption else "") + _table(yaml.safe_load(source.replace("INDEX", str(value))), figures)
+        for caption, value in tables.items()
+    )
+
+
+def _table(spec: dict[str, Any], figures: Figures) -> str:
     lines = [["", *spec["columns"]], ["---"] * (1 + len(spec["columns"]))]
     for label, row in spec["rows"].items():
         cells = [{**row, **column} for column in spec["columns"].values()]
@@ -115,10 +126,21 @@ def plots(page: str, figures: Figures) -> dict[str, str]:
             spec = yaml.safe_load(block["source"])
             rows = [
                 Row(label, *figures[row["result"]][row["system"]][f"{row['measure']}, difference"])
-                for label, row in spec["rows"].items()
+                for label, row in _rows(block["source"]).items()
             ]
             drawn[spec["file"]] = interval_plot(rows, spec["caption"])
     return drawn
+
+
+def _rows(source: str) -> dict[str, dict[str, str]]:
+    """The rows of a plot; with ``tables:``, all rows for each of its captions."""
+    import yaml
+
+    rows: dict[str, dict[str, str]] = {}
+    for caption, value in (yaml.safe_load(source).get("tables") or {"": ""}).items():
+        spec = yaml.safe_load(source.replace("INDEX", str(value)))
+        rows |= {f"{caption}: {label}" if caption else label: row for label, row in spec["rows"].items()}
+    return rows
 
 
 def _shown(figures: Figures, result: str, system: str, figure: str) -> str:
