@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from acqo_rl import time_limit
 from acqo_rl.errors import ConfigError
 from acqo_rl.files import hash_files
 from acqo_rl.language_models.chat import Chat
@@ -155,10 +156,17 @@ class _Batch:
 
         Returns:
             Token ids of each completion, in input order.
+
+        Raises:
+            TimeoutError: the time limit of the request has ended, see :mod:`acqo_rl.time_limit`.
         """
         handles = [self._add(prompt, config) for prompt in prompts]
 
         def is_done() -> bool:
+            """Whether all completions are finished, or given up because the time limit of the request has ended."""
+            if time_limit.current().seconds == 0.0:
+                for handle in handles:
+                    handle.cancel()
             return all(handle.get_status() != self._running for handle in handles)
 
         while not is_done():
@@ -176,6 +184,8 @@ class _Batch:
                 with self._changed:
                     self._is_led = False
                     self._changed.notify_all()
+        if time_limit.current().seconds == 0.0:
+            raise TimeoutError("the time limit ended this call")
         return [
             list(handle.read_all()[0].generated_ids) if handle.get_status() == self._finished else []
             for handle in handles

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -17,6 +18,7 @@ from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.language_models.openvino import EXPORT_FILE, OpenVinoModel, gguf_file
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import Policy
+from acqo_rl.time_limit import TimeLimit, limited
 from acqo_rl.types import Query
 
 pytest.importorskip("openvino_genai")
@@ -60,7 +62,7 @@ def on_openvino(model, folder, **settings):
     """The same model on OpenVINO, in float16 weights."""
     folder.mkdir()
     write_gguf(model.model, model.chat.tokenizer, folder / EXPORT_FILE)
-    return OpenVinoModel(folder / EXPORT_FILE, model.chat, max_new_tokens=12, **settings)
+    return OpenVinoModel(folder / EXPORT_FILE, model.chat, **{"max_new_tokens": 12, **settings})
 
 
 def in_float16(model):
@@ -69,6 +71,17 @@ def in_float16(model):
         if tensor.ndim == 2:
             tensor.data = tensor.data.half().float()
     return model
+
+
+def test_a_call_whose_time_is_over_leaves_the_batch_to_others(tokenizer, tmp_path):
+    model = on_openvino(random_model("llama", tokenizer), tmp_path / "model", max_new_tokens=1_000)
+    with ThreadPoolExecutor(1) as pool, limited(TimeLimit(0.2)):
+        other = pool.submit(model.at_temperature(0.5).generate, CONVERSATIONS[:1])
+        begin = time.monotonic()
+        with pytest.raises(TimeoutError):
+            model.generate(CONVERSATIONS)
+        assert time.monotonic() - begin < 2
+        assert other.result(60)[0].tokens
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "qwen3"])
