@@ -27,13 +27,11 @@ from acqo_rl.addresses import Address
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithReward
 from acqo_rl.errors import FINITE, check_ranges
-from acqo_rl.fusion import fusion_named
-from acqo_rl.measures import check_measures
+from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.roles import Fusion, Retriever
 from acqo_rl.searching.names import name_reformulators
-from acqo_rl.searching.sub_queries import DEPTH
-from acqo_rl.types import FeedbackSpec, FusionName, Query
+from acqo_rl.types import FeedbackSpec, Query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,6 +41,10 @@ if TYPE_CHECKING:
     from acqo_rl.training.headroom import Decision, Headroom
     from acqo_rl.training.rewards import Reward
     from acqo_rl.training.warm_start import ScoredQuery
+
+_MEASURE = "nDCG@10"
+_MOST_SUB_QUERIES = 3
+"""Maximum number of sub-queries of a candidate."""
 
 
 @dataclass(kw_only=True)
@@ -57,10 +59,6 @@ class HeadroomConfig(WithReward, IndexSettings):
     reformulator: list[str] = setting(
         "Reformulators to measure beside the raw query, NAME or NAME=MODEL as in acqo evaluate.", ["rules", "turns"]
     )
-    measure: str = setting("Measure of the report, as ir_measures writes it.", "nDCG@10")
-    max_sub_queries: int = setting("Maximum number of sub-queries of a candidate.", 3)
-    feedback_results: int = setting("Results of a first search whose titles and names the candidates may use.", 1)
-    fusion: FusionName = setting("How rankings are merged.", "rsf")
     seed: int = setting("Seed of the drawn queries and of the halves.", 0)
 
 
@@ -77,7 +75,7 @@ def main(config: HeadroomConfig) -> None:
     data = read_beir(config.data, config.split)
     queries, qrels = drawn(config, data), data.qrels[config.split]
     retriever = config.open_index_of(config.index, data.corpus)
-    folder, fusion = Path(config.output), fusion_named(config.fusion)
+    folder, fusion = Path(config.output), RankScoreFusion()
     open_run(folder, asdict(config), inputs_of(config.data, [config.split], [config.index]), {"reformulator"})
     kinds = kinds_of(queries, data.metadata)
     reward = Reward(
@@ -87,12 +85,12 @@ def main(config: HeadroomConfig) -> None:
     changed = change_topics(baselines[0], queries, config.seed)
     kinds_of_changed = dict.fromkeys((query.id for query in changed), "topic change")
     topics = measure_baselines(config, models, data, changed, kinds_of_changed, retriever, fusion) if changed else []
-    look = FeedbackSpec(config.feedback_results)
+    look = FeedbackSpec(1)
     read = add_feedback(queries, retriever, fusion, data.corpus, look)
     scored = score(config, data, read, reward, folder / "scored.jsonl")
-    bounds, forms = measure_bounds(read, qrels, scored, kinds, reward, measure=config.measure, seed=config.seed)
+    bounds, forms = measure_bounds(read, qrels, scored, kinds, reward, measure=_MEASURE, seed=config.seed)
     headroom = Headroom(tuple(baselines), bounds, forms, tuple(topics))
-    report(config, headroom, advise(headroom, config.measure), folder)
+    report(config, headroom, advise(headroom, _MEASURE), folder)
 
 
 def check(config: HeadroomConfig) -> dict[str, str]:
@@ -101,8 +99,7 @@ def check(config: HeadroomConfig) -> dict[str, str]:
     Raises:
         ConfigError: a number is out of range, or a reformulator or the measure is unknown.
     """
-    check_ranges(config, {"limit": (0, FINITE), "max_sub_queries": (1, FINITE), "feedback_results": (0, FINITE)})
-    check_measures([config.measure], DEPTH)
+    check_ranges(config, {"limit": (0, FINITE)})
     return name_reformulators(["raw", *(name for name in config.reformulator if name != "raw")], None)
 
 
@@ -136,7 +133,7 @@ def measure_baselines(
         if name == "turns" and not any(query.history for query in queries):
             continue
         path = SearchPath(load_reformulator(name, model, lexicon=lexicon), retriever, fusion, data.corpus)
-        found = evaluate(path, queries, data.qrels[config.split], name=name, measures=[config.measure])
+        found = evaluate(path, queries, data.qrels[config.split], name=name, measures=[_MEASURE])
         measured.append(with_kinds(found, kinds))
     return measured
 
@@ -150,7 +147,7 @@ def score(
     from acqo_rl.training.warm_start import ScoredQuery, score_candidates
 
     def rest(done: int) -> Iterator[list[ScoredQuery]]:
-        found = candidates_in(data.corpus.values(), queries[done:], config.max_sub_queries)
+        found = candidates_in(data.corpus.values(), queries[done:], _MOST_SUB_QUERIES)
         return score_candidates(queries[done:], data.qrels[config.split], found, reward)
 
     return continue_rows(ScoredQuery, file, len(queries), rest)
@@ -163,7 +160,7 @@ def report(config: HeadroomConfig, headroom: Headroom, advice: tuple[Decision, s
     from acqo_rl.evaluation.tables import aligned, format_table, groups_table
     from acqo_rl.files import write_atomic
 
-    measure, baseline = config.measure, headroom.baselines[0]
+    measure, baseline = _MEASURE, headroom.baselines[0]
     evaluations = [*headroom.baselines, *headroom.bounds]
     comparisons = [compare(evaluation, baseline, [measure]) for evaluation in evaluations[1:]]
     table, kinds = format_table(evaluations, baseline, [measure]), aligned(groups_table(evaluations, measure))

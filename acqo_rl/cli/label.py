@@ -55,9 +55,11 @@ if TYPE_CHECKING:
 _QUESTIONS = 600
 _LONGEST_COPY = 7
 """Maximum number of consecutive words that a question may copy from its passage."""
+_EASY = 0.5
+"""Maximum share of questions whose relevant documents the raw query already ranks first."""
 _MOST = 40
 """Maximum number of documents that are judged per query; the best ranks are kept."""
-_RANGES = {"depth": (1, FINITE), "limit": (1, FINITE), "easy": (0, 1)}
+_RANGES = {"depth": (1, FINITE), "limit": (1, FINITE)}
 
 
 @dataclass
@@ -77,9 +79,6 @@ class LabelConfig(WithStrategy, IndexSettings):
         f"questions: number to write, before the filters, by default {_QUESTIONS}. judgements: number of queries, "
         "drawn at random, by default all.",
         None,
-    )
-    easy: float = setting(
-        "questions: maximum share of questions whose relevant documents the raw query already ranks first.", 0.5
     )
     reformulator: list[str] = setting(
         "judgements: reformulators whose results are pooled, as in acqo evaluate.", ["raw", "rules", "turns"]
@@ -143,13 +142,10 @@ def label_questions(config: LabelConfig, corpus: Mapping[str, Document], retriev
     if config.plan:
         return
     questions = ask(drafts, model) if model else extract(drafts, config.seed)
-    filter_questions(
-        questions, retriever, RankScoreFusion(), longest_copy=_LONGEST_COPY, easy=config.easy, seed=config.seed
-    )
+    filter_questions(questions, retriever, RankScoreFusion(), longest_copy=_LONGEST_COPY, easy=_EASY, seed=config.seed)
     add_topic_changes(questions)
-    made = f"{command_of(config)} --easy {config.easy:g}"
     folder = Path(config.output)
-    write_questions(folder, corpus, questions, model=without_url(config.model), command=made)
+    write_questions(folder, corpus, questions, model=without_url(config.model), command=command_of(config))
     print(f"{len(questions.kept):,} questions are kept: {folder}. Read {folder / 'report.md'} before you train.")
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from acqo_rl.addresses import Address
 from acqo_rl.cli.fields import setting
-from acqo_rl.errors import ABOVE_0, FINITE, ConfigError, check_ranges
+from acqo_rl.errors import FINITE, ConfigError, check_ranges
+from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
-from acqo_rl.types import FusionName
 
 if TYPE_CHECKING:
     from acqo_rl.evaluation.run import Evaluation
@@ -46,10 +46,7 @@ class ScorerConfig(IndexSettings):
     steps: int = setting(
         "Training steps. The first seventh imitates the best option, the rest maximises the reward.", 3500
     )
-    learning_rate: float = setting("Learning rate of the first step; it falls to 0.", 2e-3)
-    batch_size: int = setting("Queries per step.", 64)
     seeds: int = setting("Number of networks; the mean of their scores is used.", 4)
-    fusion: FusionName = setting("Fusion of the rankings.", "rsf")
     seed: int = setting("Seed of the first network, and for drawing queries.", 0)
 
     def __post_init__(self) -> None:
@@ -58,8 +55,7 @@ class ScorerConfig(IndexSettings):
         Raises:
             ConfigError: a setting is out of range, or the numbers of folders, indexes and limits differ.
         """
-        positive = dict.fromkeys(("steps", "batch_size", "seeds"), (1.0, FINITE))
-        check_ranges(self, {**positive, "learning_rate": (ABOVE_0, FINITE)})
+        check_ranges(self, dict.fromkeys(("steps", "seeds"), (1.0, FINITE)))
         check_ranges(self, dict.fromkeys(("cost", "margin", "seed"), (0.0, FINITE)))
         if len(self.limit) == 1:
             self.limit = self.limit * len(self.data)
@@ -78,8 +74,6 @@ class ScorerConfig(IndexSettings):
             cost=cost,
             steps=self.steps,
             margin=self.margin,
-            learning_rate=self.learning_rate,
-            batch_size=self.batch_size,
             seeds=self.seeds,
             seed=self.seed,
         )
@@ -90,7 +84,6 @@ class TrainingSet:
 
     def __init__(self, config: ScorerConfig, number: int) -> None:
         from acqo_rl.data.beir import read_beir
-        from acqo_rl.fusion import fusion_named
         from acqo_rl.searching.corpus_words import CorpusWords
         from acqo_rl.training.rewards import Reward
 
@@ -99,7 +92,7 @@ class TrainingSet:
         self.data = read_beir(config.data[number], config.split, config.dev_split)
         self.retriever = config.open_index_of(config.index[number], self.data.corpus)
         self.words = CorpusWords.of(self.data.corpus)
-        self.fusion = fusion_named(config.fusion)
+        self.fusion = RankScoreFusion()
         self.reward = Reward("converge", self.retriever, self.fusion)
         self.qrels = self.data.qrels[config.split]
         self._limit = config.limit[number]
