@@ -43,18 +43,17 @@ from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.cli.search_output import answer_as_json, answer_lines, as_json, cut, lines
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import FINITE, ConfigError, check_ranges
-from acqo_rl.reformulation.load import ENGINE_HELP, Engine, check_strategy
+from acqo_rl.reformulation.load import check_strategy
 from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.manifest import read_manifest
 from acqo_rl.retrieval.places import is_url, parts_of
-from acqo_rl.retrieval.settings import INDEX_HELP, RERANKER_HELP, IndexSettings
+from acqo_rl.retrieval.settings import INDEX_HELP
 from acqo_rl.roles import Retriever
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.names import name_reformulators
-from acqo_rl.searching.reranking import DEPTH
-from acqo_rl.searching.settings import StepSettings
+from acqo_rl.searching.settings import SearcherSettings
 from acqo_rl.text import one_line
-from acqo_rl.types import Document, FusionName, Query, Turn
+from acqo_rl.types import Document, Query, Turn
 
 if TYPE_CHECKING:
     from acqo_rl.pipeline.pipeline import Pipeline
@@ -65,33 +64,20 @@ ANSWER_TOKENS = 256
 
 
 @dataclass
-class SearchConfig(StepSettings, WithStrategy, IndexSettings):
+class SearchConfig(SearcherSettings, WithStrategy):
     """Settings of a search."""
 
     index: Address = setting(INDEX_HELP)
     data: str | None = setting("BEIR folder with the documents (corpus.jsonl); not needed for a search engine.", None)
     reformulator: str = setting("Reformulator; see above.", "auto")
-    model: Address | None = setting("Policy (folder or Hub id), or language model of the strategy.", None)
-    engine: Engine = setting(ENGINE_HELP, "auto")
     query: str | None = setting("The query; without it, queries are read interactively.", None)
     history: list[str] = setting(
         'Earlier turns, oldest first: "U: ..." "S: ...", or alternating without "U:" and "S:".', []
     )
     k: int = setting("Number of documents in the fused ranking.", 10)
-    score_threshold: float | None = setting(
-        "Minimum cosine of a document; if no document reaches it, the result is empty. Requires a dense index.", None
-    )
     answer_mode: Literal["off", "pipeline", "auto", "simple", "recursive", "multi_hop", "self_query"] = setting(
         "How the pipeline searches for an answer; see above.", "off"
     )
-    answer_model: Address | None = setting(
-        "Language model that writes answers; same forms as --model of a strategy.", None
-    )
-    max_model_calls: int = setting("Maximum number of model calls per answer.", 20)
-    fusion: FusionName = setting("Fusion of the rankings.", "rsf")
-    rrf_k: float = setting("Rank constant of rrf.", 60.0)
-    reranker: Address | None = setting(RERANKER_HELP, None)
-    rerank_depth: int = setting("Number of documents that are reranked.", DEPTH)
     json: bool = setting("Print only one JSON object per query.", False)
 
 
@@ -189,7 +175,7 @@ def check(config: SearchConfig) -> None:
             if not is_url(place):
                 read_manifest(Path(place))
         raise ConfigError(f"The index {config.index} does not contain the documents; give their BEIR folder: --data.")
-    check_ranges(config, {"k": (1, FINITE), "rerank_depth": (1, FINITE)})
+    check_ranges(config, {"k": (1, FINITE)})
     for name, model in name_reformulators([config.reformulator], config.model).items():
         check_strategy(name, model)
 

@@ -9,13 +9,10 @@ from typing import Annotated
 from annotated_types import Ge
 
 from acqo_rl.addresses import Address
-from acqo_rl.reformulation.load import ENGINE_HELP, Engine, lexicon_for, with_engine_prefix
+from acqo_rl.reformulation.load import lexicon_for, with_engine_prefix
 from acqo_rl.reformulation.settings import StrategySettings
-from acqo_rl.retrieval.settings import RERANKER_HELP, IndexSettings
-from acqo_rl.searching.reranking import DEPTH
-from acqo_rl.searching.settings import StepSettings
+from acqo_rl.searching.settings import SearcherSettings
 from acqo_rl.serving.service import Service
-from acqo_rl.types import FusionName
 
 _INDEX_THREADS = 4
 """Maximum number of concurrent calls of a local index, so that one call that hangs does not block the others."""
@@ -53,7 +50,7 @@ class LimitSettings:
 
 
 @dataclass
-class ServiceSettings(StepSettings, IndexSettings):
+class ServiceSettings(SearcherSettings):
     """Collections, strategies and limits of a service."""
 
     collections: list[Address] = field(
@@ -71,26 +68,7 @@ class ServiceSettings(StepSettings, IndexSettings):
             "offered."
         },
     )
-    model: Address | None = field(
-        default=None, metadata={"help": "Model of the strategies that are given without one."}
-    )
-    engine: Engine = field(default="auto", metadata={"help": ENGINE_HELP})
-    answer_model: Address | None = field(
-        default=None, metadata={"help": "Model that writes answers; without it, only passages are returned."}
-    )
     answer_tokens: int = field(default=256, metadata={"help": "Maximum tokens of each completion of answer_model."})
-    max_model_calls: int = field(default=20, metadata={"help": "Maximum number of model calls per answer."})
-    fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})
-    rrf_k: float = field(default=60.0, metadata={"help": "Rank constant of rrf."})
-    score_threshold: float | None = field(
-        default=None,
-        metadata={
-            "help": "Minimum cosine of a document; if no document reaches it, the result is empty. Requires dense "
-            "indexes."
-        },
-    )
-    reranker: Address | None = field(default=None, metadata={"help": RERANKER_HELP})
-    rerank_depth: int = field(default=DEPTH, metadata={"help": "Number of documents per query that are reranked."})
     timeouts: TimeoutSettings = field(
         default_factory=TimeoutSettings,
         metadata={
