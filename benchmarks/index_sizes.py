@@ -1,24 +1,22 @@
 r"""Build time, size, search time and recall of indexes over synthetic vectors: which index suits which corpus.
 
     python benchmarks/index_sizes.py
-    python benchmarks/index_sizes.py --sizes 10000 100000 --postgres postgresql://me@localhost:5432/mine
+    python benchmarks/index_sizes.py --sizes 10000 100000
 
 The vectors lie around random centres, as the embeddings of a corpus lie around its subjects, and the queries near
 vectors. Recall@100 is the share of the 100 nearest vectors (Flat) that an index finds. Every index is searched by this
-package's own retriever, in a new process; memory is what this process grows by, so that of a server is not in it.
-Times are CPU times of this process, with one thread, so that other work on the machine does not make them longer. Those
-of PostgreSQL, which works in a process of its own, are wall times.
+package's own retriever, in a new process; memory is what this process grows by. Times are CPU times of this process,
+with one thread, so that other work on the machine does not make them longer.
 """
 
 from __future__ import annotations
 
-import importlib
 import multiprocessing
 import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,10 +42,8 @@ class BenchmarkConfig:
     sizes: list[int] = field(default_factory=lambda: [10_000], metadata={"help": "Numbers of passages."})
     dim: int = field(default=384, metadata={"help": "Dimensions of a vector; a multiple of 48."})
     indexes: list[str] = field(
-        default_factory=lambda: ["Flat", "HNSW32", "IVF-PQ", "milvus", "postgresql", "OPQ"],
-        metadata={"help": "Flat, HNSW32, IVF-PQ, milvus (Milvus Lite), qdrant (its local mode), postgresql, OPQ."},
+        default_factory=lambda: ["Flat", "HNSW32", "IVF-PQ", "OPQ"], metadata={"help": "Flat, HNSW32, IVF-PQ, OPQ."}
     )
-    postgres: str = field(default="", metadata={"help": "Database for tables of the benchmark; without it, none."})
 
 
 class Vectors(Encoder):
@@ -76,9 +72,8 @@ def main(config: BenchmarkConfig) -> None:
             vectors, queries = make_vectors(size, config.dim)
             nearest = np.argsort(-(queries @ vectors.T), axis=1)[:, :K]
             for name in config.indexes:
-                if name != "postgresql" or config.postgres:
-                    row = measure(name, Path(folder, f"{name}_{size}"), vectors, queries, nearest, config.postgres)
-                    print(f"| {size:,} | {name} | {' | '.join(row)} |", flush=True)
+                row = measure(name, Path(folder, f"{name}_{size}"), vectors, queries, nearest)
+                print(f"| {size:,} | {name} | {' | '.join(row)} |", flush=True)
 
 
 def make_vectors(size: int, dim: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -98,47 +93,35 @@ def measure(
     vectors: NDArray[np.float32],
     queries: NDArray[np.float32],
     nearest: NDArray[np.int64],
-    postgres: str,
 ) -> list[str]:
     """The cells of one index: built here, searched in a new process."""
-    folder.mkdir()
-    place = {
-        "milvus": f"milvus:{folder}/lite.db/passages",
-        "qdrant": f"qdrant:{folder}/passages",
-        "postgresql": f"{postgres}/benchmark_{len(vectors)}",
-    }.get(name, str(folder / "index"))
     spawned = multiprocessing.get_context("spawn")
     with spawned.Pool(1) as pool:
-        build_seconds = pool.apply(build, (name, place, vectors, queries))
+        build_seconds = pool.apply(build, (name, folder, vectors, queries))
     with spawned.Pool(1) as pool:
-        memory, single, batched, found = pool.apply(search, (place, queries))
+        memory, single, batched, found = pool.apply(search, (folder, queries))
     recall = np.mean(
         [len({int(d) for d in ids} & set(row)) / K for ids, row in zip(found, nearest.tolist(), strict=True)]
     )
     disk = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    cells = [f"{build_seconds:,.1f}", f"{(disk or table_bytes(place)) / 1e6:,.0f}", f"{memory / 1e6:,.0f}"]
+    cells = [f"{build_seconds:,.1f}", f"{disk / 1e6:,.0f}", f"{memory / 1e6:,.0f}"]
     return [*cells, f"{1000 * single:,.1f}", f"{1000 * batched:,.1f}", f"{recall:.3f}"]
 
 
-def build(name: str, place: str, vectors: NDArray[np.float32], queries: NDArray[np.float32]) -> float:
+def build(name: str, folder: Path, vectors: NDArray[np.float32], queries: NDArray[np.float32]) -> float:
     """Builds an index; the seconds that it took."""
     from acqo_rl.retrieval.build import build_dense_index
-    from acqo_rl.retrieval.engines.build import build_engine_index
-    from acqo_rl.retrieval.engines.location import is_engine
+    from acqo_rl.retrieval.faiss_index import import_faiss
     from acqo_rl.types import Document
 
     documents = [Document(str(row), "", f"passage {row}") for row in range(len(vectors))]
-    load_libraries(place)
-    clock = clock_of(place)
-    begin = clock()
-    if is_engine(place):
-        build_engine_index(place, documents, Vectors(queries), embeddings=vectors)
-    else:
-        factory = {"IVF-PQ": f"IVF{lists(len(vectors))},PQ48", "OPQ": f"OPQ48,IVF{lists(len(vectors))},PQ48"}.get(
-            name, name
-        )
-        build_dense_index(place, documents, Vectors(queries), embeddings=vectors, factory=factory)
-    return clock() - begin
+    import_faiss().omp_set_num_threads(1)
+    factory = {"IVF-PQ": f"IVF{lists(len(vectors))},PQ48", "OPQ": f"OPQ48,IVF{lists(len(vectors))},PQ48"}.get(
+        name, name
+    )
+    begin = time.process_time()
+    build_dense_index(folder, documents, Vectors(queries), embeddings=vectors, factory=factory)
+    return time.process_time() - begin
 
 
 def lists(size: int) -> int:
@@ -146,57 +129,30 @@ def lists(size: int) -> int:
     return round(4 * size**0.5)
 
 
-def search(place: str, queries: NDArray[np.float32]) -> tuple[int, float, float, list[tuple[str, ...]]]:
+def search(folder: Path, queries: NDArray[np.float32]) -> tuple[int, float, float, list[tuple[str, ...]]]:
     """Bytes that the process grows by, seconds of one text and of a batch, and the ids that are found."""
+    from acqo_rl.retrieval.faiss_index import import_faiss
     from acqo_rl.retrieval.load import load_retriever
 
     encoder = Vectors(queries)
-    load_libraries(place)
+    import_faiss().omp_set_num_threads(1)  # imported here, because libraries are not memory of the index
     before = resident_bytes()
-    retriever: Retriever = load_retriever(place, encoder=encoder)
+    retriever: Retriever = load_retriever(folder, encoder=encoder)
     texts = [str(row) for row in range(len(queries))]
     retriever.search(texts[:1], K)
-    clock = clock_of(place)
-    begin = clock()
+    begin = time.process_time()
     for text in texts[:SINGLES]:
         retriever.search([text], K)
-    single = (clock() - begin) / SINGLES
-    begin = clock()
+    single = (time.process_time() - begin) / SINGLES
+    begin = time.process_time()
     rankings = retriever.search(texts, K)
-    batched = clock() - begin
+    batched = time.process_time() - begin
     return resident_bytes() - before, single, batched, [ranking.doc_ids for ranking in rankings]
-
-
-def clock_of(place: str) -> Callable[[], float]:
-    """The clock of an index: CPU time where this process does the work."""
-    return time.perf_counter if place.startswith("postgresql:") else time.process_time
-
-
-def load_libraries(place: str) -> None:
-    """Imports what the retriever needs, which is not memory of the index."""
-    from acqo_rl.retrieval.engines.location import is_engine, read_location
-    from acqo_rl.retrieval.faiss_index import import_faiss
-
-    if is_engine(place):
-        importlib.import_module(f"acqo_rl.retrieval.engines.{read_location(place).scheme}")
-    else:
-        import_faiss().omp_set_num_threads(1)
 
 
 def resident_bytes() -> int:
     """Memory of this process on Linux."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def table_bytes(place: str) -> int:
-    """Size of a table with its indexes."""
-    import psycopg
-
-    address, _, table = place.rpartition("/")
-    with psycopg.connect(address) as connection:
-        [size] = connection.execute("SELECT pg_total_relation_size(%s)", [table]).fetchone() or [0]
-        connection.execute(f"DROP TABLE {table}")  # type: ignore
-    return int(size)
 
 
 if __name__ == "__main__":

@@ -7,12 +7,10 @@ r"""Build a search index from a BEIR folder.
     acqo index --data data/my_corpus --output indexes/both --kind hybrid
     acqo index --data data/my_corpus --embeddings vectors.npz --encoder my/model --output indexes/vectors
     acqo index --data data/my_corpus --output indexes/split --split_passages True
-    acqo index --data data/my_corpus --output qdrant://localhost:6333/my_corpus
     acqo index --data data/my_corpus --output indexes/served --encoder openai:BAAI/bge-m3@http://localhost:8080/v1
     accelerate launch --num_processes 4 -m acqo_rl.cli index --data data/my_corpus --output indexes/my_corpus
 
-The same command resumes an interrupted build. A finished index is never overwritten: other settings are rejected. In a
-search engine, --update True adds and deletes documents until the collection contains exactly the given corpus.
+The same command resumes an interrupted build. A finished index is never overwritten: other settings are rejected.
 """
 
 from __future__ import annotations
@@ -25,12 +23,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from annotated_types import Ge, Le
 
-from acqo_rl.addresses import Address
 from acqo_rl.cli.fields import group, setting
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.embedding_files import read_embeddings
 from acqo_rl.retrieval.encoders import SERVER_SETTINGS, is_on_server
-from acqo_rl.retrieval.engines.location import is_engine, read_location
+from acqo_rl.retrieval.engines.location import is_engine
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -83,7 +80,7 @@ class Bm25Options:
 class BuildIndexConfig:
     """Settings of the build."""
 
-    output: Address = setting("Folder of the index, or collection of a search engine.")
+    output: str = setting("Folder of the index.")
     data: str = setting("BEIR folder with corpus.jsonl.")
     embeddings: str | None = setting(
         "Precomputed embeddings of the documents: a .npz file with the arrays ids and embeddings.", None
@@ -100,7 +97,6 @@ class BuildIndexConfig:
     )
     faiss: FaissOptions = group("Settings of a FAISS index, such as --faiss.factory HNSW64.", FaissOptions)
     bm25: Bm25Options = group("Settings of a BM25 index, such as --bm25.language none.", Bm25Options)
-    update: bool = setting("Search engine: change an existing collection to this corpus.", False)
 
 
 def main(config: BuildIndexConfig) -> None:
@@ -108,9 +104,6 @@ def main(config: BuildIndexConfig) -> None:
     from acqo_rl.data.beir import read_corpus
 
     check(config)
-    if is_engine(config.output):
-        build_in_engine(config, list(read_corpus(config.data).values()))
-        return
     import torch
     from accelerate import PartialState
 
@@ -147,25 +140,25 @@ def check(config: BuildIndexConfig) -> None:
     """Checks the settings for contradictions before anything is loaded.
 
     Raises:
-        ConfigError: a setting does not apply to the kind of index or of encoder, or the output is the data.
+        ConfigError: a setting does not apply to the kind of index or of encoder, or the output is no folder of its own.
     """
-    engine, on_server = is_engine(config.output), is_on_server(config.encoder)
-    if engine:
-        read_location(config.output)
+    if is_engine(config.output):
+        raise ConfigError(
+            "output is a collection of a search engine; give a folder, or fill the collection with the engine's client."
+        )
+    on_server = is_on_server(config.encoder)
     useless = {
         "embeddings": config.kind == "bm25",
-        "split_passages": config.kind == "bm25" or on_server or engine or bool(config.embeddings),
-        "update": not engine,
-        **dict.fromkeys(("kind", "faiss", "bm25"), engine),
+        "split_passages": config.kind == "bm25" or on_server or bool(config.embeddings),
         **dict.fromkeys(_OF_PROCESS, on_server),
         **dict.fromkeys(_OF_SERVER, not on_server),
     }
     given = [*changed(config), *changed(config.encoding)]
     if wrong := [name for name in given if useless.get(name)]:
-        where = "a collection of a search engine" if engine else f"a {config.kind} index"
-        what = f"the encoder {config.encoder}" if {*wrong} & {*_OF_PROCESS, *_OF_SERVER} else where
+        is_of_encoder = {*wrong} & {*_OF_PROCESS, *_OF_SERVER}
+        what = f"the encoder {config.encoder}" if is_of_encoder else f"a {config.kind} index"
         raise ConfigError(f"{', '.join(wrong)} cannot be used for {what} of these settings; omit it.")
-    if not engine and Path(config.output).resolve() == Path(config.data).resolve():
+    if Path(config.output).resolve() == Path(config.data).resolve():
         raise ConfigError(f"output is the data folder {config.data}; give a folder of its own for the index.")
 
 
@@ -173,26 +166,6 @@ def changed(settings: Any) -> list[str]:
     """The settings that differ from their defaults."""
     defaults = {f.name: f.default if f.default_factory is MISSING else f.default_factory() for f in fields(settings)}
     return [name for name, default in defaults.items() if default is not MISSING and getattr(settings, name) != default]
-
-
-def build_in_engine(config: BuildIndexConfig, documents: list[Document]) -> None:
-    """Writes the corpus to a collection of a search engine."""
-    from acqo_rl.retrieval.encoders import load_encoder
-    from acqo_rl.retrieval.engines.build import build_engine_index
-
-    encoder = load_encoder(encoder_settings(config))
-    embeddings = read_embeddings(config.embeddings, documents) if config.embeddings else None
-
-    def announce() -> None:
-        notes: list[str] = []
-        passages_of(config, documents, encoder, notes)
-        print("".join(f"{note}\n" for note in notes), end="", flush=True)
-
-    note = build_engine_index(
-        config.output, documents, encoder, embeddings=embeddings, update=config.update, announce=announce
-    )
-    shown = read_location(config.output).shown
-    print(f"{shown}: {note.document_count:,} documents, fingerprint {note.fingerprint[:16]} (ready to search)")
 
 
 def load_encoder_of(config: BuildIndexConfig, state: PartialState) -> Encoder:
@@ -235,7 +208,7 @@ def passages_of(
         size = f"{len(tokens):,} passages, about {sum(tokens) / 1000:,.0f} thousand tokens"
         notes.append(f"To be embedded by {config.encoder}: {size}, the longest about {max(tokens):,.0f}.")
     elif isinstance(encoder, SentenceTransformerEncoder) and (long := long_documents(documents, encoder)):
-        remedy = "the vectors do not cover the text beyond. An index folder can be built with --split_passages True"
+        remedy = "the vectors do not cover the text beyond. to cover it, build with --split_passages True"
         if config.split_passages:
             passages = split_passages(documents, encoder, long)
             remedy = f"they are split, which gives {len(passages):,} passages in total"

@@ -74,9 +74,7 @@ def _load(
 ) -> Retriever:
     """Loads a single index; arguments as of :func:`load_retriever`."""
     if is_engine(place):
-        opened = open_collection(place, seconds)
-        _check_corpus(opened.location.shown, opened.note.corpus_hash if opened.note else None, corpus_hash)
-        return retriever_of(opened, encoder, seconds)
+        return retriever_of(open_collection(place, seconds), encoder, seconds)
     if is_url(place):
         info = describe(place)
         _check_corpus(place, info.corpus_hash, corpus_hash)

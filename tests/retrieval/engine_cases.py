@@ -53,19 +53,33 @@ CORPUS = [
 ]
 """Documents with metadata of several types."""
 
-DEFAULTS = {"key": "", "body": "", "owner": "", "page": 0, "rate": 0.0, "draft": False, "day": "2024-01-01", "tags": []}
+DEFAULTS = {
+    **{"key": "", "body": "", "owner": "", "page": 0, "rate": 0.0, "draft": False, "day": "2024-01-01"},
+    **{"tags": [], "more": {}},
+}
 """Fields of a collection that :func:`put_rows` writes, beside ``number`` and ``vec``; ``rate`` has 32 bits."""
 
 
-def put_rows(engine: str, index: str, rows: Sequence[dict[str, Any]]) -> None:
+def put_documents(engine: str, index: str, documents: Sequence[Document], encoder: Encoder | None = None) -> str:
+    """Writes documents as another program does; returns the location with the names of its fields."""
+    rows = [
+        {"number": number, "key": d.id, "owner": d.title, "body": d.text, "more": dict(d.metadata)}
+        for number, d in enumerate(documents)
+    ]
+    put_rows(engine, index, rows, encoder)
+    return f"{index}?id=key&title=owner&text=body&metadata=more"
+
+
+def put_rows(engine: str, index: str, rows: Sequence[dict[str, Any]], encoder: Encoder | None = None) -> None:
     """Writes rows as another program does.
 
     Args:
         engine: name of the engine.
         index: location of the collection; created if it is missing.
         rows: replace those of equal numbers; keys may appear several times.
+        encoder: embeds the texts; by default :class:`UnitEncoder`.
     """
-    vectors = UnitEncoder().encode_queries([row["body"] for row in rows]).tolist()
+    vectors = (encoder or UnitEncoder()).encode_passages([row["body"] for row in rows]).tolist()
     PUT[engine](index, [{**DEFAULTS, **row, "vec": vector} for row, vector in zip(rows, vectors, strict=True)])
 
 
@@ -87,7 +101,8 @@ def _put_qdrant(index: str, rows: list[dict[str, Any]]) -> None:
 
     client, name = of_qdrant(index)
     if not client.collection_exists(name):
-        client.create_collection(name, vectors_config=models.VectorParams(size=16, distance=models.Distance.COSINE))
+        params = models.VectorParams(size=len(rows[0]["vec"]), distance=models.Distance.COSINE)
+        client.create_collection(name, vectors_config=params)
         scored = models.TextIndexParams(type=models.TextIndexType.TEXT, scoring=True)
         client.create_payload_index(name, "body", scored)
     client.upsert(name, [models.PointStruct(id=row["number"], vector=row.pop("vec"), payload=row) for row in rows])
@@ -119,6 +134,7 @@ def _put_milvus(index: str, rows: list[dict[str, Any]]) -> None:
         for field, kind in {"page": DataType.INT32, "rate": DataType.FLOAT, "draft": DataType.BOOL}.items():
             schema.add_field(field, kind)
         schema.add_field("tags", DataType.ARRAY, element_type=DataType.VARCHAR, max_capacity=5, max_length=20)
+        schema.add_field("more", DataType.JSON)
         schema.add_field("vec", DataType.FLOAT_VECTOR, dim=16)
         schema.add_field("words", DataType.SPARSE_FLOAT_VECTOR)
         names: dict[str, Any] = {"input_field_names": ["body"], "output_field_names": ["words"]}
@@ -137,17 +153,18 @@ def _drop_milvus(index: str, numbers: list[int]) -> None:
 
 def _put_postgresql(index: str, rows: list[dict[str, Any]]) -> None:
     import psycopg
+    from psycopg.types.json import Jsonb
 
     address, _, name = index.rpartition("/")
     with psycopg.connect(address) as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
         connection.execute(
             f"CREATE TABLE IF NOT EXISTS {name} (number int, key text, body text, owner text, page int, rate real,"
-            " draft boolean, day date, tags text[], vec vector(16))"
+            " draft boolean, day date, tags text[], more jsonb, vec vector(16))"
         )
         for row in rows:
             connection.execute(f"DELETE FROM {name} WHERE number = %s", [row["number"]])
-            values = [str(value) if field == "vec" else value for field, value in row.items()]
+            values = [*({**row, "more": Jsonb(row["more"]), "vec": str(row["vec"])}).values()]
             marks = ", ".join(["%s"] * len(row))
             connection.execute(f"INSERT INTO {name} ({', '.join(row)}) VALUES ({marks})", values)
 

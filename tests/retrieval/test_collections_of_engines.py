@@ -6,7 +6,6 @@ import pytest
 from engine_cases import ENGINES, UnitEncoder, drop_rows, nearest, put_rows
 
 from acqo_rl.errors import ConfigError, IndexMismatchError
-from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.engines.opening import documents_of, open_collection
 from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.retrieval.load import load_retriever
@@ -43,7 +42,7 @@ def test_fields_are_named_in_the_location(index):
     assert ranking.doc_ids == ("p0", "p1")
     assert ranking.scores[0] == pytest.approx(1, abs=1e-5)
     assert set(by_words.doc_ids) == {"p0", "p1"}
-    shown = {"number": 2, "page": 0, "rate": 0.5, "draft": False, "day": "2024-01-01", "tags": ["a"]}
+    shown = {"number": 2, "page": 0, "rate": 0.5, "draft": False, "day": "2024-01-01", "tags": ["a"], "more": {}}
     assert documents["p1"] == Document("p1", "me", "the river and a stone", shown)
 
 
@@ -72,8 +71,6 @@ def test_what_does_not_fit_is_refused(index):
             load_retriever(f"{index}?{options}", encoder=UnitEncoder())
     with pytest.raises(IndexMismatchError):
         load_retriever(f"{index}?{FIELDS}", encoder=UnitEncoder(dim=8))
-    with pytest.raises(IndexMismatchError):
-        build_engine_index(index, [Document("a", "", "a")], UnitEncoder(), update=True)
     with pytest.raises(ConfigError):
         load_retriever(f"{index}?{FIELDS}")
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from engine_cases import CORPUS, ENGINES, WORDS, UnitEncoder
+from engine_cases import CORPUS, ENGINES, WORDS, UnitEncoder, put_documents
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from serving_stand_ins import running
 
 from acqo_rl.retrieval.build import build_bm25_index, build_dense_index, build_hybrid_index
-from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.federated import FederatedRetriever, InCollection
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.places import parts_of
@@ -38,9 +37,8 @@ def retriever(request, folders, engine_index):
     """One retriever of each kind over the same documents."""
     if " " in request.param:
         engine, mode = request.param.split()
-        index = engine_index(engine, "contract")
-        build_engine_index(index, CORPUS, UnitEncoder())
-        yield load_retriever(f"{index}?mode={mode}", encoder=UnitEncoder())
+        index = put_documents(engine, engine_index(engine, "contract"), CORPUS)
+        yield load_retriever(f"{index}&mode={mode}", encoder=UnitEncoder())
     elif request.param == "hybrid":
         yield load_retriever(folders, encoder=UnitEncoder())
     elif request.param == "federated":

@@ -6,11 +6,10 @@ import operator
 from datetime import UTC, datetime
 
 import pytest
-from engine_cases import ENGINES, UnitEncoder, put_rows
+from engine_cases import ENGINES, UnitEncoder, put_documents, put_rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.roles import restrict
@@ -59,11 +58,10 @@ conditions = st.one_of(scalars, st.lists(scalars, min_size=1, max_size=3), bound
 
 @pytest.fixture(scope="module", params=ENGINES)
 def mixed(request, engine_index):
-    """A collection of our own build whose documents have values of all types in one field."""
+    """A collection whose documents have values of all types in one field."""
     index = engine_index(request.param, "mixed")
     documents = [Document(f"d{i}", "", f"text {i}", {"v": v}) for i, v in enumerate(VALUES)]
-    build_engine_index(index, documents, UnitEncoder())
-    return load_retriever(index, encoder=UnitEncoder())
+    return load_retriever(put_documents(request.param, index, documents), encoder=UnitEncoder())
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -123,10 +121,8 @@ def test_a_dot_leads_into_an_object_and_not_into_the_objects_of_a_list(engine_in
         {"name": ["wheel"]},
         "wheel",
     ]
-    build_engine_index(
-        index, [Document(f"d{i}", "", f"t {i}", {"parts": p}) for i, p in enumerate(parts)], UnitEncoder()
-    )
-    retriever = load_retriever(index, encoder=UnitEncoder())
+    documents = [Document(f"d{i}", "", f"t {i}", {"parts": p}) for i, p in enumerate(parts)]
+    retriever = load_retriever(put_documents(engine, index, documents), encoder=UnitEncoder())
 
     found = [
         set(restrict(retriever, Scope(read_filter(given))).search(["t"], 9)[0].doc_ids)
@@ -141,7 +137,7 @@ def test_a_filter_leaves_as_many_documents_as_asked(engine_index, engine):
     index = engine_index(engine, "many")
     texts = ["the query"] * 20 + [f"text {row}" for row in range(5)]
     corpus = [Document(f"d{row}", "", text, {"v": True if row < 20 else 1}) for row, text in enumerate(texts)]
-    build_engine_index(index, corpus, UnitEncoder())
+    index = put_documents(engine, index, corpus)
     part = restrict(load_retriever(index, encoder=UnitEncoder()), Scope(read_filter({"v": 1})))
 
     [ranking] = part.search(["the query"], 3)
@@ -154,10 +150,8 @@ def test_a_filter_leaves_as_many_documents_as_asked(engine_index, engine):
 def test_a_tenant_may_be_a_number_in_the_documents(engine_index, engine):
     index = engine_index(engine, "tenants")
     owners = [7, 7.0, "7", 70, True, "07", -7]
-    build_engine_index(
-        index, [Document(f"d{i}", "", f"t {i}", {"owner": o}) for i, o in enumerate(owners)], UnitEncoder()
-    )
-    retriever = load_retriever(f"{index}?tenant=owner", encoder=UnitEncoder())
+    documents = [Document(f"d{i}", "", f"t {i}", {"owner": o}) for i, o in enumerate(owners)]
+    retriever = load_retriever(f"{put_documents(engine, index, documents)}&tenant=owner", encoder=UnitEncoder())
 
     found = {
         tenant: set(restrict(retriever, Scope(tenant=tenant)).search(["t"], 9)[0].doc_ids)

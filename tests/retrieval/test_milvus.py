@@ -24,7 +24,7 @@ def dynamic(tmp_path):
     path = str(tmp_path / "here.db")
     client = milvus.of_file(path)
     schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=True)
-    schema.add_field("key", DataType.INT64, is_primary=True)
+    schema.add_field("key", DataType.VARCHAR, max_length=20, is_primary=True)
     schema.add_field("vector", DataType.FLOAT_VECTOR, dim=16)
     schema.add_field("other", DataType.FLOAT_VECTOR, dim=16)
     indexes = client.prepare_index_params()
@@ -34,7 +34,7 @@ def dynamic(tmp_path):
     vectors = UnitEncoder().encode_queries([f"text {row}" for row in range(120)]).tolist()
     rows = [
         {
-            "key": row,
+            "key": f'é "{row}',
             "vector": vectors[row],
             "other": vectors[row],
             "my body": f"text {row}",
@@ -49,12 +49,13 @@ def dynamic(tmp_path):
     return f"milvus:{path}/loose"
 
 
-def test_dynamic_fields_are_read_and_filtered(dynamic):
+def test_dynamic_fields_are_read_and_filtered(dynamic, monkeypatch):
+    monkeypatch.setattr(milvus, "_PAGE", 50)
     index = f"{dynamic}?vector=vector&text=my%20body&id=page"
     retriever, documents = load_retriever(index, encoder=UnitEncoder()), documents_of(index)
 
     assert retriever.search(["text 7"], 1)[0].doc_ids == ("p7",)
-    assert documents["p7"] == Document("p7", "", "text 7", {"key": 7, "n": -7})
+    assert documents["p7"] == Document("p7", "", "text 7", {"key": 'é "7', "n": -7})
     assert len(list(documents)) == 119
     assert "p3" not in retriever.search(["text 3"], 120)[0].doc_ids
     for given, found in (({"n": [-4, -5], "seldom": "here"}, ()), ({"n": {"lte": -118}, "seldom": "here"}, ("p119",))):

@@ -7,11 +7,10 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
-from engine_cases import CORPUS, UnitEncoder, nearest
+from engine_cases import CORPUS, UnitEncoder, nearest, put_documents
 from pgvector import Vector
 
 from acqo_rl.errors import SearchError
-from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.retrieval.load import load_retriever
@@ -124,9 +123,7 @@ def test_vectors_of_any_column_are_searched(odd_vectors, column):
 
 @pytest.fixture
 def table(engine_index):
-    index = engine_index("postgresql", "restarts")
-    build_engine_index(index, CORPUS, UnitEncoder())
-    return index
+    return put_documents("postgresql", engine_index("postgresql", "restarts"), CORPUS)
 
 
 def found(retriever):
@@ -134,7 +131,7 @@ def found(retriever):
 
 
 def test_postgresql_is_found_again_soon_after_it_was_away_for_long(postgres_server, table):
-    retriever = load_retriever(f"{table}?timeout=1", encoder=UnitEncoder(), remote_timeout=1)
+    retriever = load_retriever(f"{table}&timeout=1", encoder=UnitEncoder(), remote_timeout=1)
     postgres_server.stop()
     try:
         for _ in range(4):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from functools import partial
 
-import numpy as np
 import pytest
+from engine_cases import put_documents
 from serving_stand_ins import collection, post, serving
 from stand_ins import eager_scorer
 
@@ -14,7 +14,6 @@ from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.build import build_bm25_index
-from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.searching.settings import StepSettings
 from acqo_rl.serving.batching import Batcher
@@ -29,20 +28,9 @@ CITIES = [
 ]
 
 
-class Zeros:
-    """An encoder that is never asked, because only words are searched."""
-
-    dim, fingerprint, settings = 2, "zeros", None
-
-    def encode_passages(self, texts):
-        return np.ones((len(texts), 2), np.float32)
-
-
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
-    index = f"qdrant:{tmp_path_factory.mktemp('cities')}/cities"
-    build_engine_index(index, CITIES, Zeros())
-    return index
+    return put_documents("qdrant", f"qdrant:{tmp_path_factory.mktemp('cities')}/cities", CITIES)
 
 
 def serving_cities(place, **options):
@@ -53,13 +41,13 @@ def serving_cities(place, **options):
 
 @pytest.fixture(scope="module")
 def client(index):
-    with serving_cities(f"{index}?mode=text") as client:
+    with serving_cities(f"{index}&mode=text") as client:
         yield client
 
 
 @pytest.fixture(scope="module")
 def of_tenants(index):
-    with serving_cities(f"{index}?mode=text&tenant=owner") as client:
+    with serving_cities(f"{index}&mode=text&tenant=owner") as client:
         yield client
 
 
@@ -95,7 +83,7 @@ def test_results_of_documents_that_may_be_deleted_are_cached_for_a_shorter_time(
     monkeypatch.setattr("acqo_rl.serving.service._CHANGING", 0.1)
     write_beir(tmp_path, CITIES, [], {})
     build_bm25_index(tmp_path / "index", CITIES)
-    for place in (f"{index}?mode=text", f"{tmp_path},{tmp_path}/index"):
+    for place in (f"{index}&mode=text", f"{tmp_path},{tmp_path}/index"):
         with serving_cities(place) as client:
             found(client)
             assert found(client)["cached"]
@@ -118,7 +106,7 @@ def test_an_index_that_cannot_filter_is_refused():
 
 def test_all_indexes_of_a_collection_have_tenants_or_none(index):
     with pytest.raises(ConfigError):
-        open_collection(f"cities={index}?mode=text&tenant=owner,{index}?mode=dense")
+        open_collection(f"cities={index}&mode=text&tenant=owner,{index}&mode=dense")
 
 
 @pytest.mark.parametrize(
@@ -132,7 +120,7 @@ def test_all_indexes_of_a_collection_have_tenants_or_none(index):
 def test_hops_read_and_search_only_what_may_be_seen(index, tmp_path, seen, hidden, restriction):
     eager_scorer().save(tmp_path)
     steps = StepSettings(hops=2, hop=str(tmp_path))
-    with serving_cities(f"{index}?mode=text&tenant=owner", steps=steps) as client:
+    with serving_cities(f"{index}&mode=text&tenant=owner", steps=steps) as client:
         answer = found(client, **restriction)
     assert ids(answer) == seen
     assert "which is searched too" in str(answer)

@@ -32,15 +32,13 @@ class Fields:
         text: the text of a document.
         vector: the embedding; empty for the unnamed vector of engines that have one.
         metadata: an object with all other fields; empty if these stand beside the text.
-        words: searched by full text.
     """
 
-    id: str = "id"
+    id: str = ""
     title: str = "title"
     text: str = "text"
-    vector: str = "vector"
-    metadata: str = "metadata"
-    words: str = "passage"
+    vector: str = ""
+    metadata: str = ""
 
     def path_of(self, name: str) -> str:
         """The path of a metadata field, with dots."""
@@ -55,14 +53,12 @@ class Schema:
         count: number of entries.
         vectors: name of a vector field -> dimension (``None`` if it is unknown) and metric: ``cosine``, ``dot``, or the
             engine's name of another one.
-        note: what our own build wrote into the metadata of the collection; ``None`` for a collection of others.
         key: field with the ids, if none is named; empty for the id of the engine itself.
         fields: names of the fields; of a collection without declared fields, those of some entries.
     """
 
     count: int
     vectors: Mapping[str, tuple[int | None, str]]
-    note: str | None
     key: str
     fields: Sequence[str]
 
@@ -94,7 +90,7 @@ class Engine(Protocol):
         ...
 
     def has_words(self) -> bool:
-        """Whether the field that full text searches has a full text index."""
+        """Whether the field of the texts has a full text index."""
         ...
 
     def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[list[Hit]]:
@@ -108,22 +104,3 @@ class Engine(Protocol):
     def rows(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[tuple[str | None, Row]]:
         """Id and fields, without vectors, of the entries with the given ids, or of all, in any order."""
         ...
-
-    def create(self, dimension: int) -> None:
-        """Creates the collection, with the fields of ``Fields()``, vectors for the cosine and a full text index."""
-        ...
-
-    def write_note(self, note: str) -> None:
-        """Replaces the note of our build in the metadata of the collection."""
-        ...
-
-    def write(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Adds entries with the fields of ``Fields()``, and replaces those of equal ids."""
-        ...
-
-    def delete(self, doc_ids: Sequence[str]) -> None:
-        """Deletes documents."""
-        ...
-
-    def finish(self) -> None:
-        """Makes everything that was written searchable."""

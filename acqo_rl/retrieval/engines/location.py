@@ -30,8 +30,8 @@ class Options(BaseModel):
         timeout: time limit of one call in seconds.
         tls: whether the connection is encrypted.
         tenant: metadata field that holds the tenant of a document; empty if the collection has no tenants.
-        encoder: model of a collection that another program created, with its settings below.
-        id: name of a field in such a collection, as of the other fields below.
+        encoder: model of the vectors, with its settings below.
+        id: name of a field in the collection, as of the other fields below.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -79,9 +79,9 @@ class Location:
 
     @property
     def fields(self) -> Fields:
-        """The names of the fields in a collection of another program."""
+        """The names of the fields in the collection."""
         given = self.options
-        return Fields(given.id, given.title, given.text, given.vector, given.metadata, words=given.text)
+        return Fields(given.id, given.title, given.text, given.vector, given.metadata)
 
     def with_mode(self, mode: Mode) -> Address:
         """The location of the same collection that is searched in another way."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import grpc
-from pymilvus import DataType, Function, FunctionType, MilvusClient
+from pymilvus import DataType, FunctionType, MilvusClient
 from pymilvus.client.types import Status
 from pymilvus.exceptions import ConnectionConfigException, MilvusException
 
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 TOKEN_VARIABLE = "MILVUS_TOKEN"
 """Environment variable with the token of a server, or ``USER:PASSWORD``."""
 
-_NOTE = "acqo_rl"
-_SPARSE = "passage_bm25"
-_MOST_BYTES = 65_535
 _PAGE = 1000
 _SAMPLED = 100
 _METRICS = {"COSINE": COSINE, "IP": DOT}
@@ -66,7 +63,7 @@ logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it logs stacks of er
 
 
 class MilvusEngine(Engine):
-    """A Milvus collection; its properties hold the note of our build."""
+    """A Milvus collection."""
 
     errors = (MilvusException, grpc.RpcError, ValueError, RuntimeError, OSError)
     largest_k = 16_384
@@ -114,7 +111,6 @@ class MilvusEngine(Engine):
         return Schema(
             count=self._client.query(self._name, output_fields=["count(*)"], timeout=self._seconds)[0]["count(*)"],
             vectors={name: (dim, _METRICS.get(metrics[name], metrics[name])) for name, dim in vectors.items()},
-            note=(described.get("properties") or {}).get(_NOTE),
             key=self._key,
             fields=list(dict.fromkeys([*self._types, *(name for row in some for name in row)])),
         )
@@ -149,48 +145,6 @@ class MilvusEngine(Engine):
             yield from map(self._row, page)
             if len(page) < _PAGE:
                 return
-
-    def create(self, dimension: int) -> None:
-        """Creates the collection with vectors for the cosine and a full text index."""
-        schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
-        schema.add_field(self.fields.id, DataType.VARCHAR, max_length=_MOST_BYTES, is_primary=True)
-        schema.add_field(self.fields.title, DataType.VARCHAR, max_length=_MOST_BYTES)
-        schema.add_field(self.fields.text, DataType.VARCHAR, max_length=_MOST_BYTES)
-        schema.add_field(self.fields.words, DataType.VARCHAR, max_length=_MOST_BYTES, enable_analyzer=True)
-        schema.add_field(self.fields.metadata, DataType.JSON)
-        schema.add_field(self.fields.vector, DataType.FLOAT_VECTOR, dim=dimension)
-        schema.add_field(_SPARSE, DataType.SPARSE_FLOAT_VECTOR)
-        schema.add_function(
-            Function(
-                name="bm25",
-                input_field_names=[self.fields.words],
-                output_field_names=[_SPARSE],
-                function_type=FunctionType.BM25,
-            )
-        )
-        indexes = self._client.prepare_index_params()
-        indexes.add_index(self.fields.vector, index_type="AUTOINDEX", metric_type="COSINE")
-        indexes.add_index(_SPARSE, index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
-        self._client.create_collection(
-            self._name, schema=schema, index_params=indexes, consistency_level="Strong", timeout=self._seconds
-        )
-        self.schema()  # for the types of the fields
-
-    def write_note(self, note: str) -> None:
-        """Replaces the note of our build in the properties of the collection."""
-        self._client.alter_collection_properties(self._name, {_NOTE: note}, timeout=self._seconds)
-
-    def write(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Adds entries, and replaces those of equal ids."""
-        self._client.upsert(self._name, list(rows), timeout=self._seconds)
-
-    def delete(self, doc_ids: Sequence[str]) -> None:
-        """Deletes documents."""
-        self._client.delete(self._name, filter=self._with_ids(doc_ids), timeout=self._seconds)  # ids= quotes nothing
-
-    def finish(self) -> None:
-        """Writes everything to the disk."""
-        self._client.flush(self._name)
 
     def _search(self, data: list[Any], field: str, k: int, where: Filter) -> list[list[Hit]]:
         index = self._indexes.get(field, {})

@@ -9,15 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, MissingPackageError
-from acqo_rl.retrieval.encoders import fitting_encoder, load_encoder
+from acqo_rl.retrieval.encoders import load_encoder
 from acqo_rl.retrieval.engines.calls import Calls, reported
 from acqo_rl.retrieval.engines.documents import EngineDocuments
-from acqo_rl.retrieval.engines.engine import COSINE, DOT, Fields, Schema
+from acqo_rl.retrieval.engines.engine import COSINE, DOT, Schema
 from acqo_rl.retrieval.engines.location import Location, read_location
 from acqo_rl.retrieval.engines.retriever import EngineRetriever
 from acqo_rl.retrieval.remote import IndexInfo
@@ -29,49 +26,6 @@ _SAMPLED = 100
 _OPENING_SECONDS = 5.0
 
 
-class Note(BaseModel):
-    """What a collection was built from: the manifest of an engine's index, in the metadata of the collection.
-
-    Attributes:
-        corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the documents.
-        document_count: number of documents.
-        dimension: of the embeddings.
-        encoder: settings for ``load_encoder``; ``None`` for an encoder of another class.
-        encoder_fingerprint: fingerprint of the encoder.
-        finished: whether all documents are written.
-        format_version: of this note.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    corpus_hash: str
-    document_count: int
-    dimension: int
-    encoder: dict[str, Any] | None
-    encoder_fingerprint: str
-    finished: bool = False
-    format_version: Literal[1] = 1
-
-    @property
-    def fingerprint(self) -> str:
-        """Hash of what determines the results of a search."""
-        return _hash(self.corpus_hash, self.document_count, self.dimension, self.encoder_fingerprint)
-
-
-def read_note(shown: str, text: str) -> Note:
-    """Reads the note of a collection.
-
-    Raises:
-        IndexMismatchError: it is damaged, or of a newer version of this package.
-    """
-    try:
-        return Note.model_validate_json(text)
-    except ValidationError as error:
-        raise IndexMismatchError(
-            f"The note of {shown} is damaged or of a newer acqo_rl ({error}); build it in a new collection."
-        ) from error
-
-
 @dataclass(frozen=True, slots=True)
 class OpenCollection:
     """A collection that can be searched.
@@ -80,23 +34,19 @@ class OpenCollection:
         location: of the collection.
         calls: of its engine.
         schema: what the engine tells of it.
-        note: of our build; ``None`` for a collection of others.
     """
 
     location: Location
     calls: Calls
     schema: Schema
-    note: Note | None
 
     @property
     def info(self) -> IndexInfo:
-        """Its description; the documents of a collection of others are known by location and number only."""
-        is_dense, note, schema = self.location.options.mode == "dense", self.note, self.schema
-        corpus = note.corpus_hash if note else _hash(self.location.shown, schema.count)
-        encoder = note.encoder_fingerprint if note else _hash(self.location.encoder)
-        kind, encoder = ("dense", encoder) if is_dense else ("bm25", "")
-        fingerprint = _hash(self.location.scheme, kind, note.fingerprint if note else corpus, encoder)
-        return IndexInfo(kind, fingerprint, corpus, note.document_count if note else schema.count, encoder)
+        """Its description; its documents are known by location and number only."""
+        corpus = _hash(self.location.shown, self.schema.count)
+        is_dense = self.location.options.mode == "dense"
+        kind, encoder = ("dense", _hash(self.location.encoder)) if is_dense else ("bm25", "")
+        return IndexInfo(kind, _hash(kind, corpus, encoder), corpus, self.schema.count, encoder)
 
 
 def open_collection(index: str, seconds: float | None = None) -> OpenCollection:
@@ -108,7 +58,7 @@ def open_collection(index: str, seconds: float | None = None) -> OpenCollection:
 
     Raises:
         ConfigError: the location is malformed, or no encoder is known.
-        IndexMismatchError: there is no such collection, its build is not finished, or it does not fit the search.
+        IndexMismatchError: there is no such collection, or it does not fit the search.
         SearchError: the engine does not answer.
     """
     location = read_location(index)
@@ -118,18 +68,11 @@ def open_collection(index: str, seconds: float | None = None) -> OpenCollection:
         calls = connect(location, seconds)
         schema = read_schema(calls, location)
     if schema is None:
-        raise IndexMismatchError(f"There is no collection {shown}; build it with acqo index --output {shown}.")
-    note = read_note(shown, schema.note) if schema.note is not None else None
-    if note and not note.finished:
-        raise IndexMismatchError(
-            f"The build of {shown} is not finished ({schema.count:,} of {note.document_count:,} documents); run the"
-            " same acqo index command again, which goes on where it was."
-        )
+        raise IndexMismatchError(f"There is no collection {shown}; create it with the client of the engine.")
     fields = calls.engine.fields
-    if note is None:
-        named = options.model_dump(include={"title", "text", "metadata"}, exclude_unset=True)
-        tenant = fields.path_of(options.tenant) if options.tenant else ""
-        _check_fields(location, schema, id=fields.id, tenant=tenant, **named)
+    named = options.model_dump(include={"title", "text", "metadata"}, exclude_unset=True)
+    tenant = fields.path_of(options.tenant) if options.tenant else ""
+    _check_fields(location, schema, id=fields.id, tenant=tenant, **named)
     if options.mode != "text":
         _check_vectors(location, schema, fields.vector)
     if options.mode != "dense" and not calls(calls.engine.has_words):
@@ -137,7 +80,7 @@ def open_collection(index: str, seconds: float | None = None) -> OpenCollection:
             f"{shown} has no full text index that can be searched; search it with mode=dense, or create one"
             " (in Qdrant a text index with scoring=True)."
         )
-    return OpenCollection(location, calls, schema, note)
+    return OpenCollection(location, calls, schema)
 
 
 def retriever_of(
@@ -157,13 +100,11 @@ def retriever_of(
     info, tenant = opened.info, opened.location.options.tenant
     if info.kind != "dense":
         return EngineRetriever(opened.calls, None, info.fingerprint, tenant)
-    shown, note = opened.location.shown, opened.note
+    shown = opened.location.shown
     if encoder is None and opened.location.encoder:
         encoder = load_encoder(opened.location.encoder, seconds)
-    if note:
-        encoder = fitting_encoder(shown, note.encoder, note.encoder_fingerprint, encoder, seconds)
     if encoder is None:
-        raise ConfigError(f"{shown} does not say with which encoder it was built; add the option encoder=MODEL.")
+        raise ConfigError(f"{shown} does not say which encoder made its vectors; add the option encoder=MODEL.")
     dimension, metric = opened.schema.vectors[opened.calls.engine.fields.vector]
     if dimension not in (None, encoder.dim):
         raise IndexMismatchError(
@@ -177,23 +118,22 @@ def documents_of(index: str, seconds: float | None = None) -> EngineDocuments:
     """The documents of a collection; arguments and exceptions as in :func:`open_collection`.
 
     Raises:
-        IndexMismatchError: the documents of a collection of others have no field ``text``, and no other is named.
+        IndexMismatchError: the documents have no field ``text``, and no other is named.
     """
     opened = open_collection(index, seconds)
-    if opened.note is None:
-        _check_fields(opened.location, opened.schema, text=opened.calls.engine.fields.text)
+    _check_fields(opened.location, opened.schema, text=opened.calls.engine.fields.text)
     return EngineDocuments(opened.calls, opened.location.options.tenant)
 
 
 def check_overlap(index: str, doc_ids: Sequence[str]) -> None:
-    """Checks that a collection of others holds documents of a corpus; our own are known by the hash of their corpus.
+    """Checks that a collection holds documents of a corpus.
 
     Raises:
         IndexMismatchError: it holds none of a sample of the documents.
     """
     opened = open_collection(index)
     documents, asked = EngineDocuments(opened.calls), doc_ids[:: 1 + len(doc_ids) // _SAMPLED]
-    if opened.note is None and not documents.fetch(asked):
+    if not documents.fetch(asked):
         its_own = ", ".join(map(repr, islice(documents, 3)))
         raise IndexMismatchError(
             f"{opened.location.shown} holds none of {len(asked)} documents of the corpus; its ids are such as"
@@ -231,16 +171,18 @@ def read_schema(calls: Calls, location: Location) -> Schema | None:
     """
     soon = Calls(calls.engine, calls.shown, _OPENING_SECONDS)
     if schema := soon(calls.engine.schema):
-        fields = Fields() if schema.note is not None else location.fields
+        fields = location.fields
         only = next(iter(schema.vectors)) if len(schema.vectors) == 1 else ""
         calls.engine.fields = replace(fields, id=fields.id or schema.key, vector=fields.vector or only)
     return schema
 
 
 def _check_fields(location: Location, schema: Schema, **names: str) -> None:
-    """Checks that documents have the fields with the given names, by option."""
+    """Checks that documents have the fields with the given names, by option; columns of JSON may hold any."""
+    of_unknown_fields = {f for f in schema.fields if not any(other.startswith(f"{f}.") for other in schema.fields)}
     for option, name in names.items():
-        if name and schema.count and name not in schema.fields:
+        is_there = name in schema.fields or ("." in name and name.partition(".")[0] in of_unknown_fields)
+        if name and schema.count and not is_there:
             raise IndexMismatchError(
                 f"{location.shown} has no field {name!r}; name an existing one by the option"
                 f" {option}=FIELD. There are: {', '.join(schema.fields)}."

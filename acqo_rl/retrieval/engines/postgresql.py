@@ -6,18 +6,17 @@ import atexit
 import json
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
 import psycopg
 from pgvector import Vector
 from psycopg import sql
-from psycopg.types.json import Jsonb
 from psycopg.types.numeric import FloatLoader
 from psycopg_pool import ConnectionPool
 
 from acqo_rl.retrieval.engines.conditions import SIGNS
-from acqo_rl.retrieval.engines.engine import COSINE, Engine, Fields, Hit, Row, Schema
+from acqo_rl.retrieval.engines.engine import COSINE, Engine, Hit, Row, Schema
 from acqo_rl.retrieval.engines.location import Location
 from acqo_rl.types import Condition, Filter
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_NOTE = "acqo_rl "
 _WORDS = sql.SQL("to_tsvector('english', coalesce({title}::text, '') || ' ' || {text}::text)")
 _COLUMNS = (
     "SELECT attname, typname, atttypmod FROM pg_attribute JOIN pg_type ON pg_type.oid = atttypid"
@@ -33,10 +31,6 @@ _COLUMNS = (
 )
 """Name, type and modifier of the columns of a table; the modifier of a vector is its dimension, or -1."""
 
-_INDEXED = (
-    "SELECT attname FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY(indkey)"
-    " WHERE indrelid = to_regclass(%s)"
-)
 _TEMPORARY = ("08", "40", "53", "55", "57")
 """First two characters of the codes of errors after which the same call may succeed."""
 
@@ -46,15 +40,12 @@ _SEARCHED = ("vector", "halfvec")
 _HIDDEN = (*_SEARCHED, "sparsevec", "tsvector")
 """Types of columns that documents do not show."""
 
-_MOST_INDEXED = 2000
-"""The most dimensions of which pgvector makes an HNSW index; vectors of more are compared one by one."""
-
 _CONNECTIONS = 8
 _PAGE = 1000
 
 
 class PostgresqlEngine(Engine):
-    """A table; its comment holds the note of our build."""
+    """A table."""
 
     errors = (psycopg.Error,)
 
@@ -75,12 +66,8 @@ class PostgresqlEngine(Engine):
         """What the table is; ``None`` if there is no such table."""
         name = self._table.as_string()
         with self._pool.connection() as connection:
-            comment = connection.execute(
-                "SELECT obj_description(oid) FROM pg_class WHERE oid = to_regclass(%s)", [name]
-            ).fetchone()
-            if comment is None:
+            if not (columns := connection.execute(_COLUMNS, [name]).fetchall()):
                 return None
-            columns = connection.execute(_COLUMNS, [name]).fetchall()
             [(count,)] = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(self._table))
         self._columns = {column: kind for column, kind, _ in columns}
         return Schema(
@@ -88,7 +75,6 @@ class PostgresqlEngine(Engine):
             vectors={
                 column: (size if size > 0 else None, COSINE) for column, kind, size in columns if kind in _SEARCHED
             },
-            note=comment[0].removeprefix(_NOTE) if (comment[0] or "").startswith(_NOTE) else None,
             key="id",
             fields=list(self._columns),
         )
@@ -136,58 +122,9 @@ class PostgresqlEngine(Engine):
             for doc_id, *values in cursor.execute(query, wanted):
                 yield doc_id, dict(zip(names, values, strict=True))
 
-    def create(self, dimension: int) -> None:
-        """Creates the table; its indexes follow when it is full."""
-        self._run("CREATE EXTENSION IF NOT EXISTS vector")
-        self._run(
-            "CREATE TABLE {table} ({id} text PRIMARY KEY, {title} text NOT NULL, {text} text NOT NULL,"
-            " {metadata} jsonb NOT NULL, {vector} vector({dimension}) NOT NULL,"
-            " {passage} tsvector GENERATED ALWAYS AS ({made_words}) STORED)",
-            dimension=sql.Literal(dimension),
-            passage=sql.Identifier(self.fields.words),
-            made_words=_WORDS.format(title=sql.Identifier("title"), text=sql.Identifier("text")),
-        )
-
-    def write_note(self, note: str) -> None:
-        """Replaces the note of our build in the comment of the table."""
-        self._run("COMMENT ON TABLE {table} IS {note}", note=sql.Literal(_NOTE + note))
-
-    def write(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Adds rows, and replaces those of equal ids."""
-        query = self._format(
-            "INSERT INTO {table} ({id}, {title}, {text}, {metadata}, {vector})"
-            " VALUES (%(id)s, %(title)s, %(text)s, %(metadata)s, %(vector)s::real[])"
-            " ON CONFLICT ({id}) DO UPDATE SET {title} = EXCLUDED.{title}, {text} = EXCLUDED.{text},"
-            " {metadata} = EXCLUDED.{metadata}, {vector} = EXCLUDED.{vector}"
-        )
-        with self._pool.connection() as connection, connection.cursor() as cursor:
-            cursor.executemany(query, [{**row, "metadata": Jsonb(row["metadata"])} for row in rows])
-
-    def delete(self, doc_ids: Sequence[str]) -> None:
-        """Deletes documents."""
-        with self._pool.connection() as connection:
-            connection.execute(self._format("DELETE FROM {table} WHERE {id} = ANY(%s)"), [list(doc_ids)])
-
-    def finish(self) -> None:
-        """Creates the indexes of a new table; PostgreSQL gives them names that are free."""
-        own = Fields()
-        indexes = {own.words: "GIN ({passage})", own.metadata: "GIN ({metadata} jsonb_path_ops)"}
-        with self._pool.connection() as connection:
-            name = self._table.as_string()
-            dimensions = {column: size for column, _, size in connection.execute(_COLUMNS, [name])}
-            indexed = {column for (column,) in connection.execute(_INDEXED, [name])}
-        if dimensions[own.vector] <= _MOST_INDEXED:
-            indexes[own.vector] = "hnsw ({vector} vector_cosine_ops)"
-        for column, kind in indexes.items():
-            if column not in indexed:
-                self._run("CREATE INDEX ON {table} USING " + kind, passage=sql.Identifier(own.words))
-        self._run("ANALYZE {table}")
-
     def _search(self, one: str, asked: list[str], kind: str, k: int, where: Filter) -> list[list[Hit]]:
-        words: sql.Composable = sql.Identifier("t", Fields().words)
-        if self.fields != Fields():
-            title = sql.Identifier("t", self.fields.title) if self.fields.title in self._columns else sql.SQL("''")
-            words = _WORDS.format(title=title, text=sql.Identifier("t", self.fields.text))
+        title = sql.Identifier("t", self.fields.title) if self.fields.title in self._columns else sql.SQL("''")
+        words = _WORDS.format(title=title, text=sql.Identifier("t", self.fields.text))
         names = list(dict.fromkeys(condition.field.partition(".")[0] for condition in where))
         names = [name for name in names if name in self._columns]
         inner = self._format(
@@ -228,11 +165,6 @@ class PostgresqlEngine(Engine):
             for name, part in {"table": self._table, **columns, **parts}.items()
         }
         return sql.SQL(query).format(**doubled)
-
-    def _run(self, query: str, **parts: sql.Composable) -> None:
-        with self._pool.connection() as connection:
-            connection.execute("SET LOCAL statement_timeout = 0")  # an index takes its time
-            connection.execute(self._format(query, **parts), [])
 
 
 def _shown(names: Sequence[str], alias: str = "{}") -> sql.Composable:

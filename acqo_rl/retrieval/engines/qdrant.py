@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import re
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 KEY_VARIABLE = "QDRANT_API_KEY"
 """Environment variable with the API key of a server."""
 
-_NOTE = "acqo_rl"
-_POINTS = uuid.UUID("0b6f4a0e-3c5b-5c0e-8a59-1f2d8f6f5d11")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 _PAGE = 1000
@@ -39,7 +36,7 @@ _METRICS = {models.Distance.COSINE: COSINE, models.Distance.DOT: DOT}
 
 
 class QdrantEngine(Engine):
-    """A Qdrant collection; its metadata hold the note of our build."""
+    """A Qdrant collection."""
 
     errors = (ApiException, QdrantException, ValueError, RuntimeError, OSError)
 
@@ -47,7 +44,6 @@ class QdrantEngine(Engine):
         self._client = _server(location) if location.is_server else _folder(location.place)
         self._location = location
         self._name = location.collection
-        self._is_own = True
 
     @staticmethod
     def is_temporary(error: BaseException) -> bool:
@@ -63,15 +59,12 @@ class QdrantEngine(Engine):
         if not self._client.collection_exists(self._name):
             return None
         info = self._client.get_collection(self._name)
-        written = (info.config.metadata or {}).get(_NOTE)
-        self._is_own = written is not None
         vectors = info.config.params.vectors or {}
         named: Mapping[str, models.VectorParams] = vectors if isinstance(vectors, Mapping) else {"": vectors}
         some, _ = self._client.scroll(self._name, limit=_SAMPLED)
         return Schema(
             count=self._client.count(self._name).count,
             vectors={n: (v.size, _METRICS.get(v.distance, v.distance.value)) for n, v in named.items()},
-            note=written,
             key="",
             fields=list(dict.fromkeys(path for point in some for path in _paths(point.payload or {}))),
         )
@@ -79,7 +72,7 @@ class QdrantEngine(Engine):
     def has_words(self) -> bool:
         """Whether the field that full text searches has a full text index that ranks."""
         if self._location.is_server:
-            index = self._client.get_collection(self._name).payload_schema.get(self.fields.words)
+            index = self._client.get_collection(self._name).payload_schema.get(self.fields.text)
             return bool(getattr(index and index.params, "scoring", None))
         try:  # only a search tells whether a folder has the index
             return bool(self.search_texts(["word"], 1, ()))
@@ -92,7 +85,7 @@ class QdrantEngine(Engine):
 
     def search_texts(self, texts: Sequence[str], k: int, where: Filter) -> list[list[Hit]]:
         """The entries that match each text best by BM25, best first, by one call."""
-        return self._search([models.TextQuery(text=text) for text in texts], self.fields.words, k, where)
+        return self._search([models.TextQuery(text=text) for text in texts], self.fields.text, k, where)
 
     def rows(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[tuple[str | None, Row]]:
         """Id and fields of the entries with the given ids, or of all, in any order."""
@@ -105,34 +98,6 @@ class QdrantEngine(Engine):
             yield from ((self._id_of(point), point.payload or {}) for point in points)
             if offset is None:
                 return
-
-    def create(self, dimension: int) -> None:
-        """Creates the collection with vectors for the cosine and a full text index."""
-        vectors = {self.fields.vector: models.VectorParams(size=dimension, distance=models.Distance.COSINE)}
-        self._client.create_collection(self._name, vectors_config=vectors)
-        scored = models.TextIndexParams(type=models.TextIndexType.TEXT, scoring=True)
-        self._client.create_payload_index(self._name, self.fields.words, scored)
-
-    def write_note(self, note: str) -> None:
-        """Replaces the note of our build in the metadata of the collection."""
-        self._client.update_collection(self._name, metadata={_NOTE: note})
-
-    def write(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Adds entries, and replaces those of equal ids."""
-        name = self.fields.vector
-        points = [
-            models.PointStruct(
-                id=_made_id(row[self.fields.id]),
-                vector={name: row[name]},
-                payload={field: value for field, value in row.items() if field != name},
-            )
-            for row in rows
-        ]
-        self._client.upsert(self._name, points, wait=True)
-
-    def delete(self, doc_ids: Sequence[str]) -> None:
-        """Deletes documents."""
-        self._client.delete(self._name, [_made_id(doc_id) for doc_id in doc_ids], wait=True)
 
     def _search(self, queries: Sequence[Any], using: str | None, k: int, where: Filter) -> list[list[Hit]]:
         payload: Any = [path for path in (self.fields.id, *(condition.field for condition in where)) if path]
@@ -147,8 +112,6 @@ class QdrantEngine(Engine):
         ]
 
     def _with_ids(self, doc_ids: Sequence[str]) -> models.Condition:
-        if self._is_own:
-            return models.HasIdCondition(has_id=[_made_id(doc_id) for doc_id in doc_ids])
         numbers = as_numbers(doc_ids)
         if not self.fields.id:  # a point has a number from 0, or a UUID
             uuids = [doc_id for doc_id in doc_ids if _UUID.fullmatch(doc_id)]
@@ -160,11 +123,6 @@ class QdrantEngine(Engine):
     def _id_of(self, point: models.Record | models.ScoredPoint) -> str | None:
         found = at(point.payload or {}, self.fields.id) if self.fields.id else point.id
         return None if found is None else str(found)
-
-
-def _made_id(doc_id: str) -> str:
-    """The id of a point of our own build."""
-    return str(uuid.uuid5(_POINTS, doc_id))
 
 
 @cache

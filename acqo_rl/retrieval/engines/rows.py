@@ -1,4 +1,4 @@
-"""Documents as rows of an engine, and rows as documents."""
+"""Rows of an engine as documents."""
 
 from __future__ import annotations
 
@@ -9,22 +9,9 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from acqo_rl.retrieval.engines.engine import Fields, Row
-from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.types import Document
 
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,18}")
-
-
-def as_row(document: Document) -> dict[str, Any]:
-    """The fields of a document, without its vector, as our own build writes them."""
-    fields = Fields()
-    return {
-        fields.id: document.id,
-        fields.title: document.title,
-        fields.text: document.text,
-        fields.metadata: as_json(document.metadata),
-        fields.words: passage_text(document),
-    }
 
 
 def as_document(doc_id: str, row: Row, fields: Fields) -> Document:
