@@ -13,7 +13,6 @@ from shared import in_thread
 from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
 from acqo_rl.retrieval import build_dense_index, load_retriever
 from acqo_rl.retrieval.encoders import SERVERS_VARIABLE
-from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.retrieval.server_encoder import ServerEncoder
 
@@ -133,24 +132,18 @@ def test_another_dimension_under_the_same_name_is_refused(connect, server, tmp_p
         load_retriever(tmp_path / "index", encoder=connect(dimensions=64))
 
 
-def test_a_server_that_only_an_index_names_gets_neither_queries_nor_the_key(
-    connect, server, engine_index, tmp_path, monkeypatch
-):
-    collection = engine_index("qdrant", "served")
-    build_engine_index(collection, CORPUS, connect())
+def test_a_server_that_only_an_index_names_gets_neither_queries_nor_the_key(connect, server, tmp_path, monkeypatch):
     build_dense_index(tmp_path / "index", CORPUS, connect())
     server.asked.clear()
     monkeypatch.setenv(SERVERS_VARIABLE, server.url.replace("http:", "https:"))
 
-    for index in (collection, tmp_path / "index"):
-        with pytest.raises(ConfigError, match=SERVERS_VARIABLE):
-            load_retriever(index)
+    with pytest.raises(ConfigError, match=SERVERS_VARIABLE):
+        load_retriever(tmp_path / "index")
     assert server.asked == []
 
-    load_retriever(f"{collection}?encoder=openai:minilm@{server.url}")
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     load_retriever(tmp_path / "index")
-    assert len(server.asked) == 2
+    assert len(server.asked) == 1
 
 
 @pytest.mark.parametrize("settings", [{"batch_size": 0}, {"dimensions": 0}])
