@@ -6,7 +6,10 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import replace
+from difflib import get_close_matches
+from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 from acqo_rl.types import Query, SubQuery, Turn
 
@@ -18,6 +21,9 @@ MAX_TURNS = 50
 
 MAX_CHARACTERS = 200
 """Maximum number of characters of a sub-query."""
+
+TOKEN = re.compile(r"[^\W_]+")
+"""A word."""
 
 _CLOSING = "?!.,;:\u3002"  # NFKC has made the full-width forms of ? and ! plain
 _ALWAYS_CLOSING = re.compile("[?\u3002].*")  # never part of a name
@@ -212,3 +218,42 @@ def distinct(sub_queries: Iterable[SubQuery]) -> tuple[SubQuery, ...]:
         if key:
             by_key.setdefault(key, sub_query)
     return tuple(by_key.values())
+
+
+@lru_cache(200_000)
+def stem(word: str) -> str:
+    """The English stem of a lower-case word."""
+    return str(_stemmer().stemWord(word))
+
+
+@lru_cache(1)
+def _stemmer() -> Any:
+    import Stemmer
+
+    return Stemmer.Stemmer("english")
+
+
+def stems(text: str) -> list[str]:
+    """The stemmed words of a text."""
+    return [stem(word) for word in TOKEN.findall(text.lower())]
+
+
+def content_words(text: str) -> list[str]:
+    """The stemmed words of a text without English stop words."""
+    from bm25s.stopwords import STOPWORDS_EN_PLUS
+
+    return [stem(word) for word in TOKEN.findall(text.lower()) if word not in STOPWORDS_EN_PLUS]
+
+
+def share_words(text: str, read: str) -> bool:
+    """Whether a text has a content word of another one, perhaps in another spelling.
+
+    Of scripts without spaces, a character is enough.
+    """
+    known = set(content_words(read))
+
+    def is_known(word: str) -> bool:
+        characters = (c for c in word if unicodedata.category(c) == "Lo")
+        return word in known or bool(get_close_matches(word, known, 1, 0.75)) or any(c in read for c in characters)
+
+    return any(map(is_known, content_words(text)))

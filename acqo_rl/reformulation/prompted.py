@@ -12,14 +12,15 @@ from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.small_talk import past_small_talk
 from acqo_rl.reformulation.strategies import Strategy
 from acqo_rl.roles import LanguageModel, Reformulator, SamplingModel
-from acqo_rl.text import normalised
+from acqo_rl.text import normalised, share_words, text_of
 from acqo_rl.types import Completion, Conversation, FeedbackSpec, Query, Reformulation, Route, Schema, SubQuery
 
 
 class Prompted(Reformulator):
     """Prompts a language model; falls back to the raw query if a completion cannot be used, and reports the problem.
 
-    The sub-queries of all strategies are searched in addition to the raw query.
+    The sub-queries of all strategies are searched in addition to the raw query. A rewrite that shares no content word
+    with query, conversation and feedback, such as a refusal, is not searched and reported as a problem.
     """
 
     def __init__(
@@ -74,11 +75,15 @@ class Prompted(Reformulator):
                 problems.append(f"{strategy.name}: {problem_of(completion)}")
                 continue
             route, sub_queries = strategy.read(query, reply)
+            strange = [] if strategy.adds_words else [s for s in sub_queries if not share_words(s.text, text_of(query))]
+            if strange:
+                problems.append(f"{strategy.name}: {strange[0].text[:80]!r} shares no word with the question")
+                sub_queries = [one for one in sub_queries if one not in strange]
             if sub_queries:
                 routes.append(route)
                 found += sub_queries
                 original_weights.append(strategy.original_weight)
-            elif route != "pass":
+            elif route != "pass" and not strange:
                 problems.append(f"{strategy.name}: nothing to search in {completion.text[:80]!r}")
         route = "decompose" if "decompose" in routes else next(iter(routes), "pass")
         searched = _paths(query, max(original_weights, default=1.0), found)

@@ -19,6 +19,8 @@ from acqo_rl.types import Conversation, Query, Route, Schema, SubQuery, SubQuery
 Examples = Mapping[str, Mapping[str, Any]]
 """Question, perhaps after earlier turns -> fields of its reply."""
 
+UNCHANGED = "unchanged"
+"""What a model writes in place of a rewrite if the query is searched as it is."""
 _TURNS = 6
 _MOST_TERMS, _MOST_PROMPTED = 6, 3
 
@@ -45,6 +47,7 @@ class Strategy:
         weight: of each sub-query in the fusion; 0 drops them.
         original_weight: of the raw query; 0 drops it.
         temperature: replaces the temperature of the model.
+        adds_words: whether a search need not share a word with the question.
     """
 
     name: str
@@ -57,6 +60,7 @@ class Strategy:
     weight: float = 1.0
     original_weight: float = 1.0
     temperature: float | None = None
+    adds_words: bool = True
 
     def conversation(self, query: Query) -> Conversation:
         """Returns the prompt for a query."""
@@ -65,6 +69,8 @@ class Strategy:
     def read(self, query: Query, reply: Mapping[str, Any]) -> tuple[Route, list[SubQuery]]:
         """Returns route and sub-queries of a reply that matches the schema, without the raw query."""
         route, kind = _ROUTES[reply["kind"]] if "kind" in reply else (self.route, self.kind)
+        if UNCHANGED in reply.values():
+            route = "pass"
         found = [] if route == "pass" else self.texts(query, reply)
         return route, [SubQuery(text, kind, self.weight) for text in found]
 
@@ -209,8 +215,9 @@ def _strategies(settings: StrategySettings) -> list[Strategy]:
             "rewrite",
             f"Write the one search{of} that finds what the last question asks for, in its language, as "
             "JSON. Correct its spelling, and take names and words that fit from what stands before it: earlier turns, "
-            "and lines that a first search found.",
+            f"and lines that a first search found. It is {UNCHANGED!r} if the question stays as it is.",
             {
+                "Question: How tall is the Eiffel Tower?": {"search": UNCHANGED},
                 "Question: whats that brige in frisco, the red one": {"search": "Golden Gate Bridge San Francisco"},
                 "- Gustav Klimt: painter, born near Vienna in 1862\nQuestion: home town of The Kiss' painter": {
                     "search": "Gustav Klimt birthplace"
@@ -220,6 +227,7 @@ def _strategies(settings: StrategySettings) -> list[Strategy]:
             _search,
             "variant",
             original_weight=0.0,
+            adds_words=False,
         ),
         Strategy(
             "prompted",
@@ -243,5 +251,6 @@ def _strategies(settings: StrategySettings) -> list[Strategy]:
             "original",
             original_weight=0.0,
             temperature=0.0,  # greedy, so that results are reproducible
+            adds_words=False,
         ),
     ]

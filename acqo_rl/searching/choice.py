@@ -18,11 +18,11 @@ from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.roles import Fusion, Reformulator
-from acqo_rl.searching.corpus_words import CorpusWords, stems, whole_and_lead
+from acqo_rl.searching.corpus_words import CorpusWords, whole_and_lead
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.scorer import Scorer
 from acqo_rl.searching.sub_queries import DEPTH
-from acqo_rl.text import distinct
+from acqo_rl.text import distinct, stems
 from acqo_rl.types import Document, Query, Ranking, Reformulation
 
 if TYPE_CHECKING:

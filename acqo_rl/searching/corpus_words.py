@@ -7,41 +7,21 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import islice
-from typing import Any
 
+from acqo_rl.text import TOKEN, stems
 from acqo_rl.types import Document
 
 WORDS_READ, LEAD = 150, 30
 """Words read of a passage, and words of its beginning."""
 LONGEST_TITLE = 7
 """Maximum number of words of a title that is looked up."""
-TOKEN = re.compile(r"[^\W_]+")
 IN_BRACKETS = re.compile(r" ?\([^()]*\)")
 
 _SAME_TITLE = 8
 """Maximum number of documents with the same title that are compared."""
 _SAMPLE, _COMMON, _FEW = 10_000, 0.02, 3
 """Documents whose words are counted; a word in more than this share and number of them is not a name on its own."""
-
-
-@lru_cache(200_000)
-def stem(word: str) -> str:
-    """The English stem of a lower-case word."""
-    return str(_stemmer().stemWord(word))
-
-
-@lru_cache(1)
-def _stemmer() -> Any:
-    import Stemmer
-
-    return Stemmer.Stemmer("english")
-
-
-def stems(text: str) -> list[str]:
-    """The stemmed words of a text."""
-    return [stem(word) for word in TOKEN.findall(text.lower())]
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,13 @@ from typing import TYPE_CHECKING
 from acqo_rl.searching.corpus_words import (
     IN_BRACKETS,
     LONGEST_TITLE,
-    TOKEN,
     WORDS_READ,
     CorpusWords,
-    stem,
-    stems,
     title_key,
     whole_and_lead,
 )
 from acqo_rl.searching.feedback import fetch
+from acqo_rl.text import TOKEN, stem, stems
 from acqo_rl.types import Document, Ranking, Reformulation
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.roles import Retriever
-from acqo_rl.text import distinct, normalised
+from acqo_rl.text import content_words, distinct, normalised
 from acqo_rl.types import Passage, Reformulation, SubQuery
 
 DEPTH = 100
@@ -41,9 +41,10 @@ def normalise_sub_queries(
 ) -> list[Reformulation]:
     """Keeps only the sub-queries that are searched; used in both evaluation and serving.
 
-    Drops empty and repeated sub-queries. Also drops sub-queries with a ``min_margin`` if any retriever's scores are not
-    cosines: BM25 scores grow with the number of words, and fused scores depend only on ranks. If no sub-query is left,
-    the raw query is searched. If the only sub-query is the raw query, the route is ``pass``.
+    Drops empty and repeated sub-queries. A reading or variant that differs from the raw query only in the order of
+    words or in stop words is the raw query. Also drops sub-queries with a ``min_margin`` if any retriever's scores are
+    not cosines: BM25 scores grow with the number of words, and fused scores depend only on ranks. If no sub-query is
+    left, the raw query is searched. If the only sub-query is the raw query, the route is ``pass``.
     """
     cosines = all(part.cosine for part in retrievers)
     return [_searchable(reformulation, cosines=cosines) for reformulation in reformulations]
@@ -51,11 +52,20 @@ def normalise_sub_queries(
 
 def _searchable(made: Reformulation, *, cosines: bool) -> Reformulation:
     raw = pass_through(made.query, "").sub_queries
-    searched = distinct(s for s in made.sub_queries if cosines or s.min_margin is None) or raw
+    asked = sorted(content_words(made.query.text))
+    given = (s for s in made.sub_queries if cosines or s.min_margin is None)
+    searched = distinct(_as_asked(s, made.query.text, asked) for s in given) or raw
     is_raw = len(searched) == 1 and normalised(searched[0].text) == normalised(made.query.text)
     route = "pass" if is_raw else made.route
     same = (searched, route) == (made.sub_queries, made.route)
     return made if same else replace(made, sub_queries=searched, route=route)
+
+
+def _as_asked(sub_query: SubQuery, query: str, words: list[str]) -> SubQuery:
+    """The sub-query; with the text of the query if it is a reading or variant of the same content words."""
+    if words and sub_query.kind in ("reading", "variant") and sorted(content_words(sub_query.text)) == words:
+        return replace(sub_query, text=query)
+    return sub_query
 
 
 def searched_text(sub_query: SubQuery) -> str:

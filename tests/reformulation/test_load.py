@@ -70,13 +70,13 @@ def reformulate(name, text="Why is the sky blue?", **settings):
 
 @pytest.mark.parametrize("name", [*STRATEGIES, "multi_query+hyde", "multi_query+step_back", "adaptive"])
 def test_every_strategy_has_a_name(model, name):
-    answer = reformulate(name)
+    answer = reformulate(name, "Why is one sky blue?")
     assert answer.calls == sum(map(len, model.calls)) <= max_calls(name, StrategySettings())
     assert answer.made_by == ("step_back" if name == "adaptive" else name)
     if name == "rewrite":  # it replaces the query
         assert answer.sub_queries == (SubQuery("one", "variant"),)
     else:
-        assert answer.sub_queries[0].text == "Why is the sky blue?"
+        assert answer.sub_queries[0].text == "Why is one sky blue?"
         assert len(answer.sub_queries) > 1
 
 

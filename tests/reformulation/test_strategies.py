@@ -59,6 +59,27 @@ def test_a_reply_of_another_form_leaves_the_raw_query(name):
     assert made.problem.startswith(name) and "other" in made.problem
 
 
+@pytest.mark.parametrize("name", ["rewrite", "prompted"])
+@pytest.mark.parametrize(
+    ("search", "is_searched"),
+    [
+        ("Could you clarify what you mean?", False),
+        ("No change needed.", False),
+        ("I'm sorry, but I can't help with that.", False),
+        ("Rayleigh scattering", False),
+        ("colour of skies", True),
+        ("atmosphere of Mars", True),  # the conversation names it
+        ("Olimpus Mons", True),  # so does the feedback, in another spelling
+    ],
+)
+def test_a_rewrite_without_a_word_of_the_question_is_not_searched(name, search, is_searched):
+    query = Query("q", "Why is the sky blue?", read_history(("Is it so on Mars?",)), (Snippet("Olympus", ""),))
+    reply = example(search=search) if name == "rewrite" else example(kind="ambiguous", searches=[search])
+    [made] = Prompted(ScriptedLanguageModel(reply), [strategy(name)]).reformulate([query])
+    assert (search in [s.text for s in made.sub_queries]) == is_searched == (made.problem is None)
+    assert is_searched or made.route == "pass"
+
+
 @given(st.text())
 def test_every_reply_gives_something_to_search(reply):
     for name in ("prompted", "multi_query"):
@@ -135,11 +156,12 @@ def test_every_reply_gives_something_to_search(reply):
         (
             "prompted",
             {},
-            {"kind": "ambiguous", "searches": ["a", "b", "A?", "c", "d"]},
+            {"kind": "ambiguous", "searches": ["sky a", "sky b", "Sky A?", "sky c", "sky d"]},
             "disambiguate",
-            [SubQuery(text, "reading") for text in "abc"],
+            [SubQuery(text, "reading") for text in ("sky a", "sky b", "sky c")],
         ),
-        ("prompted", {}, {"kind": "Compound", "searches": ["a"]}, "decompose", [SubQuery("a", "part")]),
+        ("prompted", {}, {"kind": "Compound", "searches": ["sky"]}, "decompose", [SubQuery("sky", "part")]),
+        ("rewrite", {}, {"search": "unchanged"}, "pass", [ORIGINAL]),
         ("prompted", {}, {"kind": "simple", "searches": ["something else"]}, "pass", [ORIGINAL]),
     ],
 )

@@ -60,6 +60,8 @@ def test_one_call_for_the_distinct_texts_of_a_batch_position_for_position():
         ((), ["raw"], "pass"),
         (("RAW ?",), ["RAW ?"], "pass"),
         (("x" * 900,), ["x" * 900], "decompose"),
+        ((SubQuery("for the raw", "reading"), SubQuery("Raw?", "variant")), ["raw"], "pass"),
+        ((SubQuery("raw", "original"), SubQuery("what is raw", "reading"), "b"), ["raw", "b"], "decompose"),
     ],
 )
 def test_empty_and_repeated_sub_queries_are_not_searched(texts, searched, route):

@@ -51,6 +51,7 @@ def test_conversation_and_feedback_are_part_of_it_and_the_id_is_not():
         Query("1", "q", feedback=(Snippet("before", ""),)),
     ]
     assert len({query_key(query) for query in queries}) == 3
+    assert key("???") != key("!!!")
     assert [query_key(replace(query, id="2")) for query in queries] == [query_key(query) for query in queries]
 
 

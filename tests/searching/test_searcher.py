@@ -211,6 +211,8 @@ def test_readings_and_what_is_known_of_the_user():
     clusters = cluster_by_sub_query(result)
     assert clusters["python snake for my zoo"] == tuple(f"snake{i}" for i in range(5))
     assert sum(map(len, clusters.values())) == 10
+    [part] = searcher(Scripted("part"), ScriptedRetriever({})).search("q", context="zoo").reformulation.sub_queries
+    assert part.text == "part"
 
 
 def test_one_model_call_a_query_at_most():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 
 import pytest
 from stand_ins import ScriptedRetriever
 
+from acqo_rl import time_limit
 from acqo_rl.errors import SearchError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.pass_through import PassThrough
@@ -71,6 +73,9 @@ def test_results_come_position_for_position_and_closing_waits_for_no_running_cal
     workers = Workers(THREADS)
     one, failed, late, four = workers.run(calls, 0.2)
     assert (one, type(failed), type(late), four) == (1, ValueError, TimeoutError, 4)
+    limits = []
+    [late] = workers.run([("c", lambda: (limits.append(time_limit.current()), release.wait(60)))], 0.2, math.inf)
+    assert (type(late), limits[0].seconds) == (TimeoutError, 0.0)
     [late] = workers.run(calls[2:3], deadline=time.monotonic())
     assert isinstance(late, TimeoutError)
     begin = time.monotonic()
