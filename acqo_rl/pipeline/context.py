@@ -56,7 +56,7 @@ def excerpt(text: str, about: str, characters: int) -> str:
 
 
 def passages(chunks: Sequence[Chunk], about: str, characters: int) -> str:
-    """Title and text of each passage; long texts are cut to an :func:`excerpt`.
+    """Title and text of each passage, each on one line; long texts are cut to an :func:`excerpt`.
 
     Args:
         chunks: the passages.
@@ -65,7 +65,8 @@ def passages(chunks: Sequence[Chunk], about: str, characters: int) -> str:
     """
     share = max(characters // max(len(chunks), 1), _LEAST_CHARACTERS)
     return "\n\n---\n\n".join(
-        f"[{chunk.document.title or f'Document {number}'}]\n{excerpt(chunk.document.text, about, share)}"
+        f"[{one_line(chunk.document.title) or f'Document {number}'}]\n"
+        f"{excerpt(one_line(chunk.document.text), about, share)}"
         for number, chunk in enumerate(chunks, start=1)
     )
 
@@ -80,7 +81,7 @@ def numbered(chunks: Sequence[Chunk], about: str, characters: int) -> str:
     """
     share = max(characters // max(len(chunks), 1), _LEAST_NUMBERED)
     return "\n".join(
-        f"({number}) {chunk.document.title}: {excerpt(one_line(chunk.document.text), about, share)}"
+        f"({number}) {one_line(chunk.document.title)}: {excerpt(one_line(chunk.document.text), about, share)}"
         for number, chunk in enumerate(chunks, start=1)
     )
 
