@@ -88,7 +88,7 @@ class Prompted(Reformulator):
         route = "decompose" if "decompose" in routes else next(iter(routes), "pass")
         searched = _paths(query, max(original_weights, default=1.0), found)
         if {s.kind for s in searched} == {"original"}:
-            route, searched = "pass", pass_through(query, self.name).sub_queries
+            searched = pass_through(query, self.name).sub_queries
         return Reformulation(
             query,
             route,

@@ -22,19 +22,16 @@ class TimedCache(Generic[Value]):
 
         Args:
             size: maximum number of values; 0 disables the cache.
-            seconds: lifetime of a value.
+            seconds: lifetime of a value; 0 disables the cache.
             clock: returns the current time in seconds.
 
         Raises:
-            ConfigError: ``size`` is negative or ``seconds`` is not above 0.
+            ConfigError: one of them is negative.
         """
         from cachetools import TTLCache
 
-        if size < 0 or seconds <= 0:
-            raise ConfigError(
-                f"The cache size is {size} and its lifetime is {seconds} s; the size must be at least 0 and the"
-                " lifetime above 0 s."
-            )
+        if size < 0 or seconds < 0:
+            raise ConfigError(f"The cache size is {size} and its lifetime is {seconds} s; both must be at least 0.")
         self._values: TTLCache[Hashable, Value] = TTLCache(size, seconds, clock)
         self._size = size
         self._lock = threading.Lock()

@@ -81,6 +81,8 @@ class Metrics:
         self.reformulated(reformulation, None if found.cached else _reformulating(steps))
         self._model_calls.labels("search").observe(0 if found.cached else reformulation.calls)
         if not found.cached:
+            if reformulation.completion:  # of a model; without a call, it comes from the cache
+                self._cache.labels("reformulation", "miss" if reformulation.calls else "hit").inc()
             for failure in found.failures:
                 self.failed(failure.step, failure.reason)
 

@@ -20,6 +20,7 @@ from acqo_rl.types import Query
         ("For further details on costs, read \u201cpricing of tokens\u201d.", ("pricing of tokens",)),
         ("the [user guide](https://example.org/a) and ![picture](x.png)", ("user guide",)),
         ("SEE ALSO: Neural Networks", ("Neural Networks",)),
+        ("See also: [User guide](https://x.org/a), [Other page](b.md).", ("User guide", "Other page")),
         ("You may see also the Louvre, Orsay.", ("the Louvre", "Orsay")),
         ("its [first page](https://example.org/Oslo_(film))", ("first page",)),
         # a dot inside a number

@@ -136,7 +136,7 @@ def test_every_reply_gives_something_to_search(reply):
             "expand",
             [SubQuery("light in gases", "step_back", 0.8)],
         ),
-        ("step_back", {"step_back_combine": "original"}, {"search": "light in gases"}, "pass", [ORIGINAL]),
+        ("step_back", {"step_back_combine": "original"}, {"search": "light in gases"}, "expand", [ORIGINAL]),
         ("rewrite", {"original_weight": 2.0}, {"search": "sky colour"}, "expand", [SubQuery("sky colour", "variant")]),
         (
             "decomposition",
@@ -145,7 +145,7 @@ def test_every_reply_gives_something_to_search(reply):
             "decompose",
             [ORIGINAL, SubQuery("a b", "part"), SubQuery("c d", "part")],
         ),
-        ("decomposition", {}, {"searches": ["why is the sky blue"]}, "pass", [ORIGINAL]),
+        ("decomposition", {}, {"searches": ["why is the sky blue"]}, "decompose", [ORIGINAL]),
         (
             "expansion",
             {},

@@ -72,7 +72,7 @@ def test_holds_the_latest_used_values_and_no_more(size, steps):
     assert [cache.get(number) for number in range(7)] == [n if n in latest else None for n in range(7)]
 
 
-@pytest.mark.parametrize(("size", "seconds"), [(-1, 1.0), (1, 0.0)])
+@pytest.mark.parametrize(("size", "seconds"), [(-1, 1.0), (1, -1.0)])
 def test_bounds_that_cannot_be(size, seconds):
     with pytest.raises(ConfigError):
         TimedCache(size, seconds)

@@ -189,6 +189,13 @@ def test_each_reformulation_and_each_repair_is_logged_without_a_text(texts, rout
     assert "secret" not in str([vars(e) for e in caplog.records]).lower()
 
 
+def test_a_strategy_that_returns_only_the_query_is_logged_as_repaired(caplog):
+    front = searcher(Prompted(ScriptedLanguageModel('{"searches": ["Sky?"]}'), [strategy("decomposition")]), Echo())
+    with caplog.at_level(logging.INFO, logger="acqo_rl"):
+        assert front.search("sky").reformulation.route == "pass"
+    assert [e.route_before for e in caplog.records if e.message == REPAIRED] == ["decompose"]
+
+
 def test_empty_queries_and_bad_settings_are_refused():
     front = searcher(PassThrough(), ScriptedRetriever({}))
     for arguments in ((" \x00",), ("q", 0)):
@@ -291,7 +298,9 @@ class TestCache:
         assert [f.reason for f in front.search("q").failures] == ["hyde: InternalServerError: 500"] * failed
         assert front.search("q").cached == kept
 
-    @pytest.mark.parametrize("settings", [{"cache_size": 0}, {"cache_size": 1}, {"cache_seconds": 0.01}])
+    @pytest.mark.parametrize(
+        "settings", [{"cache_size": 0}, {"cache_size": 1}, {"cache_seconds": 0}, {"cache_seconds": 0.01}]
+    )
     def test_its_size_and_lifetime_are_settings(self, settings):
         front = searcher(PassThrough(), ScriptedRetriever(FOUND), **settings)
         for text in ("a", "b"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given
@@ -53,6 +54,19 @@ def test_requests_and_searches_are_counted():
     assert seen["acqo_http_requests_total", ("method", "GET"), ("path", "other"), ("status", "404")] == 1
     assert "Peru" not in text
     assert "users" not in text
+
+
+def test_hits_of_the_cache_of_reformulations_are_counted():
+    class Model(Parts):
+        def reformulate(self, queries):
+            return [replace(made, completion="text") for made in super().reformulate(queries)]
+
+    with serving(strategies=Scripted(model=Model())) as client:
+        for threshold in (0.0, 0.1, 0.2):
+            assert client.post("/v1/search", json={**QUERY, "score_threshold": threshold}).status_code == 200
+        seen = values(client.get("/metrics").text)
+    counted = [seen["acqo_cache_requests_total", ("cache", "reformulation"), ("outcome", o)] for o in ("hit", "miss")]
+    assert counted == [2, 1]
 
 
 WORDS = st.text("abcxyz", min_size=5, max_size=9)
