@@ -15,7 +15,7 @@ from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.training.callbacks import Alarms
 from acqo_rl.training.curriculum import RewardHistory
 from acqo_rl.training.data import grpo_dataset
-from acqo_rl.training.grpo import HistorySampler, below_the_group, build_trainer, finish, grpo_arguments
+from acqo_rl.training.grpo import SAMPLER_FILE, HistorySampler, below_the_group, build_trainer, finish, grpo_arguments
 from acqo_rl.training.model import load_trainable
 from acqo_rl.training.run_folder import last_checkpoint
 from acqo_rl.training.settings import GrpoSettings
@@ -158,7 +158,9 @@ def test_a_run_trains_all_weights_and_logs_every_step(whole):
     assert [*steps] == measured_at(trainer)[1:] == [1, 2, 3, 4, 5, 6]
     assert all(np.isfinite(values).all() for values in steps.values())
     assert any(values[2] > 0 for values in steps.values())
-    policy = Policy.from_pretrained(last_checkpoint(trainer.args.output_dir))
+    checkpoint = last_checkpoint(trainer.args.output_dir)
+    assert sum(json.loads((checkpoint / SAMPLER_FILE).read_text())["history"]["groups"]) == 12
+    policy = Policy.from_pretrained(checkpoint)
     assert policy.settings == POLICY
     assert policy.reformulate(QUERIES[:1])[0].sub_queries
 

@@ -166,10 +166,16 @@ SETTINGS = PolicySettings(max_new_tokens=8)
 
 
 class Stop(TrainerCallback):
-    """Stops training after the first checkpoint."""
+    """Stops training after a checkpoint, and counts the steps."""
+
+    def __init__(self, step):
+        self.step, self.steps = step, 0
+
+    def on_step_end(self, *_, **__):
+        self.steps += 1
 
     def on_save(self, args, state, control, **_):
-        control.should_training_stop = True
+        control.should_training_stop = state.global_step == self.step
 
 
 def learn(model, folder, epochs, callbacks=(), lora_rank=0, **changed):
@@ -195,9 +201,10 @@ def test_a_policy_learns_its_examples(tiny, tmp_path):
 
 def test_a_resumed_run_equals_an_uninterrupted_one(tiny, tmp_path):
     learn(tiny, tmp_path / "whole", 5.0)
-    learn(tiny, tmp_path / "cut", 5.0, save_steps=5, callbacks=[Stop()])
+    learn(tiny, tmp_path / "cut", 5.0, save_steps=5, callbacks=[Stop(5)])
     assert list(losses(tmp_path / "cut")) == [5]
-    learn(tiny, tmp_path / "cut", 5.0, save_steps=5)
+    learn(tiny, tmp_path / "cut", 5.0, save_steps=5, callbacks=[rest := Stop(10)])
+    assert rest.steps == 5
     whole, resumed = losses(tmp_path / "whole"), losses(tmp_path / "cut")
     assert list(whole) == [5, 10]
     assert resumed == pytest.approx(whole, abs=1e-5)
