@@ -89,7 +89,7 @@ class AdaptiveSearcher:
         reranking: Reranking | None = None,
         choice: Choice | None = None,
     ) -> None:
-        """Creates a searcher.
+        """Creates a searcher around a :class:`~acqo_rl.searching.path.SearchPath`.
 
         Args:
             reformulator: rewrites queries into sub-queries.
@@ -98,10 +98,9 @@ class AdaptiveSearcher:
                 different documents see :func:`acqo_rl.searching.path.search`.
             fusion: merges the rankings of each query.
             corpus: document id -> document; required for feedback.
-            feedback: the feedback that the reformulator reads; by default the reformulator's own ``feedback``, with
-                which a policy was trained.
-            hops: reads the results and searches names in them. If this fails, the results so far are kept.
-            depth: documents per list before fusion, at least ``k``.
+            feedback: the feedback that the reformulator reads.
+            hops: if they fail, the results so far are kept.
+            depth: documents per list before fusion.
             timeouts: see :class:`Timeouts`.
             cache_size: maximum number of cached reformulations, and of cached results; 0 disables the caches.
             cache_seconds: lifetime of cached values.
@@ -109,11 +108,9 @@ class AdaptiveSearcher:
                 ``asearch``. A call that hangs occupies one thread.
             workers: threads shared by several searchers; retrievers with equal names share a pool, and ``close`` does
                 not stop them. By default the searcher creates its own.
-            score_threshold: minimum cosine of a document, see :func:`acqo_rl.searching.threshold.fuse_similar`. If no
-                document reaches it, the result is empty. Off by default.
-            reranking: reorders the fused ranking. If the reranker fails, the fused order is kept.
-            choice: chooses the searches of each query after reading results; by default the reformulator's are used.
-                If it fails, the reformulator's are used.
+            score_threshold: minimum cosine of a document. If no document reaches it, the result is empty.
+            reranking: if it fails, the fused order is kept.
+            choice: if it fails, the searches of the reformulator are used.
 
         Raises:
             ConfigError: there is no retriever, two retrievers have the same name, feedback is enabled without a corpus,
@@ -188,9 +185,8 @@ class AdaptiveSearcher:
         known = {key: replace(found, cached=True) for key in set(keys) if (found := self._results.get(key))}
         new = _unknown(keys, asked, known)
         if new:
-            results = Run(self._path, self._calls(max(k, self._path.depth), context), list(new.values())).search(
-                k, threshold
-            )
+            calls = _LimitedCalls(self, max(k, self._path.depth), context)
+            results = Run(self._path, calls, list(new.values())).search(k, threshold)
             complete = {key: f for key, f in zip(new, results, strict=True) if not f.failures}
             for key, found in complete.items():
                 self._results.put(key, found)
@@ -206,7 +202,7 @@ class AdaptiveSearcher:
         Raises:
             ConfigError: the query is empty.
         """
-        [made] = Run(self._path, self._calls(self._path.depth, context), [read_query(query)]).reformulate()
+        [made] = Run(self._path, _LimitedCalls(self, self._path.depth, context), [read_query(query)]).reformulate()
         return made
 
     def close(self) -> None:
@@ -215,28 +211,18 @@ class AdaptiveSearcher:
             self._workers.close()
         self._callers.shutdown(wait=False, cancel_futures=True)
 
-    def _calls(self, depth: int, context: str) -> _LimitedCalls:
-        seconds = min(self._timeouts.total or math.inf, time_limit.current().seconds)
-        deadline = None if seconds == math.inf else time.monotonic() + seconds
-        return _LimitedCalls(self._path, self._workers, self._timeouts, self._reformulations, depth, deadline, context)
-
 
 class _LimitedCalls:
     """The calls of one batch within the time-outs; failures are logged and reported in the results."""
 
-    def __init__(
-        self,
-        path: SearchPath,
-        workers: Workers,
-        timeouts: Timeouts,
-        cache: TimedCache[Reformulation],
-        depth: int,
-        deadline: float | None,
-        context: str,
-    ) -> None:
-        self.searches = ConcurrentSearch(path.retrievers, depth, workers, timeouts.sub_query, deadline)
-        self._path, self._workers, self._timeouts, self._cache = path, workers, timeouts, cache
-        self._deadline, self._context = deadline, context
+    def __init__(self, searcher: AdaptiveSearcher, depth: int, context: str) -> None:
+        self._path, self._workers, self._timeouts = searcher._path, searcher._workers, searcher._timeouts
+        self._cache, self._context = searcher._reformulations, context
+        seconds = min(self._timeouts.total or math.inf, time_limit.current().seconds)
+        self._deadline = None if seconds == math.inf else time.monotonic() + seconds
+        self.searches = ConcurrentSearch(
+            self._path.retrievers, depth, self._workers, self._timeouts.sub_query, self._deadline
+        )
 
     def reformulate(self, reformulator: Reformulator, queries: Sequence[Query]) -> list[Reformulation]:
         """Only the reformulations of the path's own reformulator are cached and have a time-out."""
