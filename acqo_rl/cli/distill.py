@@ -12,7 +12,7 @@ training takes long: use a GPU, or try it with a small --limit. The same command
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.cli.fields import setting
@@ -44,30 +44,24 @@ def main(config: DistillConfig) -> None:
     import json
     from pathlib import Path
 
-    from accelerate import PartialState
     from transformers import AutoConfig
 
     from acqo_rl.language_models.embedded import resolve
     from acqo_rl.language_models.layers import layers_of
-    from acqo_rl.language_models.local import TransformersModel, base_model_of, default_device
+    from acqo_rl.language_models.local import TransformersModel, base_model_of
     from acqo_rl.reformulation.policy import Policy, prompt_of, read_settings
     from acqo_rl.training.distillation import distill, distillation_arguments, needed_layers, write_completions
-    from acqo_rl.training.materials import open_materials
-    from acqo_rl.training.run_folder import inputs_of, open_run, write_json
+    from acqo_rl.training.materials import start_run
+    from acqo_rl.training.run_folder import write_json
 
     arguments = distillation_arguments(config.trainer, config.output_dir, config.seed)
-    state = PartialState(cpu=default_device() == "cpu")  # chooses the GPU of this process
     settings = read_settings(config.model)
     original = AutoConfig.from_pretrained(resolve(base_model_of(config.model)[0]))
     layers = number_of_layers(config, original.get_text_config().num_hidden_layers)
     folder = Path(config.output_dir)
-    with state.main_process_first():
-        inputs = inputs_of(config.data, (config.split, config.dev_split), [config.index], [config.model])
-        is_finished = open_run(folder, asdict(config), inputs)
-    if is_finished:
-        state.print(f"{folder} is finished: {folder / 'model'}")
+    state, materials = start_run(config, settings.feedback)
+    if materials is None:
         return
-    materials = open_materials(config, settings.feedback)
     model = TransformersModel.from_pretrained(config.model, max_new_tokens=settings.max_new_tokens)
     layers_of(model.model)  # refuses other architectures before the completions are written
     prompt = prompt_of(settings, model.count_tokens)

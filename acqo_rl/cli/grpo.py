@@ -16,7 +16,7 @@ The same command resumes an interrupted run from its last checkpoint.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -54,28 +54,21 @@ def main(config: GrpoRunConfig) -> None:
     """Trains, or resumes training."""
     from pathlib import Path
 
-    from accelerate import PartialState
-
-    from acqo_rl.language_models.local import TransformersModel, default_device, load_tokenizer
+    from acqo_rl.language_models.local import TransformersModel, load_tokenizer
     from acqo_rl.reformulation.policy import prompt_of
     from acqo_rl.training.callbacks import Alarms
     from acqo_rl.training.data import grpo_dataset
     from acqo_rl.training.grpo import build_trainer, finish
-    from acqo_rl.training.materials import open_materials
+    from acqo_rl.training.materials import start_run
     from acqo_rl.training.model import changed_settings, load_trainable
-    from acqo_rl.training.run_folder import inputs_of, last_checkpoint, open_run
+    from acqo_rl.training.run_folder import last_checkpoint
 
     settings, arguments = check(config)
     load_tokenizer(config.model)  # refuses a model that cannot be prompted before any work is done
     folder = Path(config.output_dir)
-    state = PartialState(cpu=default_device() == "cpu")
-    with state.main_process_first():
-        inputs = inputs_of(config.data, (config.split, config.dev_split), [config.index], [config.model])
-        is_finished = open_run(folder, asdict(config), inputs)
-    if is_finished:
-        state.print(f"{folder} is finished: {folder / 'model'}")
+    state, materials = start_run(config, settings.feedback)
+    if materials is None:
         return
-    materials = open_materials(config, settings.feedback)
     with state.main_process_first():
         queries = within_band(config, materials, settings, arguments)
     state.print(f"{len(queries)} of {len(materials.train)} training queries are used.")

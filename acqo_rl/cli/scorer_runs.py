@@ -1,20 +1,17 @@
-"""What the trainings of scorers share: their settings, a data set with its index, and the report."""
+"""What both trainings of ``acqo train-scorer`` share: a data set with its index, the options and the report."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acqo_rl.addresses import Address
-from acqo_rl.cli.fields import setting
-from acqo_rl.errors import FINITE, ConfigError, check_ranges
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 
 if TYPE_CHECKING:
+    from acqo_rl.cli.train_scorer import TrainScorerConfig
     from acqo_rl.evaluation.run import Evaluation
     from acqo_rl.searching.path import SearchPath
     from acqo_rl.searching.scorer import Scorer
@@ -28,61 +25,10 @@ _DEV = 300
 """Maximum number of dev queries of each folder in the report."""
 
 
-@dataclass
-class ScorerConfig(IndexSettings):
-    """Settings of the training of a scorer."""
-
-    data: list[str] = setting("BEIR folders, one or several.")
-    index: list[Address] = setting(f"One index for each BEIR folder. {INDEX_HELP}")
-    output_dir: str = setting("Folder of the run; the same command resumes an interrupted run.")
-    split: str = setting("Training queries: qrels/SPLIT.tsv.", "train")
-    dev_split: str = setting("Dev queries for the report: qrels/SPLIT.tsv.", "dev")
-    limit: list[int] = setting(
-        "Maximum number of training queries of each folder; 0 means all. One number is for all folders.", [0]
-    )
-    model: Address | None = setting("Policy of the reformulator.", None)
-    cost: float = setting("Subtracted from the reward for each further search.", 0.02)
-    margin: float = setting("Score by which an option must exceed the first one.", 0.0)
-    steps: int = setting(
-        "Training steps. The first seventh imitates the best option, the rest maximises the reward.", 3500
-    )
-    seeds: int = setting("Number of networks; the mean of their scores is used.", 4)
-    seed: int = setting("Seed of the first network, and for drawing queries.", 0)
-
-    def __post_init__(self) -> None:
-        """Checks the settings.
-
-        Raises:
-            ConfigError: a setting is out of range, or the numbers of folders, indexes and limits differ.
-        """
-        check_ranges(self, dict.fromkeys(("steps", "seeds"), (1.0, FINITE)))
-        check_ranges(self, dict.fromkeys(("cost", "margin", "seed"), (0.0, FINITE)))
-        if len(self.limit) == 1:
-            self.limit = self.limit * len(self.data)
-        if not len(self.data) == len(self.index) == len(self.limit):
-            raise ConfigError(
-                f"data, index and limit have {len(self.data)}, {len(self.index)} and {len(self.limit)} values; give "
-                "one index for each folder."
-            )
-
-    def training(self, kind: str, cost: float) -> Training:
-        """The settings of the training."""
-        from acqo_rl.training.hop import Training
-
-        return Training(
-            kind=kind,
-            cost=cost,
-            steps=self.steps,
-            margin=self.margin,
-            seeds=self.seeds,
-            seed=self.seed,
-        )
-
-
 class TrainingSet:
     """One BEIR folder with its index."""
 
-    def __init__(self, config: ScorerConfig, number: int) -> None:
+    def __init__(self, config: TrainScorerConfig, number: int) -> None:
         from acqo_rl.data.beir import read_beir
         from acqo_rl.searching.corpus_words import CorpusWords
         from acqo_rl.training.rewards import Reward
@@ -169,7 +115,7 @@ class TrainingSet:
 
 
 def run(
-    config: ScorerConfig,
+    config: TrainScorerConfig,
     settings: Training,
     collect: Callable[[list[TrainingSet]], list[Options]],
     without: str,

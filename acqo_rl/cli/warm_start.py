@@ -20,7 +20,7 @@ The same command resumes an interrupted run, both during scoring and during trai
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.cli.fields import setting
@@ -90,13 +90,10 @@ def main(config: WarmStartConfig) -> None:
     """Collects the examples, unless an earlier run has done so; then trains or resumes training."""
     from pathlib import Path
 
-    from accelerate import PartialState
-
-    from acqo_rl.language_models.local import default_device, load_tokenizer
+    from acqo_rl.language_models.local import load_tokenizer
     from acqo_rl.reformulation.policy import read_settings
-    from acqo_rl.training.materials import open_materials
+    from acqo_rl.training.materials import start_run
     from acqo_rl.training.model import changed_settings
-    from acqo_rl.training.run_folder import inputs_of, open_run
     from acqo_rl.training.teachers import name_teachers
     from acqo_rl.training.warm_start import train
 
@@ -111,16 +108,11 @@ def main(config: WarmStartConfig) -> None:
             f"preserve_kinds requires the settings of the policy in {config.model}; do not change {changed}."
         )
     folder = Path(config.output_dir)
-    state = PartialState(cpu=default_device() == "cpu")
+    state, materials = start_run(config, settings.feedback)
+    if materials is None:
+        return
     if changed:
         state.print(f"The run changes settings of the policy that it starts from: {changed}.")
-    with state.main_process_first():
-        inputs = inputs_of(config.data, (config.split, config.dev_split), [config.index], [config.model])
-        is_finished = open_run(folder, asdict(config), inputs)
-    if is_finished:
-        state.print(f"{folder} is finished: {folder / 'model'}")
-        return
-    materials = open_materials(config, settings.feedback)
     with state.main_process_first():
         examples = collect(config, materials, folder / "examples.jsonl")
     train(materials.train, examples, settings, arguments, model=config.model, lora_rank=config.lora_rank)

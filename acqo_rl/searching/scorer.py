@@ -93,9 +93,7 @@ class Scorer:
             if pairs[0][0].shape[1] != len(mean):
                 raise ValueError(f"{len(mean)} features, but weights for {pairs[0][0].shape[1]}")
         except (OSError, ValueError, LookupError, TypeError, SafetensorError) as error:
-            raise ConfigError(
-                f"{path} is not a scorer ({error!r}); train one with acqo train-hop or acqo train-choice."
-            ) from error
+            raise ConfigError(f"{path} is not a scorer ({error!r}); train one with acqo train-scorer.") from error
         if found != kind:
             raise ConfigError(f"{path} scores {found!r}, but {kind!r} is needed; train it with this version.")
         return cls(found, mean, scale, pairs, margin)

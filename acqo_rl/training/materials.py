@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from statistics import fmean as mean
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from acqo_rl.training.data import with_gold
 from acqo_rl.training.rewards import Reward
 from acqo_rl.training.settings import PathSettings, RewardSettings
 from acqo_rl.types import Document, FeedbackSpec, Qrels, Query
+
+if TYPE_CHECKING:
+    from accelerate import PartialState
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,35 @@ class Materials:
                     f"{name}_reward_error": float(np.std(values) / math.sqrt(len(values))),
                 }
         return found
+
+
+def start_run(config: PathSettings, feedback: FeedbackSpec) -> tuple[PartialState, Materials | None]:
+    """Opens the folder of a run in all its processes, then its inputs.
+
+    Args:
+        config: the settings of the command.
+        feedback: see :func:`open_materials`.
+
+    Returns:
+        The state of the processes, and the inputs; ``None`` if the run is finished, which is printed.
+
+    Raises:
+        ConfigError: see :func:`acqo_rl.training.run_folder.open_run` and :func:`open_materials`.
+    """
+    from accelerate import PartialState
+
+    from acqo_rl.language_models.local import default_device
+    from acqo_rl.training import run_folder
+
+    state = PartialState(cpu=default_device() == "cpu")  # chooses the GPU of this process
+    with state.main_process_first():
+        splits = (config.split, config.dev_split)
+        inputs = run_folder.inputs_of(config.data, splits, [config.index], [config.model])
+        is_finished = run_folder.open_run(config.output_dir, asdict(config), inputs)
+    if is_finished:
+        state.print(f"{config.output_dir} is finished: {Path(config.output_dir, 'model')}")
+        return state, None
+    return state, open_materials(config, feedback)
 
 
 def open_materials(paths: PathSettings, feedback: FeedbackSpec) -> Materials:

@@ -109,8 +109,7 @@ RUNS = {
     "warm-start": ("output_dir", {}),
     "grpo": ("output_dir", {}),
     "distill": ("output_dir", {}),
-    "train-hop": ("output_dir", {}),
-    "train-choice": ("output_dir", {}),
+    "train-scorer": ("output_dir", {"task": "choice"}),
     "headroom": ("output", {"model": None}),
     "evaluate": ("output", {"model": None, "split": "dev"}),
     "label": ("output", {"model": "openai:judge@http://x/v1", "task": "judgements"}),
@@ -146,7 +145,7 @@ def change(world, name):
         *((kind, "queries.jsonl") for kind in RUNS if kind != "index"),
         ("index", "corpus.jsonl"),
         ("evaluate", "qrels/dev.tsv"),
-        *((kind, name) for kind in ("warm-start", "grpo", "train-choice") for name in ("index", "model")),
+        *((kind, name) for kind in ("warm-start", "grpo", "train-scorer") for name in ("index", "model")),
     ],
 )
 def test_a_run_names_the_input_that_changed(world, tmp_path, monkeypatch, kind, name):

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from acqo_rl.cli import main, module_of
-from acqo_rl.cli.train_choice import TrainChoiceConfig
-from acqo_rl.cli.train_hop import TrainHopConfig
+from acqo_rl.cli.train_scorer import TrainScorerConfig
 from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
@@ -85,9 +84,9 @@ def config(folder, monkeypatch):
 
     def make(kind, output, **changes):
         given = {"data": [str(folder)], "index": [str(folder / "index")], "output_dir": str(output), **STEPS, **changes}
-        if kind == "train_hop":
-            return TrainHopConfig(**{"margin": 0.0, "hops": 2, "cost": 0.02, **given})
-        return TrainChoiceConfig(**{"model": "policy", "cost": 0.0, "price": 0.1, **given})
+        if kind == "hop":
+            return TrainScorerConfig("hop", **{"margin": 0.0, **given})
+        return TrainScorerConfig("choice", **{"model": "policy", "cost": 0.0, "price": 0.1, **given})
 
     return make
 
@@ -98,13 +97,13 @@ def report_of(folder):
     return {name: [float(value) for value in values] for name, *values in rows[1:]}
 
 
-@pytest.mark.parametrize("kind", ["train_hop", "train_choice"])
+@pytest.mark.parametrize("kind", ["hop", "choice"])
 def test_a_resumed_run_equals_an_uninterrupted_one_and_the_reward_teaches(kind, config, tmp_path, capsys):
     """It learns the bridge, or to ask the policy that knows it. Options that are there are not searched again."""
-    main = module_of(kind).main
+    main = module_of("train-scorer").main
     main(config(kind, tmp_path / "whole"))
     values = report_of(tmp_path / "whole")
-    if kind == "train_hop":
+    if kind == "hop":
         assert values["reward"][0] > values["no hop"][0] + 0.1
     else:
         assert values["reward"][0] == pytest.approx(values["policy"][0], abs=0.02)
@@ -126,7 +125,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one_and_the_reward_teaches(kind, 
 
 
 def test_a_search_that_is_too_dear_is_not_made(config, tmp_path):
-    module_of("train_choice").main(config("train_choice", tmp_path, cost=9.0, price=0.0))
+    module_of("train-scorer").main(config("choice", tmp_path, cost=9.0, price=0.0))
     assert report_of(tmp_path)["reward"][-2] == 1.0
 
 
@@ -182,7 +181,7 @@ def test_asking_is_worth_what_networks_of_other_queries_choose_minus_the_price()
 
 @pytest.mark.parametrize(
     ("kind", "changes"),
-    [("train_hop", {"data": ["a", "b"]}), ("train_hop", {"hops": 9}), ("train_choice", {"model": ""})],
+    [("hop", {"data": ["a", "b"]}), ("hop", {"hops": 9}), ("choice", {"model": ""})],
 )
 def test_a_config_that_cannot_run_is_rejected(config, tmp_path, kind, changes):
     with pytest.raises(ConfigError):
