@@ -52,6 +52,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -203,34 +204,31 @@ def open_table(table: HubTable) -> dict[str, Iterator[dict[str, Any]]]:
     """
     from datasets import load_dataset
     from huggingface_hub import hf_hub_download, is_offline_mode
+    from tqdm import tqdm
 
-    try:
+    def read(split: str, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        with _readable(table):
+            yield from tqdm(rows, desc=f"{table.path}, {split}", unit=" rows", mininterval=1)
+
+    with _readable(table):
         files = {split: hf_hub_download(table.path, file, repo_type="dataset") for split, file in table.files}
         source: dict[str, Any] = (
             {"path": "json", "data_files": files} if files else {"path": table.path, "name": table.config}
         )
         splits = load_dataset(**source, streaming=not is_offline_mode())  # streaming does not use the cache
-    except Exception as error:
-        raise unreadable(table, error) from error
-    return {split: read(rows, table, split) for split, rows in splits.items()}
+        return {split: read(split, rows) for split, rows in splits.items()}
 
 
-def read(rows: Iterable[dict[str, Any]], table: HubTable, split: str) -> Iterator[dict[str, Any]]:
-    """Yields the rows, with a progress bar."""
-    from tqdm import tqdm
-
+@contextmanager
+def _readable(table: HubTable) -> Iterator[None]:
+    """Turns the errors of the Hub's client, which have many unrelated classes, into one that says what to do."""
     try:
-        yield from tqdm(rows, desc=f"{table.path}, {split}", unit=" rows", mininterval=1)
+        yield
     except Exception as error:
-        raise unreadable(table, error) from error
-
-
-def unreadable(table: HubTable, error: Exception) -> DataError:
-    """The error for a table that cannot be read; the Hub's client raises many unrelated classes of errors."""
-    name = f"{table.path} (configuration {table.config})" if table.config else table.path
-    load = "huggingface_hub.hf_hub_download" if table.files else "datasets.load_dataset"
-    return DataError(
-        f"{name} cannot be read from the Hugging Face Hub: {type(error).__name__}: {error}\nCheck the name, the network"
-        f" and HF_ENDPOINT. To work offline, fill the cache on a machine with a network ({load}, without streaming),"
-        " copy it (HF_HOME), and set HF_HUB_OFFLINE=1."
-    )
+        name = f"{table.path} (configuration {table.config})" if table.config else table.path
+        load = "huggingface_hub.hf_hub_download" if table.files else "datasets.load_dataset"
+        raise DataError(
+            f"{name} cannot be read from the Hugging Face Hub: {type(error).__name__}: {error}\nCheck the name, the "
+            f"network and HF_ENDPOINT. To work offline, fill the cache on a machine with a network ({load}, without "
+            "streaming), copy it (HF_HOME), and set HF_HUB_OFFLINE=1."
+        ) from error
