@@ -203,11 +203,12 @@ def distill(
         The folder of the model, a complete checkpoint; in bfloat16 if an adapter was merged.
     """
     set_seed(arguments.seed)
-    tokenizer = policy.chat.tokenizer
+    tokenizer, student = policy.chat.tokenizer, copy.deepcopy(policy.model)
+    keep_layers(student, kept)
     rows = [asdict(one) | {"length": len(one.prompt) + len(one.completion)} for one in written]
     trainer = DistillationTrainer(
         policy=policy.model.requires_grad_(False),
-        model=_student(policy.model, kept, lora_rank),
+        model=new_adapter(student, lora_rank) if lora_rank else student.float().requires_grad_(True),
         args=arguments,
         train_dataset=Dataset.from_list(rows),
         data_collator=lambda some: batch_of(
@@ -229,10 +230,3 @@ def distillation_arguments(given: Mapping[str, Any], output_dir: str | Path, see
     """
     ours = {"output_dir": str(output_dir), "seed": seed, "remove_unused_columns": False}
     return trainer_arguments(TrainingArguments, {**DISTILLATION, **given}, **ours)
-
-
-def _student(policy: Any, kept: Sequence[int], lora_rank: int) -> Any:
-    """A copy with some of the layers; its trainable weights are in float32."""
-    student = copy.deepcopy(policy)
-    keep_layers(student, kept)
-    return new_adapter(student, lora_rank) if lora_rank else student.float().requires_grad_(True)
