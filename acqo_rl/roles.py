@@ -91,6 +91,10 @@ class Encoder(Protocol):
     dim: int
     settings: dict[str, Any] | None = None
 
+    def windows(self, text: str) -> tuple[str, ...]:
+        """The parts of a query to search: the query, or its first and its last part if it is too long to be read."""
+        return (text,)
+
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embeddings, float32[texts, dim]."""
         ...

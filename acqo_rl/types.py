@@ -255,6 +255,7 @@ class Ranking:
         similarities: for a fused ranking, each document's best score over the fused lists; otherwise empty. A fused
             score measures agreement between lists; a similarity measures how well a document matches.
         ceiling: upper bound on the score of any document for this text; ``None`` if unknown.
+        windows: number of parts of the text that were searched; 2 if a dense encoder cannot read all of it.
     """
 
     doc_ids: tuple[str, ...]
@@ -264,6 +265,7 @@ class Ranking:
     weight: float = 1.0
     similarities: tuple[float, ...] = ()
     ceiling: float | None = None
+    windows: int = 1
 
     def first(self, k: int) -> Ranking:
         """The top ``k`` documents of this ranking."""

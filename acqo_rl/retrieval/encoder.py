@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -101,6 +103,28 @@ class SentenceTransformerEncoder(Encoder):
         prompted = [prompt + well_formed(text) for text in texts]
         rows = self._model.tokenizer(prompted, truncation=False, verbose=False)["input_ids"]
         return [len(row) for row in rows]
+
+    def windows(self, text: str) -> tuple[str, ...]:
+        """The query, or its first and its last part if it is longer than the model reads."""
+        limit, clean = self.max_tokens, well_formed(text)
+        if limit is None or len(clean) < limit or not self._model.tokenizer.is_fast:
+            return (text,)
+        prompt = self.settings["query_prompt"]
+        if prompt is None:
+            prompt = self._model.prompts.get("query", "")
+        room = limit - len(self._words.encode(prompt).ids)
+        offsets = self._words.encode(clean, add_special_tokens=False).offsets
+        if not 0 < room < len(offsets):
+            return (text,)
+        return clean[: offsets[room - 1][1]], clean[offsets[-room][0] :]
+
+    @cached_property
+    def _words(self) -> Any:
+        """A copy of the tokenizer that does not truncate; the settings of the model's own are not thread-safe."""
+        tokenizer = copy.deepcopy(self._model.tokenizer.backend_tokenizer)
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return tokenizer
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """L2-normalised embeddings of queries, float32[texts, dim]."""

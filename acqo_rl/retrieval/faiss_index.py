@@ -12,6 +12,7 @@ import numpy as np
 from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.files import atomic
 from acqo_rl.retrieval.encoder import encode_texts
+from acqo_rl.retrieval.windows import search_windows
 from acqo_rl.roles import Encoder, Retriever
 from acqo_rl.types import Ranking, search_key
 
@@ -68,8 +69,9 @@ class FaissRetriever(Retriever):
         """
         if k < 1:
             raise ConfigError(f"k is {k}; it must be at least 1.")
-        if not texts:
-            return []
+        return search_windows(self._encoder, texts, k, lambda parts: self._search(parts, k)) if texts else []
+
+    def _search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         distinct = {search_key(text): text for text in texts}
         depth = -(-(k + 1) * self._index.ntotal // len(self._doc_ids))  # vectors of k + 1 documents on average
         nearest = self._nearest(encode_texts(self._encoder, list(distinct.values())), k, depth)

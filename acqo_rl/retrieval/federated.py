@@ -129,7 +129,8 @@ class FederatedRetriever(Retriever, Composite):
                     best[doc_id] = max(score, best.get(doc_id, score))
         top = sorted(best.items(), key=lambda item: -item[1])
         doc_ids, scores = zip(*top, strict=True) if top else ((), ())
-        return Ranking(doc_ids, scores, self.scale, rankings[0].query if rankings else "", ceiling=1.0)
+        query, windows = rankings[0].query if rankings else "", max((r.windows for r in rankings), default=1)
+        return Ranking(doc_ids, scores, self.scale, query, ceiling=1.0, windows=windows)
 
 
 class FederatedFusion(Fusion):

@@ -5,16 +5,15 @@ from __future__ import annotations
 import logging
 import os
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.faiss_index import MAX_VECTORS, import_faiss, reason_of
+from acqo_rl.retrieval.settings import IndexDevice
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-IndexDevice = Literal["auto", "cpu", "gpu", "shards"]
 
 _log = logging.getLogger(__name__)
 

@@ -56,7 +56,9 @@ class HybridRetriever(Retriever, Composite, Restrictable):
     def merge(self, rankings: Sequence[Ranking], k: int) -> Ranking:
         """Fuses the parts' rankings of one text into one of at most ``k`` documents."""
         merged = self._fusion.fuse([rankings], k)[0]
-        return replace(merged, retriever=self.name, similarities=())  # scores of several retrievers are not comparable
+        windows = max(ranking.windows for ranking in rankings)
+        # scores of several retrievers are not comparable
+        return replace(merged, retriever=self.name, similarities=(), windows=windows)
 
 
 def joined_fingerprint(fingerprints: Sequence[str], fusion: str = "rsf") -> str:

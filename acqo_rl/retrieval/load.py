@@ -15,7 +15,7 @@ from acqo_rl.retrieval.encoders import fitting_encoder
 from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.engines.opening import open_collection, retriever_of
 from acqo_rl.retrieval.faiss_index import FaissRetriever
-from acqo_rl.retrieval.gpu import IndexDevice, to_device
+from acqo_rl.retrieval.gpu import to_device
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.retrieval.manifest import (
     BM25_NAME,
@@ -29,6 +29,7 @@ from acqo_rl.retrieval.manifest import (
 )
 from acqo_rl.retrieval.places import is_url, parts_of
 from acqo_rl.retrieval.remote import RemoteRetriever, describe
+from acqo_rl.retrieval.settings import IndexDevice
 from acqo_rl.roles import Encoder, Retriever
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from acqo_rl.retrieval.gpu import IndexDevice
 from acqo_rl.roles import Retriever
 from acqo_rl.types import Document
+
+IndexDevice = Literal["auto", "cpu", "gpu", "shards"]
 
 INDEX_HELP = (
     "Index folder written by acqo index, URL of a retriever server, or collection of a search engine such as "

@@ -58,6 +58,12 @@ class SearchResult:
     trace: tuple[Step, ...] = ()
     cached: bool = False
 
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the results should know about the searches."""
+        long = sum(ranking.windows > 1 for ranking in self.rankings)
+        return [f"{long} searches used the first and the last part of a text that is too long to embed."] * bool(long)
+
 
 def reason_of(error: Exception) -> str:
     """Type and message of an exception."""

@@ -354,7 +354,7 @@ def search_response(
         cached=found.cached,
         fusion=found.fused.retriever,
         rankings=[RankingBeforeFusion.of(ranking, DocumentsOf(asked.collections)) for ranking in shown],
-        notes=asked.notes,
+        notes=[*asked.notes, *found.notes],
         request_id=request_id,
     )
 

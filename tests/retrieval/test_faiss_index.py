@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 
 from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.retrieval import faiss_index
+from acqo_rl.retrieval.build import build_dense_index
 from acqo_rl.retrieval.faiss_index import FaissRetriever
-from acqo_rl.types import Passage
+from acqo_rl.retrieval.load import load_retriever
+from acqo_rl.types import Document, Passage
 
 
 def filled(factory, vectors, build_parameters=""):
@@ -216,3 +218,17 @@ def test_ids_and_dimension_must_fit(make_encoder):
         FaissRetriever(index, ["a", "b"], make_encoder(32))
     with pytest.raises(IndexMismatchError, match=r"32 .* 16"):
         FaissRetriever(index, ["a", "b", "c"], make_encoder(16))
+
+
+def test_a_question_behind_a_long_text_is_searched_too(minilm, tmp_path):
+    documents = [Document("owl", "", "Owls sleep during the day."), Document("agenda", "", "The committee met.")]
+    build_dense_index(tmp_path, documents, minilm)
+    retriever = load_retriever(tmp_path, encoder=minilm)
+    question = "When do owls sleep?"
+    pasted = "The committee met and discussed the agenda of the next meeting. " * 40
+
+    short, long, hypothetical = retriever.search([question, f"{pasted} {question}", Passage(pasted + question)], 2)
+
+    assert (short.windows, long.windows, hypothetical.windows) == (1, 2, 1)
+    assert (long.doc_ids[0], hypothetical.doc_ids[0]) == ("owl", "agenda")
+    assert all(minilm.count_tokens([part])[0] <= minilm.max_tokens for part in minilm.windows(pasted + question))

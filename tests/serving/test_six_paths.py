@@ -104,3 +104,15 @@ def test_a_setting_opens_both_indexes(tmp_path):
     )
     assert [r.name for r in (*opened.retrievers, *opened.originals)] == ["world/dense", "world/bm25"]
     assert (len(opened.retrievers), opened.cosine) == (1, False)
+
+
+class Windowed(Words):
+    """Like a dense index whose encoder cannot read a whole text."""
+
+    def search(self, texts, k):
+        return [replace(ranking, windows=2, ceiling=1.0) for ranking in super().search(texts, k)]
+
+
+@pytest.mark.parametrize("names", [["world"], ["world", "moon"]])
+def test_searches_by_parts_of_a_text_are_reported(found, names):
+    assert len(found(*(collection(name, Windowed()) for name in names))["notes"]) == 1

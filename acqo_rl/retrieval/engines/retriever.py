@@ -12,6 +12,7 @@ from acqo_rl.retrieval.encoder import encode_texts
 from acqo_rl.retrieval.engines.calls import Calls
 from acqo_rl.retrieval.engines.conditions import conditions_of, meets, widened
 from acqo_rl.retrieval.engines.engine import Hit
+from acqo_rl.retrieval.windows import search_windows
 from acqo_rl.roles import Encoder, Restrictable, Retriever
 from acqo_rl.text import one_line
 from acqo_rl.types import UNRESTRICTED, Filter, Passage, Ranking, Scope, search_key, well_formed
@@ -68,6 +69,12 @@ class EngineRetriever(Retriever, Restrictable):
         largest = self.calls.engine.largest_k
         if not 1 <= k <= largest:
             raise ConfigError(f"k is {k}; for {self.calls.shown} it must be from 1 to {largest:,}.")
+        if self.encoder is None:
+            return self._search(texts, k)
+        return search_windows(self.encoder, texts, k, lambda parts: self._search(parts, k))
+
+    def _search(self, texts: Sequence[str], k: int) -> list[Ranking]:
+        largest = self.calls.engine.largest_k
         where = conditions_of(self.calls.shown, self.tenant_field, self.scope)
         missing = {search_key(text): text for text in texts if self.encoder or one_line(text)}
         found: dict[object, dict[str, float]] = {}
