@@ -113,7 +113,7 @@ def test_what_is_split_is_not_split_again(ask):
 
 
 def test_what_is_passed_is_split_by_the_model(ask):
-    result, _, retriever, _ = ask(PassThrough(), reformulation_calls=0)
+    result, _, retriever, _ = ask(PassThrough())  # the call that is granted to the reformulator is given back
     assert (retriever.calls, result.model_calls) == ([[QUESTION], ["BERT", "Alphabet"]], 5)
 
 

@@ -20,7 +20,7 @@ from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.roles import Retriever
 from acqo_rl.searching.searcher import AdaptiveSearcher
-from acqo_rl.types import Query
+from acqo_rl.types import Document, Query
 
 SIMPLE = "What is BERT?"
 TEMPORAL = "What is the latest model of Google?"
@@ -176,6 +176,9 @@ def test_what_time_cut_short_is_reported_and_not_kept(corpus):
         result = front.ask(CHAIN)
         assert (result.cached, len(result.chunks), result.model_calls) == (False, 5, 1)
         assert "synthesis: the time limit is reached" in result.skipped
+    retriever = Everything()
+    late = pipeline(corpus, model(), retriever, seconds=0).ask(SIMPLE)
+    assert (late.chunks, retriever.calls, late.model_calls) == ((), [], 0)
 
 
 def test_a_step_that_falls_back_is_logged_without_the_reply(corpus, caplog):
@@ -198,6 +201,8 @@ def test_without_cosines_the_fused_order_is_kept_and_scores_have_no_say_in_the_c
         result = pipeline(corpus, model(), retriever).ask(SIMPLE)
         assert (result.confidence.retrieval, result.confidence.score) == (None, pytest.approx(1.0))
     assert tuple(c.document.id for c in result.chunks) == mixed.search(SIMPLE).fused.doc_ids
+    broken = AdaptiveSearcher(PassThrough(), [words, BrokenRetriever()], RankScoreFusion())
+    assert [f.retriever for f in pipeline(corpus, model(), broken).ask(SIMPLE).failures] == ["broken"]
     assert [c.similarity for c in result.chunks] == pytest.approx([1, 0.92, 0.876, 0.847], abs=1e-3)
 
 
@@ -210,6 +215,8 @@ def test_a_cached_answer_asks_nobody(corpus):
     turned = Query("q", "C", history=read_history(("before",)))
     for asked, mode in (("C++", "pipeline"), ("C", "pipeline"), (turned, "pipeline"), ("C", "simple")):
         assert [front.ask(asked, mode=mode).cached for _ in range(2)] == [False, True]
+    corpus["bert"] = Document("bert", "BERT", "another text")
+    assert not front.ask("C").cached
 
 
 def test_nothing_found_is_no_failed_search(corpus):
