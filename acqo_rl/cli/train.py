@@ -45,11 +45,6 @@ class RecipeConfig(WithReward, WithPrompt, IndexSettings):
     model: str = setting("Base model: Hub id, folder or embedded:smollm2.", "embedded:smollm2")
     index: Address | None = setting("Index of the data to search; by default the recipe builds one.", None)
     index_settings: dict = setting("Settings of acqo index, such as kind, encoder and faiss.", {})
-    flat_evaluation: bool = setting(
-        "Evaluate with an exact (Flat) index instead of the one for training, which may be approximate. The corpus is "
-        "encoded a second time.",
-        False,
-    )
     dev_split: str = setting("Dev queries, which choose the checkpoints: qrels/SPLIT.tsv.", "dev")
     test_split: str = setting("Split of the final evaluation.", "test")
     seed: int = setting("Seed of all stages.", 0)
@@ -109,7 +104,6 @@ def plan(config: RecipeConfig) -> list[Stage]:
     embedded = config.data == "embedded"
     data = out / "data" if embedded else Path(config.data).resolve()
     index = config.index or out / "index"
-    exact = out / "flat_index" if config.flat_evaluation else index
     searched = {"data": data, "index": index, **{f.name: getattr(config, f.name) for f in fields(IndexSettings)}}
     shared = {**searched, "dev_split": config.dev_split, "seed": config.seed, "reward": asdict(config.reward)}
     warm, one, two = (out / name / "model" for name in _TRAINED)
@@ -117,19 +111,17 @@ def plan(config: RecipeConfig) -> list[Stage]:
     explore = {**shared, "stage": "explore", "model": warm, "output_dir": one.parent}
     converge = {**shared, "stage": "converge", "model": one, "output_dir": two.parent}
     launch = launcher_of(config)
-    build = {"data": data, **config.index_settings}
     export = {"model": two, "repo_id": f"me/{out.name}", "run": out, "output": out / "policy", "dry_run": True}
     prompted = [f"prompted={config.model}"] if config.prompted_baseline else []
     systems = ["raw", "rules", *prompted, f"warm_start={warm}", f"stage1={one}", f"policy={out / 'policy'}"]
-    evaluation = {**searched, "split": config.test_split, "index": exact, "reformulator": systems}
+    evaluation = {**searched, "split": config.test_split, "reformulator": systems}
     stages = [
         Stage("data", "data", {"dataset": "embedded", "output": data, "seed": config.seed}) if embedded else None,
-        Stage("index", "index", {**build, "output": index}) if not config.index else None,
+        Stage("index", "index", {"data": data, **config.index_settings, "output": index}) if not config.index else None,
         Stage("warm start", "warm-start", _merged(warm_start, config.warm_start), launch),
         Stage("Stage I: explore", "grpo", _merged(explore, config.stage1), launch),
         Stage("Stage II: converge", "grpo", _merged(converge, config.stage2), launch),
         Stage("export", "push", export),
-        Stage("flat index", "index", {**build, "output": exact, "faiss": {}}) if config.flat_evaluation else None,
         Stage("evaluation", "evaluate", {**evaluation, "output": out / "evaluation"}),
         Stage("model card", "push", {**export, "evaluation": out / "evaluation"}),
     ]

@@ -218,6 +218,13 @@ def test_fingerprint_counts_what_a_search_depends_on(tmp_path, documents, encode
     assert manifest.fingerprint != build_dense_index(tmp_path / "c", documents[:-1], encoder).fingerprint
     assert manifest.fingerprint != build_dense_index(tmp_path / "d", documents, encoder, factory="SQ8").fingerprint
     assert manifest.fingerprint != build_bm25_index(tmp_path / "e", documents).fingerprint
+    inverted = [
+        build_dense_index(
+            tmp_path / probes, documents, encoder, factory="IVF2,Flat", search_parameters=f"nprobe={probes}"
+        )
+        for probes in ("1", "2")
+    ]
+    assert inverted[0].fingerprint != inverted[1].fingerprint
 
 
 def test_precomputed_embeddings_find_the_same_up_to_their_length(tmp_path, documents, encoder):
