@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,9 +19,6 @@ from acqo_rl.searching.choice import ARMS, Choice, Search
 from acqo_rl.training.hop import Options, Training, train
 from acqo_rl.training.rewards import Reward, gold_ranks
 from acqo_rl.types import Qrels, Reformulation
-
-if TYPE_CHECKING:
-    from acqo_rl.searching.scorer import Scorer
 
 _HALVES = 2
 _NETWORKS, _STEPS = 2, 800
@@ -93,10 +89,3 @@ def with_asking(first: Sequence[Options], second: Sequence[Options], settings: T
             rewards[-1] = second[i].rewards[best] - price
             valued[i] = replace(first[i], rewards=rewards)
     return valued
-
-
-def train_choice(
-    first: Sequence[Options], second: Sequence[Options], settings: Training, price: float
-) -> tuple[Scorer, list[tuple[int, float]]]:
-    """Trains one scorer for both decisions; arguments as in :func:`with_asking`, result as in :func:`train`."""
-    return train([*with_asking(first, second, settings, price), *second], settings)

@@ -58,21 +58,6 @@ def test_search_takes_the_documents_from_the_engine(index):
     assert "is the capital of" in found["documents"][0]["text"]
 
 
-def test_evaluate_searches_the_engine(folder, index):
-    arguments = (
-        "--data",
-        folder / "data",
-        "--index",
-        index,
-        "--output",
-        folder / "evaluation",
-    )
-    run_command("evaluate", *arguments, "--split", "test", "--reformulator", "rules", "--measures", "R@100")
-
-    rules = json.loads((folder / "evaluation" / "summary.json").read_text())["systems"][0]
-    assert rules["overall"]["measures"] == {"R@100": 1.0}
-
-
 def test_the_documents_of_a_collection_become_a_corpus(index, tmp_path):
     run_command("data", "--dataset", "collection", "--documents", index, "--output", tmp_path / "data")
     assert read_corpus(tmp_path / "data") == {document.id: document for document in DOCUMENTS}

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from forked import run_command
 from rerank_server import RerankServer
-from server_process import started
 from serving_stand_ins import running
 from shared import PLACES, in_thread
 from stand_ins import ScriptedLanguageModel
@@ -126,20 +125,6 @@ def test_compares_and_adds_only_what_is_new(script, world, tmp_path):
     command.run(script.main, added)
     assert answers(output) == after
     assert systems(output) == now
-
-
-@pytest.mark.slow
-def test_an_index_behind_a_server_gives_the_same_figures(script, world, tmp_path):
-    local = arguments(world, tmp_path / "local")
-    command.run(script.main, local)
-    with started("serve", "--retriever", world / "short") as server:
-        remote = arguments(world, tmp_path / "remote", index=[f"short={server.url}"])
-        command.run(script.main, remote)
-    figures = [systems(tmp_path / name) for name in ("local", "remote")]
-    assert figures[0].keys() == figures[1].keys() == {("raw", "short", "rsf"), ("rules", "short", "rsf")}
-    for system, here in figures[0].items():
-        assert figures[1][system]["overall"]["measures"] == here["overall"]["measures"]
-    assert answers(tmp_path / "local") == answers(tmp_path / "remote")  # known by the index, not by where it is
 
 
 @pytest.mark.slow
