@@ -13,6 +13,9 @@
 
 The tags are single tokens in common vocabularies, so the route costs one token.
 
+With a list of words, each word of a sub-query must be a word of the query, the conversation or the feedback, or one of
+the list; so identifiers and names are searched whole or not at all.
+
 Sub-queries are rendered and parsed in canonical form, without repeated words (:func:`acqo_rl.text.each_word_once`),
 because repeated words do not improve the results.
 """
@@ -25,7 +28,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from acqo_rl.errors import GrammarError
-from acqo_rl.text import MAX_CHARACTERS, distinct, each_word_once, normalised, one_line, text_of, unnumbered
+from acqo_rl.text import MAX_CHARACTERS, distinct, each_word_once, normalised, one_line, text_of, unnumbered, word_key
 from acqo_rl.types import Query, Route, SubQuery, SubQueryKind
 
 VERSION = "2"
@@ -37,6 +40,7 @@ _EXPANSION = f"{ORIGINAL} "
 
 _KINDS: dict[Route, SubQueryKind] = {"disambiguate": "reading", "decompose": "part"}
 _ROUTES: dict[str, Route] = {tag: route for route, tag in TAGS.items()}
+_POSSESSIVE = re.compile("['\u2019]s?$")
 # Control characters and all white space except the space: characters that may end a line or are invisible.
 _BANNED = r"\u0000-\u001f\u007f-\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
 
@@ -51,13 +55,19 @@ class Parsed(NamedTuple):
 
 @dataclass(frozen=True)
 class Grammar:
-    """The grammar with at most ``max_sub_queries`` sub-queries per query (at most 3 in the paper)."""
+    """The grammar of a policy.
+
+    Attributes:
+        max_sub_queries: maximum number of sub-queries per query (3 in the paper).
+        words: the words that a sub-query may contain beside those that the policy reads; ``None`` allows any word.
+    """
 
     max_sub_queries: int = 3
+    words: frozenset[str] | None = None
 
     @property
     def regex(self) -> str:
-        """Regular expression for guided decoding; matches exactly the completions that :meth:`parse` accepts."""
+        """Regular expression for guided decoding; :meth:`parse` accepts its matches if their words are allowed."""
         edge, inner = f"[^ {_BANNED}]", f"[^{_BANNED}]"
         line = f"{edge}({inner}{{0,{MAX_CHARACTERS - 2}}}{edge})?"
         return f"({TAGS['pass']}|({TAGS['disambiguate']}|{TAGS['decompose']})(\\n{line}){{1,{self.max_sub_queries}}})"
@@ -95,7 +105,7 @@ class Grammar:
         Removes repeated words and sub-queries. If the raw query is the only sub-query, the route is ``pass``.
 
         Raises:
-            GrammarError: the completion does not match the grammar.
+            GrammarError: the completion does not match the grammar, or it contains a word that is not allowed.
         """
         if not re.fullmatch(self.regex, completion):
             tags = f"{TAGS['disambiguate']} or {TAGS['decompose']}"
@@ -105,12 +115,15 @@ class Grammar:
                 "without spaces at either end."
             )
         tag, *lines = completion.split("\n")
+        if invented := self._invented(lines, query):
+            raise GrammarError(f"{invented[:3]!r} are neither words that the policy read nor words of its list.")
         return _parsed(_ROUTES[tag], lines, query, self.max_sub_queries)
 
     def parse_tolerantly(self, completion: str, query: Query) -> Parsed:
         """Parses a completion tolerantly; used in serving. An unusable completion becomes the raw query.
 
-        Ignores case, blank lines, numbering and extra white space; drops sub-queries that are too long or too many.
+        Ignores case, blank lines, numbering and extra white space; drops words that are not allowed, and
+        sub-queries that are too long or too many.
         ``problem`` describes any deviation from the grammar.
         """
         try:
@@ -121,8 +134,18 @@ class Grammar:
         tag, *rest = [line for line in lines if line] or [""]
         route = _ROUTES.get(normalised(tag).strip("<>*`#: "), "pass")
         usable = [unnumbered(line) for line in rest]
+        invented = set(self._invented(usable, query))
+        usable = [" ".join(word for word in line.split() if word not in invented) for line in usable]
         usable = [line for line in usable if 0 < len(line) <= MAX_CHARACTERS]
         return _parsed(route, [] if route == "pass" else usable, query, self.max_sub_queries)._replace(problem=problem)
+
+    def _invented(self, lines: Iterable[str], query: Query) -> list[str]:
+        """The words of the lines that are neither read nor in the list of words."""
+        if self.words is None:
+            return []
+        read = set(map(word_key, text_of(query).split()))
+        allowed = self.words | read | {_POSSESSIVE.sub("", word) for word in read} | {ORIGINAL}
+        return [word for line in lines for word in line.split() if word_key(word) not in allowed]
 
 
 def repeats_words(completion: str, query: Query) -> bool:

@@ -18,6 +18,7 @@ from acqo_rl.text import distinct
 from acqo_rl.types import FeedbackSpec, Query, Reformulation, SubQuery
 
 SETTINGS_FILE = "acqo.json"
+WORDS_FILE = "words.txt"
 
 RANGES = {
     **dict.fromkeys(("history_tokens", "feedback_results"), (0, FINITE)),
@@ -43,6 +44,8 @@ class PolicySettings:
         raw_query_margin: on the route ``disambiguate``, the raw query is searched as well. Its ranking is used only if
             its top cosine exceeds that of the other sub-queries by more than this margin, because a self-contained
             question is searched best in its raw form. ``None`` disables this; it is also off if scores are not cosines.
+        words: the words that sub-queries may contain beside those of the prompt; ``None`` allows any word. Stored in a
+            file of their own, one per line.
         grammar_version: see :mod:`acqo_rl.reformulation.grammar`.
         prompt_version: see :mod:`acqo_rl.reformulation.prompt`.
     """
@@ -56,6 +59,12 @@ class PolicySettings:
     raw_query_margin: float | None = None
     grammar_version: str = grammar.VERSION
     prompt_version: str = prompt.VERSION
+    words: frozenset[str] | None = None
+
+    @property
+    def grammar(self) -> Grammar:
+        """The grammar of the policy's completions."""
+        return Grammar(self.max_sub_queries, self.words)
 
     @property
     def feedback(self) -> FeedbackSpec:
@@ -64,11 +73,14 @@ class PolicySettings:
 
     def save(self, folder: str | Path) -> None:
         """Writes the settings to the folder of the model's weights."""
-        Path(folder, SETTINGS_FILE).write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+        stored = asdict(self)
+        if words := stored.pop("words"):
+            Path(folder, WORDS_FILE).write_text("".join(f"{word}\n" for word in sorted(words)), encoding="utf-8")
+        Path(folder, SETTINGS_FILE).write_text(json.dumps(stored, indent=2) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, file: str | Path) -> PolicySettings:
-        """Reads the settings of an exported model.
+        """Reads the settings of an exported model, and its words from the same folder.
 
         Raises:
             GrammarError: the file is damaged, or the model was trained with another grammar or prompt version.
@@ -76,12 +88,14 @@ class PolicySettings:
         from pydantic import ConfigDict, create_model
 
         strict = ConfigDict(extra="forbid", strict=True)
-        required: dict[str, Any] = {item.name: (item.type, ...) for item in fields(cls)}
+        required: dict[str, Any] = {item.name: (item.type, ...) for item in fields(cls) if item.name != "words"}
         try:
             stored = create_model(cls.__name__, __config__=strict, **required).model_validate_json(
                 Path(file).read_bytes()
             )
-            settings = cls(**stored.model_dump())
+            listed = Path(file).with_name(WORDS_FILE)
+            words = frozenset(listed.read_text(encoding="utf-8").split()) if listed.is_file() else None
+            settings = cls(**stored.model_dump(), words=words)
             check_ranges(settings, RANGES)
         except (ValueError, ConfigError) as error:
             raise GrammarError(
@@ -106,7 +120,7 @@ class Policy(Reformulator):
         self.model = model
         self.prompt = prompt
         self.settings = settings
-        self.grammar = Grammar(settings.max_sub_queries)
+        self.grammar = settings.grammar
         self.name = name
         self.feedback = settings.feedback
 
@@ -128,7 +142,7 @@ class Policy(Reformulator):
         from acqo_rl.language_models.openvino import PREFIX, OpenVinoModel, without_prefix
 
         settings = read_settings(str(path))
-        grammar = Grammar(settings.max_sub_queries)
+        grammar = settings.grammar
         options = {"max_new_tokens": settings.max_new_tokens, **generation}
         if str(path).startswith(PREFIX):
             openvino = {"regex": grammar.ascii_regex, **options}
@@ -206,6 +220,7 @@ def settings_file(path: str) -> str:
             raise FileNotFoundError("no such folder")
         if Path(path).is_dir() and not Path(path, SETTINGS_FILE).is_file():
             raise FileNotFoundError(f"the folder contains {sorted(p.name for p in Path(path).iterdir())[:8]}")
+        cached_file(path, WORDS_FILE, _raise_exceptions_for_missing_entries=False)
         return str(cached_file(path, SETTINGS_FILE))
     except OSError as error:
         raise GrammarError(

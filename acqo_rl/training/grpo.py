@@ -21,7 +21,6 @@ from acqo_rl.language_models.chat import end_tokens
 from acqo_rl.language_models.decoding import Decoding, Forbidden, complete, keeps_every_token
 from acqo_rl.language_models.guided import GuidedDecoding
 from acqo_rl.language_models.local import TransformersModel
-from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.training.curriculum import RewardHistory
 from acqo_rl.training.model import load_trainable, save_run
@@ -131,7 +130,7 @@ class AcqoTrainer(GRPOTrainer):
         """Forbids completions outside the grammar; ``None`` if the texts of single tokens are not known."""
         if not GuidedDecoding.supports(self.processing_class):
             return None
-        regex = Grammar(self._policy_settings.max_sub_queries).regex
+        regex = self._policy_settings.grammar.regex
         vocabulary = self.model.config.get_text_config().vocab_size
         return GuidedDecoding(self.processing_class, self.eos_token_ids, regex, vocabulary)
 
@@ -302,7 +301,7 @@ def build_trainer(
 ) -> AcqoTrainer:
     """Creates the trainer of one stage; ``arguments`` are those of :func:`grpo_arguments`."""
     if arguments.use_vllm:
-        arguments.vllm_structured_outputs_regex = Grammar(policy.max_sub_queries).regex
+        arguments.vllm_structured_outputs_regex = policy.grammar.regex
         arguments.generation_kwargs = {"stop_token_ids": end_tokens(tokenizer, model.generation_config)}
     return AcqoTrainer(
         dev_measures=dev_measures,

@@ -16,7 +16,6 @@ from acqo_rl.data.draw import draw
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.run import evaluate
 from acqo_rl.fusion import fusion_named
-from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.roles import Fusion, Reformulator, Retriever
 from acqo_rl.searching.path import SearchPath, add_feedback
@@ -56,7 +55,7 @@ class Materials:
             stage,
             self.retriever,
             self.fusion,
-            grammar=Grammar(policy.max_sub_queries),
+            grammar=policy.grammar,
             raw_query_margin=policy.raw_query_margin,
             **asdict(settings),
         )

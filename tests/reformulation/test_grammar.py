@@ -152,6 +152,32 @@ def hidden(c):
     return "\u200b" <= c <= "\u200f" or "\u202a" <= c <= "\u202e" or "\u2060" <= c <= "\u206f" or c == "\ufeff"
 
 
+class TestWords:
+    """With a list of words, nothing else is searched than these and the words that the policy read."""
+
+    GRAMMAR = Grammar(words=frozenset({"who", "issued", "account"}))
+    READ = Query("q", "Is DE89370400440532013000 or Malta's (0x80070002) valid?")
+
+    @pytest.mark.parametrize(
+        ("line", "searched"),
+        [
+            ("who issued DE89370400440532013000", "who issued DE89370400440532013000"),
+            ("Malta account", "Malta account"),
+            ("= account", f"{READ.text} account"),
+            ("account DE8937040004400000000", "account"),
+            ("Maldy 0x8000700000", None),
+            ("= 0x8007000", None),
+        ],
+    )
+    def test_identifiers_and_names_are_whole_or_left_out(self, line, searched):
+        parsed = self.GRAMMAR.parse_tolerantly(f"split\n{line}", self.READ)
+        assert [s.text for s in parsed.sub_queries] == [searched or self.READ.text]
+        assert (parsed.problem is None) == (line.removeprefix("= ") in (searched or ""))
+        if parsed.problem:
+            with pytest.raises(GrammarError):
+                self.GRAMMAR.parse(f"split\n{line}", self.READ)
+
+
 class TestTolerant:
     """What cannot be used becomes the raw query, and the problem says why."""
 

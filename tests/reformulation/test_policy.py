@@ -70,7 +70,7 @@ def test_a_query_that_the_prompt_shortens_is_reported():
 
 class TestSettings:
     def test_round_trip(self, tmp_path):
-        settings = PolicySettings(max_sub_queries=5, feedback_results=3)
+        settings = PolicySettings(max_sub_queries=5, feedback_results=3, words=frozenset({"who", "issued"}))
         settings.save(tmp_path)
         assert PolicySettings.load(tmp_path / "acqo.json") == settings
 
