@@ -88,7 +88,7 @@ def test_a_config_begins_with_the_command_that_reads_it(config):
     assert f"{'--config_file' if config in LAUNCHES else '--config'} {name(config)}" in first
 
 
-@pytest.mark.parametrize(("file", "kind"), [("ddp_8", "ddp"), ("fsdp2_8", "fsdp")])
+@pytest.mark.parametrize(("file", "kind"), [("ddp_8", "ddp"), ("fsdp2_8", "fsdp"), ("zero2_8", "deepspeed")])
 def test_accelerate_configs_start_eight_processes(file, kind):
     from accelerate.commands.launch import _validate_launch_command, launch_command_parser
 

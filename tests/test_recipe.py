@@ -30,6 +30,7 @@ def config_of(recipe, name, *arguments):
 )
 def test_every_stage_is_a_valid_command(recipe, tmp_path, monkeypatch, name, first):
     monkeypatch.setitem(sys.modules, "wandb", sys)  # as if it were installed
+    monkeypatch.setattr("acqo_rl.training.grpo.find_spec", str)
     arguments = ["--output_dir", str(tmp_path), "--warm_start.teacher", "[]"]
     arguments += ["--data", str(tmp_path)] if first == "index" else []
     stages = recipe.plan(config_of(recipe, name, *arguments))
@@ -126,3 +127,11 @@ def test_an_interrupt_ends_the_stage_before_the_recipe(tmp_path):
         process.send_signal(signal.SIGINT)  # to this process alone
         assert process.wait(30) == 130
     assert (tmp_path / "ended").exists()
+
+
+def test_a_missing_vllm_is_reported_before_the_run(recipe, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "wandb", sys)
+    arguments = ["--output_dir", str(tmp_path), "--data", str(tmp_path), "--warm_start.teacher", "[]"]
+    stages = recipe.plan(config_of(recipe, "beir.yaml", *arguments))
+    with pytest.raises(ConfigError, match="vllm"):
+        recipe.check(next(stage for stage in stages if stage.command == "grpo"))
