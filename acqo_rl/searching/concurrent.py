@@ -49,6 +49,7 @@ class ConcurrentSearch:
             deadline: value of ``time.monotonic()`` at which all calls time out.
         """
         self._retrievers, self._originals = split_retrievers(retrievers)
+        self._singles = flatten(self._retrievers), flatten(self._originals)
         self._depth = depth
         self._raises = workers is None
         self._workers = workers or Workers()
@@ -74,7 +75,7 @@ class ConcurrentSearch:
     def best_cosines(self, reformulations: Sequence[Reformulation]) -> list[float]:
         """The best cosine of each reformulation's sub-queries at a dense retriever; minus infinity if there is none."""
         self._search(reformulations)
-        dense = [one for one in flatten(self._retrievers) if one.cosine]
+        dense = [one for one in self._singles[0] if one.cosine]
         lists = [[r for _, r in self._rankings(made.sub_queries, dense) if r.scores] for made in reformulations]
         return [max((ranking.scores[0] for ranking in some), default=-math.inf) for some in lists]
 
@@ -85,13 +86,10 @@ class ConcurrentSearch:
 
     def _calls_of(self, made: Reformulation) -> Iterator[tuple[Retriever, str]]:
         """Each single retriever with each text that it searches."""
-        for sub_queries, retrievers in (
-            (made.sub_queries, self._retrievers),
-            ((_original_of(made),), self._originals),
-        ):
-            for sub_query in sub_queries:
+        for sub_queries, singles in zip((made.sub_queries, [_original_of(made)]), self._singles, strict=True):
+            for sub_query in sub_queries if singles else ():
                 if one_line(sub_query.text):
-                    yield from ((one, searched_text(sub_query)) for one in flatten(retrievers))
+                    yield from ((one, searched_text(sub_query)) for one in singles)
 
     def _search(self, reformulations: Sequence[Reformulation]) -> None:
         wanted = {_key(*call): call for made in reformulations for call in self._calls_of(made)}
@@ -136,7 +134,7 @@ class ConcurrentSearch:
 
     def _ranking(self, retriever: Retriever, text: str) -> Ranking | None:
         key = _key(retriever, text)
-        if isinstance(retriever, Composite) and key not in self._found:
+        if key not in self._found and isinstance(retriever, Composite):
             lists = [ranking for part in retriever.parts if (ranking := self._ranking(part, text)) is not None]
             if lists:
                 self._found[key] = retriever.merge(lists, self._depth)

@@ -8,10 +8,14 @@ from dataclasses import dataclass, replace
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.roles import Retriever
 from acqo_rl.text import content_words, distinct, normalised
-from acqo_rl.types import Passage, Reformulation, SubQuery
+from acqo_rl.types import Passage, Reformulation, SubQuery, SubQueryKind
 
 DEPTH = 100
 """Default number of documents per sub-query. The reward uses the first 100 documents of the fused ranking."""
+
+
+_WHOLE: frozenset[SubQueryKind] = frozenset({"reading", "variant"})
+"""Kinds of sub-queries that ask for the same as the query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +56,17 @@ def normalise_sub_queries(
 
 def _searchable(made: Reformulation, *, cosines: bool) -> Reformulation:
     raw = pass_through(made.query, "").sub_queries
-    asked = sorted(content_words(made.query.text))
-    given = (s for s in made.sub_queries if cosines or s.min_margin is None)
-    searched = distinct(_as_asked(s, made.query.text, asked) for s in given) or raw
+    given = [s for s in made.sub_queries if cosines or s.min_margin is None]
+    if any(s.kind in _WHOLE for s in given) and (words := sorted(content_words(made.query.text))):
+        given = [
+            replace(s, text=made.query.text) if s.kind in _WHOLE and sorted(content_words(s.text)) == words else s
+            for s in given
+        ]
+    searched = distinct(given) or raw
     is_raw = len(searched) == 1 and normalised(searched[0].text) == normalised(made.query.text)
     route = "pass" if is_raw else made.route
     same = (searched, route) == (made.sub_queries, made.route)
     return made if same else replace(made, sub_queries=searched, route=route)
-
-
-def _as_asked(sub_query: SubQuery, query: str, words: list[str]) -> SubQuery:
-    """The sub-query; with the text of the query if it is a reading or variant of the same content words."""
-    if words and sub_query.kind in ("reading", "variant") and sorted(content_words(sub_query.text)) == words:
-        return replace(sub_query, text=query)
-    return sub_query
 
 
 def searched_text(sub_query: SubQuery) -> str:
