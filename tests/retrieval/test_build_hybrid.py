@@ -145,6 +145,13 @@ def test_a_part_that_was_replaced_is_refused(both, tmp_path, build):
         describe(str(both))
 
 
+@pytest.mark.parametrize("content", ["{", '{"kind": "hybrid"}'])
+def test_a_damaged_manifest_is_refused(both, encoder, content):
+    (both / "manifest.json").write_text(content)
+    with pytest.raises(IndexMismatchError):
+        load_retriever(both, encoder=encoder)
+
+
 def wrapped(retriever, tmp_path):
     """A retriever in every class that stands in for one."""
     from acqo_rl.evaluation.cache import Cache, CachedRetriever

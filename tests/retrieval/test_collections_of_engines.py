@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from engine_cases import ENGINES, UnitEncoder, drop_rows, nearest, put_rows
+from engine_cases import ENGINES, UnitEncoder, drop_rows, put_rows
 
 from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.retrieval.engines.opening import documents_of, open_collection
@@ -84,20 +84,6 @@ def test_many_passages_of_one_document_do_not_displace_other_documents(engine, e
 
     assert len(retriever.search(["the river"], 5)[0].doc_ids) == 5
     assert len(retriever.search(["the river", "a stone"], 50)[0].doc_ids) == 6
-
-
-def test_rare_documents_of_a_tenant_and_long_rankings_are_found_in_full(engine, engine_index):
-    index = engine_index(engine, "owned")
-    rows = [{"number": n, "body": f"text {n}", "owner": "rare" if n % 20 == 7 else "common"} for n in range(600)]
-    put_rows(engine, index, rows)
-    vectors = UnitEncoder().encode_queries([row["body"] for row in rows])
-
-    tenants = load_retriever(f"{index}?id=number&text=body&tenant=owner", encoder=UnitEncoder())
-    [rare] = restrict(tenants, Scope(tenant="rare")).search(["a question"], 30)
-    [found] = load_retriever(f"{index}?id=number&text=body", encoder=UnitEncoder()).search(["a question"], 500)
-
-    assert set(rare.doc_ids) == {str(row["number"]) for row in rows if row["owner"] == "rare"}
-    assert len(nearest(vectors, "a question", 500) & set(found.doc_ids)) >= 490
 
 
 def test_the_fingerprint_changes_with_the_number_of_rows(engine, index):
