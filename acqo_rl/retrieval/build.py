@@ -103,7 +103,7 @@ def build_dense_index(
     wanted = Manifest(settings, len(documents), digest)
     if _is_finished(folder, wanted):
         return read_manifest(folder)
-    check_documents(documents, encoder, embeddings)
+    _check_documents(documents, encoder, embeddings)
     doc_ids = [passage.id for passage in passages]
     if [doc_id for doc_id, _ in groupby(doc_ids)] != [document.id for document in documents]:
         raise DataError("The ids of the passages do not match the documents in their order; split the documents again.")
@@ -144,7 +144,7 @@ def build_bm25_index(
     wanted = Manifest(Bm25Settings(language, k1, b), len(documents), corpus_hash(documents))
     if _is_finished(folder, wanted):
         return read_manifest(folder)
-    check_documents(documents)
+    _check_documents(documents)
     doc_ids = [document.id for document in documents]
     texts = [passage_text(document) for document in documents]
     retriever = Bm25Retriever.build(texts, doc_ids, language=language, k1=k1, b=b)
@@ -210,7 +210,7 @@ def _finish(folder: Path, wanted: Manifest, doc_ids: Sequence[str]) -> Manifest:
     return write_manifest(folder, wanted, [path.relative_to(folder).as_posix() for path in paths])
 
 
-def check_documents(
+def _check_documents(
     documents: Sequence[Document], encoder: Encoder | None = None, embeddings: NDArray[np.floating] | None = None
 ) -> None:
     """Checks that there are documents, that each has its own id, and that embeddings by the encoder have their shape.

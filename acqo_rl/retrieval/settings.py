@@ -45,8 +45,8 @@ class IndexSettings:
         """Loads the retriever of an index that must hold a corpus.
 
         Raises:
-            IndexMismatchError: the index was built from another corpus, or is a collection made by another program
-                that holds no document of it.
+            IndexMismatchError: the index was built from another corpus, or is a collection that holds no document of
+                it.
         """
         from acqo_rl.data.beir import corpus_hash
         from acqo_rl.retrieval.engines.location import is_engine

@@ -49,7 +49,7 @@ class EngineDocuments(Mapping[str, Document], RemoteCorpus):
         return {document.id: document for document in _joined(self.passages())}.values()
 
     def passages(self) -> Iterator[Document]:
-        """All passages, in any order; one for each document in a collection of our own."""
+        """All passages, in any order."""
         with reported(self.calls.shown, self.calls.engine):
             yield from self._read(None)
 

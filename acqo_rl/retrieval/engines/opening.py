@@ -21,7 +21,7 @@ from acqo_rl.retrieval.remote import IndexInfo
 from acqo_rl.roles import Encoder
 
 _SAMPLED = 100
-"""Documents of a corpus that are looked up in a collection of others."""
+"""Documents of a corpus that are looked up in a collection."""
 
 _OPENING_SECONDS = 5.0
 
@@ -65,8 +65,8 @@ def open_collection(index: str, seconds: float | None = None) -> OpenCollection:
     shown, options = location.shown, location.options
     schema = None
     if location.is_server or Path(location.place).exists():  # else the clients would create the folder
-        calls = connect(location, seconds)
-        schema = read_schema(calls, location)
+        calls = _connect(location, seconds)
+        schema = _read_schema(calls, location)
     if schema is None:
         raise IndexMismatchError(f"There is no collection {shown}; create it with the client of the engine.")
     fields = calls.engine.fields
@@ -142,7 +142,7 @@ def check_overlap(index: str, doc_ids: Sequence[str]) -> None:
         )
 
 
-def connect(location: Location, seconds: float | None = None) -> Calls:
+def _connect(location: Location, seconds: float | None = None) -> Calls:
     """Connects to an engine.
 
     Raises:
@@ -162,7 +162,7 @@ def connect(location: Location, seconds: float | None = None) -> Calls:
         return Calls(engine(location), location.shown, seconds)
 
 
-def read_schema(calls: Calls, location: Location) -> Schema | None:
+def _read_schema(calls: Calls, location: Location) -> Schema | None:
     """What a collection is, or ``None`` if it does not exist; gives its engine the names of its fields.
 
     Raises:

@@ -46,5 +46,5 @@ def as_json(value: Any) -> Any:
 
 
 def as_numbers(doc_ids: Sequence[str]) -> list[int]:
-    """Those of the ids that are whole numbers of 64 bits, as collections of others may hold them."""
+    """Those of the ids that are whole numbers of 64 bits, as collections may hold them."""
     return [int(doc_id) for doc_id in doc_ids if _NUMBER.fullmatch(doc_id) and -(2**63) <= int(doc_id) < 2**63]
