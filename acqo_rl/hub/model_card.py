@@ -76,6 +76,7 @@ def model_card(
     on_hub = _SMOLLM2_ON_HUB if note else base
     distilled = "layers" in config
     data = ModelCardData(
+        language=list(settings.languages or ()) or None,
         base_model=on_hub,
         library_name="transformers",
         pipeline_tag="text-generation",

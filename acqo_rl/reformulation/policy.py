@@ -11,6 +11,8 @@ from typing import Any
 from acqo_rl.errors import FINITE, ConfigError, GrammarError, check_ranges
 from acqo_rl.reformulation import grammar, prompt
 from acqo_rl.reformulation.grammar import Grammar
+from acqo_rl.reformulation.languages import in_another_language
+from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.reformulation.small_talk import past_small_talk
 from acqo_rl.roles import LanguageModel, Reformulator
@@ -28,6 +30,7 @@ RANGES = {
 """Setting -> (minimum, maximum)."""
 
 _SHORTENED = "the policy read only the beginning and the end of the query, because it exceeds query_tokens"
+_OTHER_LANGUAGE = "the policy passed the query, because it was trained for other languages"
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ class PolicySettings:
         raw_query_margin: on the route ``disambiguate``, the raw query is searched as well. Its ranking is used only if
             its top cosine exceeds that of the other sub-queries by more than this margin, because a self-contained
             question is searched best in its raw form. ``None`` disables this; it is also off if scores are not cosines.
+        languages: codes (ISO 639-1) of the languages of the policy; queries that are surely in another one pass.
+            ``None``, or no such entry in the file, turns this off.
         words: the words that sub-queries may contain beside those of the prompt; ``None`` allows any word. Stored in a
             file of their own, one per line.
         grammar_version: see :mod:`acqo_rl.reformulation.grammar`.
@@ -59,6 +64,7 @@ class PolicySettings:
     raw_query_margin: float | None = None
     grammar_version: str = grammar.VERSION
     prompt_version: str = prompt.VERSION
+    languages: tuple[str, ...] | None = None
     words: frozenset[str] | None = None
 
     @property
@@ -89,6 +95,7 @@ class PolicySettings:
 
         strict = ConfigDict(extra="forbid", strict=True)
         required: dict[str, Any] = {item.name: (item.type, ...) for item in fields(cls) if item.name != "words"}
+        required["languages"] = (required["languages"][0], None)
         try:
             stored = create_model(cls.__name__, __config__=strict, **required).model_validate_json(
                 Path(file).read_bytes()
@@ -160,9 +167,16 @@ class Policy(Reformulator):
         return past_small_talk(queries, self._reformulate, self.name)
 
     def _reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        completions = self.model.generate([self.prompt.render(query) for query in queries])
+        languages = self.settings.languages
+        passed = [languages is not None and in_another_language(query.text, languages) for query in queries]
+        asked = [self.prompt.render(query) for query, passes in zip(queries, passed, strict=True) if not passes]
+        completions = iter(self.model.generate(asked) if asked else ())
         answers = []
-        for query, completion in zip(queries, completions, strict=True):
+        for query, passes in zip(queries, passed, strict=True):
+            if passes:
+                answers.append(replace(pass_through(query, self.name), reasoning=_OTHER_LANGUAGE))
+                continue
+            completion = next(completions)
             parsed = self.grammar.parse_tolerantly(completion.text, query)
             answer = Reformulation(
                 query,

@@ -68,9 +68,23 @@ def test_a_query_that_the_prompt_shortens_is_reported():
     assert shortened.problem is None
 
 
+def test_queries_in_other_languages_pass_unless_any_is_allowed():
+    texts = ["Welche Hauptstadt hat Peru?", "Quelle est la capitale du Pérou ?", "What is the capital of Peru?"]
+    queries = [Query(str(i), text) for i, text in enumerate(texts)]
+    english, model = policy("resolve\nPeru", settings=replace(SETTINGS, languages=("en",)))
+    answers = english.reformulate(queries)
+    assert [a.route for a in answers] == ["pass", "pass", "disambiguate"]
+    assert [bool(a.reasoning) for a in answers] == [True, True, False]
+    assert [len(call) for call in model.calls] == [1]
+    answers = policy(*["resolve\nPeru"] * 3)[0].reformulate(queries)
+    assert [a.route for a in answers] == ["disambiguate"] * 3
+
+
 class TestSettings:
     def test_round_trip(self, tmp_path):
-        settings = PolicySettings(max_sub_queries=5, feedback_results=3, words=frozenset({"who", "issued"}))
+        settings = PolicySettings(
+            max_sub_queries=5, feedback_results=3, languages=("en",), words=frozenset({"who", "issued"})
+        )
         settings.save(tmp_path)
         assert PolicySettings.load(tmp_path / "acqo.json") == settings
 
