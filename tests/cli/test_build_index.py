@@ -229,7 +229,7 @@ def test_other_embeddings_are_refused(tmp_path, arrays):
         (["--data", "D", "--encoder", "openai:letters@http://127.0.0.1:9/v1", "--encoding.dtype", "float32"], "dtype"),
         (["--data", "D", "--encoding.dimensions", "64"], "dimensions"),
         (["--data", "D", "--output", "D/.", "--kind", "bm25"], "output"),
-        (["--data", "D", "--output", "qdrant:D/pages", "--split_passages", "True"], "split_passages"),
+        (["--data", "D", "--output", "qdrant:D/pages"], "output is a collection"),
         (["--data", "D", "--kind", "bm25", "--bm25.b", "5"], "bm25.b is"),
     ],
 )

@@ -64,13 +64,6 @@ def test_the_documents_of_a_collection_become_a_corpus(index, tmp_path):
     run_command("data", "--dataset", "collection", "--documents", "a.csv", "--output", tmp_path / "x", status=2)
 
 
-def test_a_collection_is_not_built(folder):
-    done = run_command("index", "--data", folder / "data", "--output", f"qdrant:{folder}/e/x", status=2)
-
-    assert "Traceback" not in done.stderr
-    assert not (folder / "e").exists()
-
-
 @pytest.fixture
 def unrelated(tmp_path):
     """A collection of another program whose ids are none of the corpus."""
