@@ -51,7 +51,10 @@ class TestTrainedPolicy:
     def test_contains_an_adapter_of_the_embedded_model_and_no_pickle(self, name):
         folder = Path(resolve(name))
         names = {path.name for path in folder.iterdir()}
-        assert names == {"README.md", "acqo.json", "adapter_config.json", "adapter_model.safetensors"}
+        assert names == {"README.md", "acqo.json", "adapter_config.json", "adapter_model.safetensors", "words.txt"}
+        words = (folder / "words.txt").read_text().split()
+        assert words == sorted(set(words))
+        assert all(word.isascii() and word.isalpha() and word.islower() for word in words)
         config = json.loads((folder / "adapter_config.json").read_text())
         base = {"trained:demo": "embedded:smollm2", "trained:four_sets": "embedded:smollm2-20-layers"}[name]
         assert config["base_model_name_or_path"] == base
