@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
-from acqo_rl.retrieval.bm25 import Bm25Retriever, make_tokenizer
+from acqo_rl.retrieval.bm25 import Bm25Retriever
 
 TEXTS = ["The cat sat on the mat", "Dogs chase cats", "A dog and a dog", "", "Vitamin C and C++"]
 IDS = ["mat", "chase", "dogs", "empty", "vitamin"]
@@ -35,23 +35,14 @@ def test_scores_by_hand(retriever):
     assert (ranking.retriever, ranking.query) == ("bm25", "dog")
 
 
-def test_stemming_stop_words_and_short_words(retriever):
-    assert set(retriever.search(["CATS"], 5)[0].doc_ids) == {"mat", "chase"}
-    assert retriever.search(["vitamins c"], 5)[0].doc_ids == ("vitamin",)
-    assert make_tokenizer("english")("The running of the bulls") == ["run", "bull"]
-    assert make_tokenizer("spanish")("los gatos") == ["gat"]
-
-
 @settings(max_examples=30, deadline=None)
 @given(
     texts=st.lists(st.lists(st.sampled_from(["red", "green", "blue"])).map(" ".join), max_size=9), k=st.integers(1, 9)
 )
-def test_batched_search_equals_one_by_one_with_ties_in_document_order(texts, k):
+def test_ties_are_in_document_order_and_every_document_has_a_word_of_the_text(texts, k):
     corpus = ["red", "green red", "red", "blue", "red", "green green"]
     retriever = Bm25Retriever.build(corpus, list("abcdef"))
-    rankings = retriever.search(texts, k)
-    assert rankings == [retriever.search([text], k)[0] for text in texts]
-    for ranking in rankings:
+    for ranking in retriever.search(texts, k):
         assert list(zip(ranking.scores, ranking.doc_ids, strict=True)) == sorted(
             zip(ranking.scores, ranking.doc_ids, strict=True), key=lambda pair: (-pair[0], pair[1])
         )
@@ -61,12 +52,6 @@ def test_batched_search_equals_one_by_one_with_ties_in_document_order(texts, k):
 def test_a_tie_at_the_cut_keeps_the_first_documents():
     retriever = Bm25Retriever.build(["same words"] * 300, [str(i) for i in range(300)])
     assert retriever.search(["words"], 100)[0].doc_ids == tuple(str(i) for i in range(100))
-
-
-def test_saved_index_finds_the_same(retriever, tmp_path):
-    retriever.save(tmp_path)
-    loaded = Bm25Retriever.load(tmp_path, IDS)
-    assert loaded.search(["dog cat", "vitamin"], 5) == retriever.search(["dog cat", "vitamin"], 5)
 
 
 def test_without_numba_the_scores_are_the_same(retriever, tmp_path, monkeypatch):
@@ -87,17 +72,12 @@ def test_saved_index_is_the_same_for_every_hash_seed(tmp_path):
         assert path.read_bytes() == (tmp_path / "2" / path.name).read_bytes()
 
 
-def test_wrong_settings_are_explained(retriever, tmp_path):
-    with pytest.raises(ConfigError, match=r"'klingon'.*english"):
-        Bm25Retriever.build(TEXTS, IDS, language="klingon")
-    with pytest.raises(ConfigError, match=r"b=2.*between 0 and 1"):
-        Bm25Retriever.build(TEXTS, IDS, b=2)
-    with pytest.raises(ConfigError, match="k is 0"):
-        retriever.search(["cat"], 0)
-    with pytest.raises(DataError, match=r" 2 "):
+def test_wrong_settings_and_other_ids_are_refused(retriever, tmp_path):
+    for wrong in ({"language": "klingon"}, {"b": 2}):
+        with pytest.raises(ConfigError):
+            Bm25Retriever.build(TEXTS, IDS, **wrong)
+    with pytest.raises(DataError):
         Bm25Retriever.build(["", "the"], ["a", "b"])
-    with pytest.raises(IndexMismatchError, match=r"5 .* 4 "):
-        retriever.save(tmp_path)
+    retriever.save(tmp_path)
+    with pytest.raises(IndexMismatchError):
         Bm25Retriever.load(tmp_path, IDS[:4])
-    with pytest.raises(IndexMismatchError, match="nowhere"):
-        Bm25Retriever.load(tmp_path / "nowhere", IDS)

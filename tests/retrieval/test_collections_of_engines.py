@@ -7,10 +7,8 @@ from engine_cases import ENGINES, UnitEncoder, drop_rows, put_rows
 
 from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.retrieval.engines.opening import documents_of, open_collection
-from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.retrieval.load import load_retriever
-from acqo_rl.roles import restrict
-from acqo_rl.types import Document, Scope
+from acqo_rl.types import Document
 
 TEXTS = ["the river", "a stone", "the river and a stone"]
 FIELDS = "id=key&title=owner&text=body"
@@ -93,11 +91,3 @@ def test_the_fingerprint_changes_with_the_number_of_rows(engine, index):
     drop_rows(engine, index, [1])
 
     assert open_collection(f"{index}?id=number&text=body").info.fingerprint != before
-
-
-def test_a_filter_reads_fields_beside_the_text(index):
-    retriever = load_retriever(f"{index}?{FIELDS}", encoder=UnitEncoder())
-
-    [found] = restrict(retriever, Scope(read_filter({"number": [0, 2], "tags": "a", "rate": 0.5}))).search(["a"], 5)
-
-    assert set(found.doc_ids) == {"p0", "p1"}

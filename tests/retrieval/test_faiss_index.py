@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acqo_rl.errors import ConfigError, IndexMismatchError
+from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval import faiss_index
 from acqo_rl.retrieval.build import build_dense_index
 from acqo_rl.retrieval.faiss_index import FaissRetriever
@@ -22,38 +22,6 @@ def filled(factory, vectors, build_parameters=""):
 def vectors_of(count, dim=32, seed=0):
     vectors = np.random.default_rng(seed).standard_normal((count, dim)).astype(np.float32)
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-
-
-def exact_order(scores, k):
-    """Positions by descending score, then position."""
-    return sorted(range(len(scores)), key=lambda i: (-scores[i], i))[:k]
-
-
-@settings(max_examples=40, deadline=None)
-@given(corpus=st.lists(st.sampled_from("abcdef"), min_size=1, max_size=60), k=st.integers(1, 70))
-def test_flat_equals_numpy_with_ties_in_document_order(make_encoder, corpus, k):
-    encoder = make_encoder()
-    vectors = encoder.encode_passages(corpus)
-    retriever = FaissRetriever(filled("Flat", vectors), [str(i) for i in range(len(corpus))], encoder)
-    texts = ["a", "x", "a", "yz"]
-    scores = encoder.encode_queries(texts) @ vectors.T
-    for ranking, text, row in zip(retriever.search(texts, k), texts, scores, strict=True):
-        order = exact_order(row, k)
-        assert ranking.doc_ids == tuple(map(str, order))
-        assert ranking.scores == tuple(row[order].tolist())
-        assert (ranking.retriever, ranking.query) == ("dense", text)
-
-
-@settings(max_examples=30, deadline=None)
-@given(texts=st.lists(st.text(max_size=5), max_size=30), k=st.integers(1, 30))
-def test_batched_search_equals_one_by_one_and_encodes_distinct_texts_once(make_encoder, texts, k):
-    encoder = make_encoder()
-    corpus = [str(i % 40) for i in range(50)]
-    retriever = FaissRetriever(filled("Flat", encoder.encode_passages(corpus)), [f"d{i}" for i in range(50)], encoder)
-    encoder.calls.clear()
-    together = retriever.search(texts, k)
-    assert encoder.calls == ([len(set(texts))] if texts else [])
-    assert together == [retriever.search([text], k)[0] for text in texts]
 
 
 def test_passages_are_embedded_as_passages_and_queries_as_queries(make_encoder):
@@ -74,53 +42,50 @@ def test_passages_are_embedded_as_passages_and_queries_as_queries(make_encoder):
 
 @settings(max_examples=60, deadline=None)
 @given(
-    documents=st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=30), min_size=1, max_size=12),
-    k=st.integers(1, 14),
+    documents=st.one_of(
+        st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=most), min_size=1, max_size=documents)
+        for most, documents in ((1, 60), (30, 12))
+    ),
+    k=st.integers(1, 70),
     factory=st.sampled_from(["Flat", "IVF1,Flat"]),
 )
-def test_a_document_of_several_passages_is_found_by_its_best_one_as_brute_force_does(
+def test_documents_are_found_by_their_best_passage_as_brute_force_does_with_ties_in_order(
     make_encoder, documents, k, factory
 ):
     encoder = make_encoder()
     owners = [owner for owner, passages in enumerate(documents) for _ in passages]
     vectors = encoder.encode_passages([passage for passages in documents for passage in passages])
     retriever = FaissRetriever(filled(factory, vectors), [f"d{owner}" for owner in owners], encoder)
-    texts = ["a", "x", "yz"]
+    texts = ["a", "x", "a", "yz"]
     scores = encoder.encode_queries(texts) @ vectors.T
-    for ranking, row in zip(retriever.search(texts, k), scores, strict=True):
+    found = retriever.search(texts, k)
+    assert encoder.calls[-1] == len(set(texts))
+    for ranking, row in zip(found, scores, strict=True):
         best = [
             max(score for score, owner in zip(row, owners, strict=True) if owner == d) for d in range(len(documents))
         ]
-        order = exact_order(best, k)
+        order = sorted(range(len(best)), key=lambda i: (-best[i], i))[:k]
         assert ranking.doc_ids == tuple(f"d{i}" for i in order)
         assert ranking.scores == tuple(float(best[i]) for i in order)
 
 
-def test_k_documents_come_back_though_one_document_has_all_the_best_passages(make_encoder):
+def test_k_documents_come_back_though_one_has_all_the_best_passages_unless_a_gpu_gives_too_few(make_encoder):
     encoder = make_encoder()
-    vectors = encoder.encode_passages(["same"] * 5000 + [str(i) for i in range(40)])
-    retriever = FaissRetriever(filled("Flat", vectors), ["long"] * 5000 + [f"d{i}" for i in range(40)], encoder)
-    ranking = retriever.search(["same"], 10)[0]
-    assert ranking.doc_ids[0] == "long"
-    assert len(set(ranking.doc_ids)) == len(ranking.doc_ids) == 10
-    assert len(retriever.search(["same"], 100)[0].doc_ids) == 41
-
-
-def test_no_more_vectors_are_asked_for_than_an_index_on_a_gpu_gives(make_encoder):
-    encoder = make_encoder()
-    vectors = encoder.encode_passages(["same"] * 5000 + [str(i) for i in range(40)])
+    index = filled("Flat", encoder.encode_passages(["same"] * 5000 + [str(i) for i in range(40)]))
+    ids = ["long"] * 5000 + [f"d{i}" for i in range(40)]
 
     class Limited:
-        ntotal, d, max_depth = len(vectors), vectors.shape[1], faiss_index.MAX_VECTORS
-        index = filled("Flat", vectors)
+        ntotal, d, max_depth = index.ntotal, index.d, faiss_index.MAX_VECTORS
 
         def search(self, wanted, depth):
             assert depth <= self.max_depth
-            return self.index.search(wanted, depth)
+            return index.search(wanted, depth)
 
-    retriever = FaissRetriever(Limited(), ["long"] * 5000 + [f"d{i}" for i in range(40)], encoder)
-    assert retriever.search(["same"], 10)[0].doc_ids == ("long",)
-    assert len(retriever.search([str(3)], 10)[0].doc_ids) > 1
+    ten, every = (FaissRetriever(index, ids, encoder).search(["same"], k)[0].doc_ids for k in (10, 100))
+    assert (ten[0], len(set(ten)), len(set(every))) == ("long", len(ten), len(every)) == ("long", 10, 41)
+    same, other = FaissRetriever(Limited(), ids, encoder).search(["same", "3"], 10)
+    assert same.doc_ids == ("long",)
+    assert len(other.doc_ids) > 1
 
 
 def test_a_tie_wider_than_k_is_cut_in_document_order(make_encoder):
@@ -131,24 +96,6 @@ def test_a_tie_wider_than_k_is_cut_in_document_order(make_encoder):
         assert retriever.search(["same"], k)[0].doc_ids == tuple(str(200 + i) for i in range(k))
 
 
-@pytest.mark.parametrize(
-    ("factory", "parameters", "recall"),
-    [
-        ("HNSW32", "efSearch=128", 0.9),
-        ("IVF16,Flat", "nprobe=8", 0.8),
-        ("IVF16,PQ32", "nprobe=16", 0.6),
-        ("SQ8", "", 0.95),
-    ],
-)
-def test_approximate_indexes_find_most_of_what_flat_finds(factory, parameters, recall):
-    vectors, queries = vectors_of(2000), vectors_of(50, seed=1)
-    index = filled(factory, vectors)
-    faiss_index.set_parameters(index, parameters)
-    exact = np.argsort(-queries @ vectors.T, axis=1)[:, :10]
-    found = index.search(queries, 10)[1]
-    assert np.mean([len(set(a) & set(b)) / 10 for a, b in zip(exact, found, strict=True)]) >= recall
-
-
 def test_results_that_faiss_pads_with_minus_one_are_dropped(make_encoder):
     encoder = make_encoder()
     index = filled("IVF8,Flat", encoder.encode_passages([str(i) for i in range(400)]))
@@ -156,24 +103,6 @@ def test_results_that_faiss_pads_with_minus_one_are_dropped(make_encoder):
     ranking = FaissRetriever(index, [str(i) for i in range(400)], encoder).search(["7"], 400)[0]
     assert 0 < len(ranking.doc_ids) < 400
     assert len(set(ranking.doc_ids)) == len(ranking.doc_ids) == len(ranking.scores)
-
-
-@pytest.mark.parametrize("factory", ["Flat", "HNSW16", "IVF8,Flat", "IVF8,PQ8"])
-def test_written_index_finds_the_same(tmp_path, factory):
-    vectors = vectors_of(400)
-    index = filled(factory, vectors)
-    faiss_index.write_index(index, tmp_path / "index.faiss")
-    read = faiss_index.read_index(tmp_path / "index.faiss")
-    for seen, wanted in zip(read.search(vectors[:20], 10), index.search(vectors[:20], 10), strict=True):
-        np.testing.assert_array_equal(seen, wanted)
-    assert [path.name for path in tmp_path.iterdir()] == ["index.faiss"]
-
-
-def test_two_builds_with_one_thread_are_the_same(tmp_path):
-    vectors = vectors_of(500)
-    for name in "ab":
-        faiss_index.write_index(filled("HNSW16", vectors, "efConstruction=80"), tmp_path / name)
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_training_on_a_sample_keeps_every_vector():
@@ -192,32 +121,12 @@ def test_parameters_reach_the_index():
 
 
 @pytest.mark.parametrize(
-    ("act", "message"),
-    [
-        (lambda: faiss_index.make_index(32, "Tree"), "'Tree'.*could not parse"),
-        (lambda: faiss_index.make_index(32, "IVF8,PQ5"), "'IVF8,PQ5' .*32 dimensions"),
-        (lambda: faiss_index.make_index(32, "Flat", "efConstruction=3"), "IndexFlat.*'efConstruction=3'"),
-        (lambda: filled("IVF64,Flat", vectors_of(20)), "on 20 vectors"),
-        (lambda: filled("PQ8", vectors_of(20)), "on 20 vectors"),
-    ],
+    ("factory", "parameters"),
+    [("Tree", ""), ("IVF8,PQ5", ""), ("Flat", "efConstruction=3"), ("IVF64,Flat", ""), ("PQ8", "")],
 )
-def test_wrong_settings_are_explained(act, message):
-    with pytest.raises(ConfigError, match=message):
-        act()
-
-
-def test_search_for_no_document_is_refused(make_encoder):
-    encoder = make_encoder()
-    with pytest.raises(ConfigError, match="k is 0"):
-        FaissRetriever(filled("Flat", encoder.encode_passages(["a"])), ["a"], encoder).search(["a"], 0)
-
-
-def test_ids_and_dimension_must_fit(make_encoder):
-    index = filled("Flat", vectors_of(3))
-    with pytest.raises(IndexMismatchError, match=r"3 .* 2 "):
-        FaissRetriever(index, ["a", "b"], make_encoder(32))
-    with pytest.raises(IndexMismatchError, match=r"32 .* 16"):
-        FaissRetriever(index, ["a", "b", "c"], make_encoder(16))
+def test_wrong_settings_are_refused(factory, parameters):
+    with pytest.raises(ConfigError):
+        filled(factory, vectors_of(20), parameters)
 
 
 def test_a_question_behind_a_long_text_is_searched_too(minilm, tmp_path):

@@ -7,10 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.filters import read_filter
-from acqo_rl.roles import restrict
-from acqo_rl.types import UNRESTRICTED, Condition, Scope
+from acqo_rl.types import Condition, Scope
 
 
 def test_values_lists_and_bounds_become_conditions():
@@ -72,11 +70,3 @@ def test_any_json_is_read_or_refused(value):
     except ConfigError:
         return
     assert all(isinstance(condition, Condition) for condition in conditions)
-
-
-def test_an_index_folder_is_not_filtered():
-    retriever = Bm25Retriever.build(["a stone"], ["a"])
-
-    assert restrict(retriever, UNRESTRICTED) is retriever
-    with pytest.raises(ConfigError):
-        restrict(retriever, Scope(read_filter({"lang": "en"})))

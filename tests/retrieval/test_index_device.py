@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval import build_bm25_index, build_dense_index, faiss_index, load_retriever
+from acqo_rl.retrieval import build_dense_index, faiss_index, load_retriever
 from acqo_rl.retrieval.gpu import to_device
-from acqo_rl.retrieval.settings import IndexSettings
 
 
 def filled(factory, count=400):
@@ -108,15 +107,6 @@ def test_without_a_gpu_auto_is_the_cpu_and_gpu_is_refused(caplog):
     for device in ("gpu", "shards", "tpu"):
         with pytest.raises(ConfigError, match=device):
             to_device(index, device)
-
-
-def test_the_settings_of_a_command_place_its_index(gpus, tmp_path, documents, encoder):
-    build_dense_index(tmp_path / "dense", documents, encoder)
-    build_bm25_index(tmp_path / "bm25", documents)
-    settings = IndexSettings(index_device="shards")
-    settings.open_index(str(tmp_path / "dense"), encoder=encoder)
-    settings.open_index(str(tmp_path / "bm25"))
-    assert gpus.calls == [("all", "IndexFlatIP")]
 
 
 @pytest.mark.gpu

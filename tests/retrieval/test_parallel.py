@@ -7,22 +7,30 @@ import threading
 import pytest
 from stand_ins import ScriptedRetriever, ranking
 
+from acqo_rl.fusion import ReciprocalRankFusion
+from acqo_rl.retrieval import HybridRetriever
 from acqo_rl.retrieval.parallel import search_all
 from acqo_rl.roles import Retriever
+from acqo_rl.types import Passage
 
 ONE = ScriptedRetriever({"a": ("1",), "b": ("2",)})
 
 
-def test_a_single_retriever_is_asked_in_the_thread_of_the_caller():
-    threads = []
+def test_retrievers_search_at_the_same_time_and_get_passages_as_such():
+    """Each waits until the other has begun."""
+    barrier, kinds = threading.Barrier(2, timeout=10), []
 
-    class Noting(ScriptedRetriever):
+    class Waiting(ScriptedRetriever):
         def search(self, texts, k):
-            threads.append(threading.current_thread())
+            kinds.append([type(text) for text in texts])
+            barrier.wait()
             return super().search(texts, k)
 
-    assert [[r.doc_ids for r in rankings] for rankings in search_all([Noting({"a": ("1",)})], ["a"], 5)] == [[("1",)]]
-    assert threads == [threading.current_thread()]
+    one, two = Waiting({"q": ("a",)}), Waiting({"q": ("b",)})
+    one.name, two.name = "one", "two"
+    hybrid = HybridRetriever([one, two], ReciprocalRankFusion(60))
+    assert set(hybrid.search(["q", Passage("p")], 5)[0].doc_ids) == {"a", "b"}
+    assert kinds == [[str, Passage]] * 2
 
 
 @pytest.mark.parametrize("rankings", [[], [ranking("1")] * 2])

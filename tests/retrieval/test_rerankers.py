@@ -48,15 +48,6 @@ def test_many_passages_are_several_calls(server, monkeypatch):
     assert sorted(len(body[server.form]) for body in server.asked) == [1, 2]
 
 
-@pytest.mark.parametrize("faults", [["malformed"], [404]])
-def test_a_failing_server_is_reported(server, faults):
-    server.faults = [*faults]
-    reranker = load_reranker(server.name, 0.3)
-
-    with pytest.raises(SearchError):
-        reranker.score(PAIRS[:1])
-
-
 @pytest.mark.parametrize(
     "rows", [[(0, 0.5), (1, float("nan"))], [(0, float("inf")), (1, 0.5)], [(0, 0.5), (1, 0.5), (1, 0.7)]]
 )

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval import build_dense_index, load_retriever
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.retrieval.splitting import long_documents, split_passages
@@ -77,23 +76,3 @@ def test_the_tokens_of_the_encoder_count_with_its_prompt(minilm):
     assert minilm.count_tokens(["", "a harbour", "word " * 1000, "\ud800"]) == [2, 4, 1002, 2]
     prompted = SentenceTransformerEncoder("embedded:minilm", passage_prompt="passage: ", max_length=64)
     assert (prompted.max_tokens, prompted.count_tokens(["a harbour"])) == (64, [6])
-
-
-def test_what_a_long_page_says_last_is_found_once_it_is_split(minilm, tmp_path):
-    filler = "The committee met again and discussed the agenda of the coming month at length. " * 40
-    facts = [
-        "The lighthouse was painted green in 1931.",
-        "Violins are repaired in the old mill.",
-        "Goats eat thistles.",
-    ]
-    pages = [Document(f"p{i}", f"Report {i}", filler + fact) for i, fact in enumerate(facts)]
-    questions = ["What colour was the lighthouse painted?", "Where are violins repaired?", "What do goats eat?"]
-    build_dense_index(tmp_path / "cut", pages, minilm)
-    build_dense_index(tmp_path / "split", pages, minilm, passages=split(pages, minilm))
-    cut, whole = (load_retriever(tmp_path / name, encoder=minilm) for name in ("cut", "split"))
-    assert [ranking.doc_ids[0] for ranking in whole.search(questions, 3)] == ["p0", "p1", "p2"]
-    assert all(
-        before.scores[0] < after.scores[0] - 0.2
-        for before, after in zip(cut.search(questions, 1), whole.search(questions, 1), strict=True)
-    )
-    assert all(sorted(ranking.doc_ids) == ["p0", "p1", "p2"] for ranking in whole.search(questions, 10))
