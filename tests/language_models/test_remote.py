@@ -270,6 +270,13 @@ def test_a_password_in_an_address_is_refused():
         load_language_model("openai:m@http://user:secret@localhost/v1", max_new_tokens=5)
 
 
+@pytest.mark.parametrize("address", ["notaurl", "localhost:8000/v1", "ftp://host/v1", "http://", "http://[1/v1"])
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_what_is_no_address_is_refused(provider, address):
+    with pytest.raises(ConfigError, match="no URL"):
+        load_language_model(f"{provider}:m@{address}", max_new_tokens=5)
+
+
 def test_a_slow_answer_is_a_problem_after_the_time_out(connect):
     begin = time.monotonic()
     slow, quick = connect(timeout=0.5).generate([say("slow 5"), say("a")])
