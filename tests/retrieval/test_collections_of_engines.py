@@ -41,17 +41,8 @@ def test_fields_are_named_in_the_location(index):
     assert ranking.scores[0] == pytest.approx(1, abs=1e-5)
     assert set(by_words.doc_ids) == {"p0", "p1"}
     shown = {"number": 2, "page": 0, "rate": 0.5, "draft": False, "day": "2024-01-01", "tags": ["a"], "more": {}}
-    assert documents["p1"] == Document("p1", "me", "the river and a stone", shown)
-
-
-def test_a_document_has_the_text_of_all_its_passages_and_counts_once(index):
-    documents = documents_of(f"{index}?{FIELDS}")
-
     assert documents["p0"].text.split("\n") == TEXTS[:2]
-    assert {document.id: document.text for document in documents.values()} == {
-        "p0": "the river\na stone",
-        "p1": "the river and a stone",
-    }
+    assert documents["p1"] == Document("p1", "me", "the river and a stone", shown)
 
 
 def test_documents_are_looked_up_by_ids_that_are_numbers(index):
@@ -64,13 +55,17 @@ def test_documents_are_looked_up_by_ids_that_are_numbers(index):
 
 
 def test_what_does_not_fit_is_refused(index):
-    for options in ("text=nothing", "text=body&id=nowhere", "text=body&tenant=nowhere", "text=body&vector=owner"):
+    for options in ("text=nothing", *(f"text=body&{o}=nowhere" for o in ("id", "tenant", "vector")), "vector=owner"):
         with pytest.raises(IndexMismatchError):
             load_retriever(f"{index}?{options}", encoder=UnitEncoder())
-    with pytest.raises(IndexMismatchError):
-        load_retriever(f"{index}?{FIELDS}", encoder=UnitEncoder(dim=8))
+    for place, dim in ((index, 8), (f"{index}nothing", 16)):
+        with pytest.raises(IndexMismatchError):
+            load_retriever(f"{place}?{FIELDS}", encoder=UnitEncoder(dim=dim))
+    for place in (f"{index}?{FIELDS}", f"{index}?{FIELDS}&mode=both"):
+        with pytest.raises(ConfigError):
+            load_retriever(place)
     with pytest.raises(ConfigError):
-        load_retriever(f"{index}?{FIELDS}")
+        load_retriever(f"{index}?{FIELDS}&mode=text").search(["a"], 10**6)
 
 
 def test_many_passages_of_one_document_do_not_displace_other_documents(engine, engine_index):

@@ -92,15 +92,15 @@ def test_a_static_model_has_no_maximum_length(static):
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    "settings",
     [
-        ({"model": "/nowhere/model"}, "'/nowhere/model'.*cannot be loaded"),
-        ({"model": "embedded:nothing"}, "'embedded:"),
-        ({"dtype": "int8"}, "dtype is 'int8'"),
-        ({"batch_size": 0}, "batch_size is 0"),
-        ({"max_length": 0}, "max_length is 0"),
+        {"model": "/nowhere/model"},
+        {"model": "embedded:nothing"},
+        {"dtype": "int8"},
+        {"batch_size": 0},
+        {"max_length": 0},
     ],
 )
-def test_wrong_settings_are_explained(settings, message):
-    with pytest.raises(ConfigError, match=message):
+def test_wrong_settings_are_refused(settings):
+    with pytest.raises(ConfigError):
         SentenceTransformerEncoder(**{"model": "embedded:minilm"} | settings)

@@ -17,7 +17,7 @@ from acqo_rl.roles import Retriever
 from acqo_rl.searching.path import search
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.serving.collections import Collection, searched_apart, searched_as_one
-from acqo_rl.types import Query, Ranking, Reformulation, SubQuery
+from acqo_rl.types import Query, Reformulation, SubQuery
 
 FUSIONS = (RankScoreFusion(), ReciprocalRankFusion())
 
@@ -101,23 +101,11 @@ def test_an_exact_match_by_bm25_outweighs_unrelated_cosines():
 @pytest.mark.parametrize("texts", [["written Hamlet", "written Faust"], ["Hamlet", "Faust", "Emma"]])
 def test_unrelated_cosines_collect_no_votes_against_documents_that_one_sub_query_finds(fusion, texts):
     plays = {"hamlet": "Hamlet was written by Shakespeare", "faust": "Faust by Goethe", "emma": "Emma by Jane Austen"}
-    unrelated = InCollection(Unrelated(), "wiki", "minilm")
+    below_zero = {f"d{i}": -0.02 - i / 100 for i in range(10)}
+    unrelated = InCollection(Scored(dict.fromkeys(texts, below_zero)), "wiki", "minilm")
     pool = FederatedRetriever([bm25("plays", plays), unrelated])
     [fused] = FederatedFusion(fusion).fuse([pool.search(texts, 10)], 10)
     assert {doc_id.split("/")[1] for doc_id in fused.doc_ids[: len(texts)]} == {t.split()[-1].lower() for t in texts}
-
-
-class Unrelated(Retriever):
-    """A dense index of documents with cosines below zero."""
-
-    name = "dense"
-    cosine = True
-
-    def search(self, texts, k):
-        return [
-            Ranking(tuple(f"d{i}" for i in range(k)), tuple(-0.02 - i / 100 for i in range(k)), "dense", t)
-            for t in texts
-        ]
 
 
 def test_cosines_are_unchanged_and_bm25_scores_become_comparable_to_them():
@@ -199,17 +187,6 @@ def test_cosines_of_one_encoder_stay_cosines():
 
 def collection(name, *retrievers):
     return Collection(name, {}, retrievers)
-
-
-def test_first_and_second_indexes_of_several_collections_are_merged_each_before_the_two_are():
-    texts = {"q": {"a": 0.9, "b": 0.8}}
-    one = collection("one", InCollection(Scored(texts), "one", "dense 1"), bm25("one", {"a": "q q", "b": "r"}))
-    two = collection("two", bm25("two", {"c": "r"}), InCollection(Scored({"q": {"c": 0.85}}), "two", "dense 1"))
-    merged = searched_as_one([one, two])
-    assert isinstance(merged, HybridRetriever)
-    assert not merged.cosine
-    [found] = merged.search(["q"], 5)
-    assert found.doc_ids == ("one/a", "two/c", "one/b")
 
 
 def test_an_index_that_only_some_collections_have_gives_no_second_vote():

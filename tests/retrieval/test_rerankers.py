@@ -30,22 +30,15 @@ def server(request, monkeypatch):
         yield server
 
 
-def test_a_server_of_either_shape_scores_each_pair_in_order(server):
+def test_a_server_of_either_shape_scores_each_pair_in_order_in_calls_of_limited_size(server, monkeypatch):
+    monkeypatch.setattr(rerankers, "_BATCH", 2)
     reranker = load_reranker(server.name)
 
     assert reranker.score(PAIRS) == pytest.approx([shared_words(*pair) for pair in PAIRS], abs=1e-4)
     assert reranker.score([]) == []
-    assert sorted(len(body[server.form]) for body in server.asked) == [1, 1, 3]
+    assert sorted(len(body[server.form]) for body in server.asked) == [1, 1, 1, 2]
     assert {body["model"] for body in server.asked} == {"words"}
     assert set(server.keys) == {"Bearer key-1"}
-
-
-def test_many_passages_are_several_calls(server, monkeypatch):
-    monkeypatch.setattr(rerankers, "_BATCH", 2)
-    reranker = load_reranker(server.name)
-
-    assert len(reranker.score(PAIRS[:3])) == 3
-    assert sorted(len(body[server.form]) for body in server.asked) == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +84,6 @@ def test_a_cross_encoder_reads_query_and_passage_together(tmp_path):
 
 
 def test_what_is_no_cross_encoder_is_refused(tmp_path):
-    with pytest.raises(ConfigError):
-        CrossEncoderReranker(str(tmp_path / "nothing"))
-    with pytest.raises(ConfigError):
-        CrossEncoderReranker(write_cross_encoder(tmp_path / "three", labels=3))
+    for folder in (str(tmp_path / "nothing"), write_cross_encoder(tmp_path / "three", labels=3)):
+        with pytest.raises(ConfigError):
+            CrossEncoderReranker(folder)
