@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from acqo_rl.retrieval import SentenceTransformerEncoder
-from acqo_rl.retrieval.faiss_index import use_threads
+from acqo_rl.retrieval import SentenceTransformerEncoder, faiss_index
 from acqo_rl.roles import Encoder
 from acqo_rl.types import Document
 
@@ -32,7 +31,7 @@ class ExactEncoder(Encoder):
 @pytest.fixture(autouse=True)
 def one_thread() -> None:
     """FAISS waits for its threads in a busy loop, which takes minutes on a machine that others use too."""
-    use_threads(1)
+    faiss_index.use_threads(1)
 
 
 @pytest.fixture
@@ -43,6 +42,20 @@ def encoder() -> ExactEncoder:
 @pytest.fixture(scope="session")
 def make_encoder() -> type[ExactEncoder]:
     return ExactEncoder
+
+
+@pytest.fixture(scope="session")
+def filled():
+    """Makes a FAISS index of the given vectors, or of random ones."""
+
+    def made(factory, vectors=400, build_parameters=""):
+        if isinstance(vectors, int):
+            vectors = np.random.default_rng(0).standard_normal((vectors, 32)).astype(np.float32)
+        index = faiss_index.make_index(vectors.shape[1], factory, build_parameters)
+        faiss_index.fill(index, np.array_split(vectors, 7), factory)
+        return index
+
+    return made
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from acqo_rl.retrieval.build import build_bm25_index, build_dense_index, build_h
 from acqo_rl.retrieval.federated import FederatedRetriever, InCollection
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.retrieval.load import load_retriever
-from acqo_rl.retrieval.places import parts_of
 from acqo_rl.retrieval.remote import describe
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.retriever_app import make_retriever_app
@@ -90,9 +89,3 @@ def test_a_word_of_a_document_is_found(retriever):
 
     relevant = {document.id for document in CORPUS if "river" in document.text}
     assert relevant <= {doc_id.rpartition("/")[2] for doc_id in ranking.doc_ids}
-
-
-def test_hybrid_locations_name_their_parts(engine_index):
-    index = engine_index("qdrant", "parts")
-
-    assert parts_of(f"{index}?mode=hybrid") == [f"{index}?mode=dense", f"{index}?mode=text"]

@@ -1,6 +1,5 @@
 """FAISS indexes and the dense retriever, against NumPy."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,18 +12,7 @@ from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.types import Document, Passage
 
 
-def filled(factory, vectors, build_parameters=""):
-    index = faiss_index.make_index(vectors.shape[1], factory, build_parameters)
-    faiss_index.fill(index, [vectors], factory)
-    return index
-
-
-def vectors_of(count, dim=32, seed=0):
-    vectors = np.random.default_rng(seed).standard_normal((count, dim)).astype(np.float32)
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-
-
-def test_passages_are_embedded_as_passages_and_queries_as_queries(make_encoder):
+def test_passages_are_embedded_as_passages_and_queries_as_queries(filled, make_encoder):
     """An encoder that tells them apart, and one call with the same words as both."""
 
     class Telling(make_encoder):
@@ -50,7 +38,7 @@ def test_passages_are_embedded_as_passages_and_queries_as_queries(make_encoder):
     factory=st.sampled_from(["Flat", "IVF1,Flat"]),
 )
 def test_documents_are_found_by_their_best_passage_as_brute_force_does_with_ties_in_order(
-    make_encoder, documents, k, factory
+    filled, make_encoder, documents, k, factory
 ):
     encoder = make_encoder()
     owners = [owner for owner, passages in enumerate(documents) for _ in passages]
@@ -69,7 +57,7 @@ def test_documents_are_found_by_their_best_passage_as_brute_force_does_with_ties
         assert ranking.scores == tuple(float(best[i]) for i in order)
 
 
-def test_k_documents_come_back_though_one_has_all_the_best_passages_unless_a_gpu_gives_too_few(make_encoder):
+def test_k_documents_come_back_though_one_has_all_the_best_passages_unless_a_gpu_gives_too_few(filled, make_encoder):
     encoder = make_encoder()
     index = filled("Flat", encoder.encode_passages(["same"] * 5000 + [str(i) for i in range(40)]))
     ids = ["long"] * 5000 + [f"d{i}" for i in range(40)]
@@ -88,7 +76,7 @@ def test_k_documents_come_back_though_one_has_all_the_best_passages_unless_a_gpu
     assert len(other.doc_ids) > 1
 
 
-def test_a_tie_wider_than_k_is_cut_in_document_order(make_encoder):
+def test_a_tie_wider_than_k_is_cut_in_document_order(filled, make_encoder):
     encoder = make_encoder()
     vectors = encoder.encode_passages(["other"] * 200 + ["same"] * 700)
     retriever = FaissRetriever(filled("Flat", vectors), [str(i) for i in range(900)], encoder)
@@ -96,7 +84,7 @@ def test_a_tie_wider_than_k_is_cut_in_document_order(make_encoder):
         assert retriever.search(["same"], k)[0].doc_ids == tuple(str(200 + i) for i in range(k))
 
 
-def test_results_that_faiss_pads_with_minus_one_are_dropped(make_encoder):
+def test_results_that_faiss_pads_with_minus_one_are_dropped(filled, make_encoder):
     encoder = make_encoder()
     index = filled("IVF8,Flat", encoder.encode_passages([str(i) for i in range(400)]))
     index.nprobe = 1
@@ -105,11 +93,8 @@ def test_results_that_faiss_pads_with_minus_one_are_dropped(make_encoder):
     assert len(set(ranking.doc_ids)) == len(ranking.doc_ids) == len(ranking.scores)
 
 
-def test_training_on_a_sample_keeps_every_vector():
-    blocks = np.array_split(vectors_of(9000), 7)
-    index = faiss_index.make_index(32, "IVF8,Flat")
-    faiss_index.fill(index, blocks, "IVF8,Flat")
-    assert index.ntotal == 9000
+def test_training_on_a_sample_keeps_every_vector(filled):
+    assert filled("IVF8,Flat", 9000).ntotal == 9000
 
 
 def test_parameters_reach_the_index():
@@ -124,9 +109,9 @@ def test_parameters_reach_the_index():
     ("factory", "parameters"),
     [("Tree", ""), ("IVF8,PQ5", ""), ("Flat", "efConstruction=3"), ("IVF64,Flat", ""), ("PQ8", "")],
 )
-def test_wrong_settings_are_refused(factory, parameters):
+def test_wrong_settings_are_refused(filled, factory, parameters):
     with pytest.raises(ConfigError):
-        filled(factory, vectors_of(20), parameters)
+        filled(factory, 20, parameters)
 
 
 def test_a_question_behind_a_long_text_is_searched_too(minilm, tmp_path):

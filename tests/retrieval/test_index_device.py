@@ -9,15 +9,8 @@ import numpy as np
 import pytest
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval import build_dense_index, faiss_index, load_retriever
+from acqo_rl.retrieval import build_dense_index, load_retriever
 from acqo_rl.retrieval.gpu import to_device
-
-
-def filled(factory, count=400):
-    vectors = np.random.default_rng(0).standard_normal((count, 32)).astype(np.float32)
-    index = faiss_index.make_index(32, factory)
-    faiss_index.fill(index, [vectors], factory)
-    return index
 
 
 class Gpus:
@@ -57,7 +50,7 @@ def gpus(monkeypatch):
 
 
 @pytest.mark.parametrize("device", ["auto", "gpu"])
-def test_each_process_of_a_training_has_the_whole_index_on_its_own_gpu(gpus, monkeypatch, device):
+def test_each_process_of_a_training_has_the_whole_index_on_its_own_gpu(filled, gpus, monkeypatch, device):
     """The third process of a machine with two GPUs shares the first one."""
     for rank in ("0", "1", "2"):
         monkeypatch.setenv("LOCAL_RANK", rank)
@@ -79,7 +72,7 @@ def test_a_retriever_finds_the_same_wherever_its_index_is(gpus, tmp_path, docume
     assert found == load_retriever(tmp_path, encoder=encoder, device="cpu").search(texts, 5)
 
 
-def test_threads_search_an_index_on_a_gpu_one_after_another(gpus):
+def test_threads_search_an_index_on_a_gpu_one_after_another(filled, gpus):
     """FAISS's GPU indexes do not allow concurrent searches; the service searches with several threads."""
     index = to_device(filled("Flat", 20_000), "gpu")
     with ThreadPoolExecutor(4) as pool:
@@ -88,7 +81,9 @@ def test_threads_search_an_index_on_a_gpu_one_after_another(gpus):
 
 
 @pytest.mark.parametrize("factory", ["HNSW16", "SQ8", "PCA16,HNSW16", "Flat"])
-def test_an_index_that_no_gpu_can_hold_stays_on_the_cpu_under_auto_and_is_refused_otherwise(gpus, factory, caplog):
+def test_an_index_that_no_gpu_can_hold_stays_on_the_cpu_under_auto_and_is_refused_otherwise(
+    filled, gpus, factory, caplog
+):
     """FAISS's own function copies some types to the CPU without a word; another index is too large."""
     index, gpus.failure = filled(factory), "Failed to cudaMalloc 9 bytes"
     assert to_device(index, "auto") is index
@@ -100,7 +95,7 @@ def test_an_index_that_no_gpu_can_hold_stays_on_the_cpu_under_auto_and_is_refuse
 
 
 @pytest.mark.skipif(faiss.get_num_gpus() > 0, reason="FAISS finds a GPU")
-def test_without_a_gpu_auto_is_the_cpu_and_gpu_is_refused(caplog):
+def test_without_a_gpu_auto_is_the_cpu_and_gpu_is_refused(filled, caplog):
     index = filled("Flat")
     assert to_device(index, "auto") is index
     assert not caplog.records
@@ -113,7 +108,7 @@ def test_without_a_gpu_auto_is_the_cpu_and_gpu_is_refused(caplog):
 @pytest.mark.skipif(faiss.get_num_gpus() == 0, reason="FAISS finds no GPU")
 @pytest.mark.parametrize("device", ["auto", "gpu", "shards"])
 @pytest.mark.parametrize("factory", ["Flat", "IVF16,Flat"])
-def test_four_threads_find_on_a_gpu_what_the_cpu_finds(factory, device):
+def test_four_threads_find_on_a_gpu_what_the_cpu_finds(filled, factory, device):
     queries = np.random.default_rng(1).standard_normal((4, 50, 32)).astype(np.float32)
     index = filled(factory, 2000)
     moved = to_device(index, device)
