@@ -78,29 +78,25 @@ def test_a_collection_without_an_index_is_refused(tmp_path):
         load_retriever(f"milvus:{path}/plain", encoder=UnitEncoder())
 
 
-def written(path, name, vectors, owners, *, index="AUTOINDEX", metric="COSINE"):
-    """Creates a collection, and loads it again so that its vector index is used."""
-    client = milvus.of_file(path)
+@pytest.mark.parametrize("index", ["HNSW", "IVF_FLAT"])
+def test_rare_documents_of_a_tenant_and_long_rankings_are_found_in_full(tmp_path, index):
+    """The collection is loaded again so that its vector index is used."""
+    client = milvus.of_file(str(tmp_path / "here.db"))
     schema = MilvusClient.create_schema(auto_id=False)
     schema.add_field("key", DataType.INT64, is_primary=True)
     schema.add_field("owner", DataType.VARCHAR, max_length=20)
-    schema.add_field("vector", DataType.FLOAT_VECTOR, dim=vectors.shape[1])
+    schema.add_field("vector", DataType.FLOAT_VECTOR, dim=16)
     indexes = client.prepare_index_params()
-    indexes.add_index("vector", index_type=index, metric_type=metric, index_name="of_vectors")
-    client.create_collection(name, schema=schema, index_params=indexes, consistency_level="Strong")
-    rows = [{"key": n, "owner": owners[n], "vector": vector} for n, vector in enumerate(vectors.tolist())]
-    for start in range(0, len(rows), 1000):
-        client.upsert(name, rows[start : start + 1000])
-    client.flush(name)
-    client.release_collection(name)
-    return f"milvus:{path}/{name}?text=owner"
-
-
-@pytest.mark.parametrize("index", ["HNSW", "IVF_FLAT"])
-def test_rare_documents_of_a_tenant_and_long_rankings_are_found_in_full(tmp_path, index):
-    vectors = UnitEncoder().encode_queries([f"text {row}" for row in range(3000)])
+    indexes.add_index("vector", index_type=index, metric_type="COSINE", index_name="of_vectors")
+    client.create_collection("owned", schema=schema, index_params=indexes, consistency_level="Strong")
+    vectors = UnitEncoder().encode_queries([f"text {row}" for row in range(3000)]).tolist()
     owners = ["rare" if row % 200 == 7 else "common" for row in range(3000)]
-    location = written(str(tmp_path / "here.db"), "owned", vectors, owners, index=index)
+    rows = [{"key": n, "owner": owners[n], "vector": vector} for n, vector in enumerate(vectors)]
+    for start in range(0, len(rows), 1000):
+        client.upsert("owned", rows[start : start + 1000])
+    client.flush("owned")
+    client.release_collection("owned")
+    location = f"milvus:{tmp_path}/here.db/owned?text=owner"
 
     tenants = restrict(load_retriever(f"{location}&tenant=owner", encoder=UnitEncoder()), Scope(tenant="rare"))
     everything = load_retriever(location, encoder=UnitEncoder())

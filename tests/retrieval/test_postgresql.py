@@ -121,16 +121,8 @@ def test_vectors_of_any_column_are_searched(odd_vectors, column):
     assert documents_of(index)["2"].text == TEXTS[1]
 
 
-@pytest.fixture
-def table(engine_index):
-    return put_documents("postgresql", engine_index("postgresql", "restarts"), CORPUS)
-
-
-def found(retriever):
-    return len(retriever.search(["stone"], 10)[0].doc_ids)
-
-
-def test_postgresql_is_found_again_soon_after_it_was_away_for_long(postgres_server, table):
+def test_postgresql_is_found_again_soon_after_it_was_away_for_long(postgres_server, engine_index):
+    table = put_documents("postgresql", engine_index("postgresql", "restarts"), CORPUS)
     retriever = load_retriever(f"{table}&timeout=1", encoder=UnitEncoder(), remote_timeout=1)
     postgres_server.stop()
     try:
@@ -142,4 +134,4 @@ def test_postgresql_is_found_again_soon_after_it_was_away_for_long(postgres_serv
 
     with contextlib.suppress(SearchError):  # it may still wait for the next attempt to connect
         retriever.search(["stone"], 10)
-    assert found(retriever) == 10
+    assert len(retriever.search(["stone"], 10)[0].doc_ids) == 10
