@@ -33,6 +33,19 @@ def test_retrievers_search_at_the_same_time_and_get_passages_as_such():
     assert kinds == [[str, Passage]] * 2
 
 
+def test_a_single_retriever_is_asked_in_the_thread_of_the_caller():
+    """The time limit of a request belongs to its thread."""
+    threads = []
+
+    class Noting(ScriptedRetriever):
+        def search(self, texts, k):
+            threads.append(threading.current_thread())
+            return super().search(texts, k)
+
+    search_all([Noting({})], ["a"], 5)
+    assert threads == [threading.current_thread()]
+
+
 @pytest.mark.parametrize("rankings", [[], [ranking("1")] * 2])
 @pytest.mark.parametrize("others", [[], [ONE]])
 def test_one_that_does_not_return_one_ranking_per_text_is_refused(rankings, others):

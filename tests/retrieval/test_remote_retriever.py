@@ -56,10 +56,9 @@ def test_rankings_are_equal_position_for_position(index, url):
     """Ids, scores to the last bit, names and texts."""
     local = load_retriever(index)
     behind = load_retriever(url, expected_corpus_hash=corpus_hash(DOCUMENTS))
-    for k in (1, 5, 100):
+    for k in (1, 100):
         assert behind.search(TEXTS, k) == local.search(TEXTS, k)
-    assert (behind.cosine, local.cosine) == (False, False)
-    assert behind.search([], 5) == []
+    assert (behind.cosine, behind.fingerprint) == (False, local.fingerprint)
     behind.close()
 
 
