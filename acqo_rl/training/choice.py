@@ -21,7 +21,7 @@ from acqo_rl.training.rewards import Reward, gold_ranks
 from acqo_rl.types import Qrels, Reformulation
 
 _HALVES = 2
-_NETWORKS, _STEPS = 2, 800
+_NETWORKS, _STEPS = 4, 2500
 """Networks and steps of the second decision, for the value of asking."""
 
 
