@@ -142,7 +142,7 @@ def test_missing_and_empty_files_are_named(folder):
     [
         ("corpus.jsonl", b'{"_id": "d3", "text": "K\xf6ln"}\n'),
         ("corpus.jsonl", b"version https://git-lfs.github.com/spec/v1\noid sha256:0a\nsize 12\n"),
-        ("corpus.jsonl.gz", gzip.compress(b'{"_id": "d", "text": "t"}\n')[:-8]),
+        ("corpus.jsonl.gz", gzip.compress(b'{"_id": "d", "text": "t"}\n', mtime=0)[:-8]),
         ("corpus.jsonl.gz", b"no gzip"),
     ],
 )
