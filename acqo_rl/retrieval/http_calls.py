@@ -132,13 +132,14 @@ class Server:
 
 
 def make_retrying(is_temporary: Callable[[BaseException], bool], seconds: float | None) -> tenacity.Retrying:
-    """Repeats calls after temporary failures; arguments as of :class:`Server`."""
+    """Repeats calls after temporary failures, within the time limit of the request; arguments as of :class:`Server`."""
     import tenacity
 
     with_jitter = tenacity.wait_random_exponential(multiplier=0.1, max=_LONGEST_PAUSE)
-    in_time = [] if seconds is None else [tenacity.stop_before_delay(seconds)]
+    attempts = tenacity.stop_after_attempt(_PATIENT_ATTEMPTS)
+    in_time = attempts if seconds is None else attempts | tenacity.stop_before_delay(seconds)
     return tenacity.Retrying(
-        stop=tenacity.stop_any(tenacity.stop_after_attempt(_PATIENT_ATTEMPTS), *in_time),
+        stop=lambda state: in_time(state) or state.upcoming_sleep >= time_limit.current().seconds,
         wait=lambda state: max(with_jitter(state), min(_retry_after(state), _LONGEST_RETRY_AFTER)),
         retry=tenacity.retry_if_exception(is_temporary),
         reraise=True,

@@ -104,12 +104,13 @@ def test_all_attempts_together_have_a_time(call, scripted):
 
 
 def test_a_call_ends_with_the_time_limit_of_the_request(call, scripted):
-    scripted.script = [(STALL, b"")]
+    scripted.script = [(503, b""), (STALL, b"")]
     begin = time.monotonic()
 
     with pytest.raises(SearchError), limited(TimeLimit(0.2)):
         call()
     assert time.monotonic() - begin < 4
+    assert scripted.calls == 2
 
 
 def test_the_first_call_waits_for_a_busy_server_and_not_for_one_that_does_not_run(call, scripted):
