@@ -71,6 +71,7 @@ def lines(answer: SearchResult, corpus: Mapping[str, Document], score_name: str)
         yield one_line(reformulation.reasoning)
     if reformulation.problem:
         yield f"problem: {one_line(reformulation.problem)}"
+    yield from answer.notes
     for failure in answer.failures:
         yield f"failed: {one_line(str(failure))}"
     for number, (sub_query, ranking) in enumerate(searches(answer), start=1):
@@ -142,6 +143,7 @@ def as_json(answer: SearchResult, corpus: Mapping[str, Document]) -> dict[str, A
             if d in documents
         ],
         "failures": [*map(str, answer.failures)],
+        "notes": answer.notes,
         "ms": {step.name: step.ms for step in answer.trace},
     }  # fmt: skip
 

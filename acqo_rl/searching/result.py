@@ -62,7 +62,7 @@ class SearchResult:
     def notes(self) -> list[str]:
         """What a reader of the results should know about the searches."""
         long = sum(ranking.windows > 1 for ranking in self.rankings)
-        return [f"{long} searches used the first and the last part of a text that is too long to embed."] * bool(long)
+        return [f"Too long to embed, so searched by the first and the last part: {long} of the searches."] * bool(long)
 
 
 def reason_of(error: Exception) -> str:

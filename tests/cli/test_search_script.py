@@ -95,6 +95,9 @@ def test_no_documents_below_the_threshold(folder, tmp_path):
         assert all(document["similarity"] >= 0.3 for document in on)
         assert off == []
     assert "cosines" in run(folder, *given, "capital of Peru", status=2).stderr
+    long = "Yesterday it rained in the hills. " * 60 + "What is the capital of Peru?"
+    [note] = json.loads(run(folder, "--index", tmp_path, *given, long).stdout)["notes"]
+    assert note in run(folder, "--index", tmp_path, "--reformulator", "raw", "--query", long).stdout
 
 
 @pytest.mark.slow
