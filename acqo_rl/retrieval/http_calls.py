@@ -138,8 +138,12 @@ def make_retrying(is_temporary: Callable[[BaseException], bool], seconds: float 
     with_jitter = tenacity.wait_random_exponential(multiplier=0.1, max=_LONGEST_PAUSE)
     attempts = tenacity.stop_after_attempt(_PATIENT_ATTEMPTS)
     in_time = attempts if seconds is None else attempts | tenacity.stop_before_delay(seconds)
+
+    def after_the_request(state: tenacity.RetryCallState) -> bool:
+        return state.upcoming_sleep >= time_limit.current().seconds
+
     return tenacity.Retrying(
-        stop=lambda state: in_time(state) or state.upcoming_sleep >= time_limit.current().seconds,
+        stop=tenacity.stop_any(in_time, after_the_request),  # type: ignore[arg-type]  # a function is enough
         wait=lambda state: max(with_jitter(state), min(_retry_after(state), _LONGEST_RETRY_AFTER)),
         retry=tenacity.retry_if_exception(is_temporary),
         reraise=True,
