@@ -21,16 +21,16 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 import numpy as np
-from own_corpora import LIBRARIES, SKIPPED
+from own_corpora import LIBRARIES, MAX_CHARACTERS, MIN_CHARACTERS, SKIPPED, module_of
 
 from acqo_rl.cli import command
 from acqo_rl.data.beir import write_beir
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
-from acqo_rl.searching.corpus_words import stems
+from acqo_rl.text import stems
 from acqo_rl.types import Document, Query, Turn
 
 KINDS = ("follow_up", "follow_up", "change", "simple", "alike")
-MIN_CHARACTERS, MAX_CHARACTERS, MOST_OF_A_PACKAGE = 200, 2_000, 400
+MOST_OF_A_PACKAGE = 400
 WORDS, NEIGHBOURS = 9_000, 4
 SECTIONS = r"\n\s*(Parameters|Args|Arguments|Returns|Examples?|Note|>>>|\.\. |:param|@)"
 FUNCTION_WORD = r"(?i)(the|a|an|of|to|in|is|are|be|it|this|that|for|and|or|with|by|on|as|from|if|will|can|which)"
@@ -81,11 +81,10 @@ def read_documents() -> Iterator[Document]:
         for path in sorted(map(str, package.files or ())) if package.name not in LIBRARIES else ():
             if not path.endswith(".py") or re.search(SKIPPED, f"/{path}"):
                 continue
-            module = [part for part in path.removesuffix(".py").split("/") if not part.startswith("_")]
             for name, text in docstrings(Path(str(package.locate_file(path)))):
                 if len(text) >= MIN_CHARACTERS and count < MOST_OF_A_PACKAGE:
                     count += 1
-                    title = ".".join([*module, *name])
+                    title = ".".join([*module_of(path), *name])
                     yield Document(title, title, text[:MAX_CHARACTERS])
 
 

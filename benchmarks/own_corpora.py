@@ -79,12 +79,16 @@ def read_files(package: Distribution, pattern: str) -> Iterator[tuple[str, str]]
 def read_docstrings(package: Distribution) -> Iterator[Document]:
     """The docstrings of public functions and classes at the top level of modules."""
     for path, source in read_files(package, r"\.py$") if package.name in LIBRARIES else ():
-        module = [part for part in path.removesuffix(".py").split("/") if not part.startswith("_")]
         for node in ast.parse(source).body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
-                name, text = ".".join([*module, node.name]), ast.get_docstring(node) or ""
+                name, text = ".".join([*module_of(path), node.name]), ast.get_docstring(node) or ""
                 if len(text) >= MIN_CHARACTERS:
                     yield Document(name, name, text[:MAX_CHARACTERS])
+
+
+def module_of(path: str) -> list[str]:
+    """The parts of a module's name, without those that begin with an underscore."""
+    return [part for part in path.removesuffix(".py").split("/") if not part.startswith("_")]
 
 
 def read_sections(package: Distribution) -> Iterator[Document]:
