@@ -106,7 +106,7 @@ def inputs_of(
     files = {str(file): [file] for file in (find(Path(data, name)) for name in names) if file.is_file()}
     for model in filter(None, models):
         folder = Path(resolve(without_prefix(model)))
-        files[model] = sorted([*folder.glob("*.safetensors"), *folder.glob("*.json")])
+        files[model] = sorted(file for end in ("safetensors", "json", "txt") for file in folder.glob(f"*.{end}"))
     hashes = {name: hash_files(some) for name, some in files.items() if some}
     return hashes | {str(index): describe(index).fingerprint for index in indexes}
 

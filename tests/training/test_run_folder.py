@@ -13,6 +13,7 @@ from tiny_policy import full_model
 from acqo_rl.cli import command, module_of
 from acqo_rl.data.beir import read_corpus
 from acqo_rl.errors import AcqoError, ConfigError
+from acqo_rl.reformulation.policy import WORDS_FILE
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.training import run_folder
 from acqo_rl.training.curriculum import Difficulty
@@ -127,7 +128,9 @@ def world(data, tmp_path):
     folder = shutil.copytree(data, tmp_path / "data")
     index = tmp_path / "bm25"
     build_bm25_index(index, list(read_corpus(folder).values()))
-    return {"data": folder, "index": index, "model": full_model(tmp_path)}
+    model = full_model(tmp_path)
+    (model / WORDS_FILE).write_text("river\n")
+    return {"data": folder, "index": index, "model": model}
 
 
 def change(world, name):
@@ -135,7 +138,8 @@ def change(world, name):
         shutil.rmtree(world["index"])
         build_bm25_index(world["index"], list(read_corpus(world["data"]).values()), k1=1.0)
         return
-    file = world["model"] / "config.json" if name == "model" else world["data"] / name
+    of_model = {"model": "config.json", "words": WORDS_FILE}
+    file = world["model"] / of_model[name] if name in of_model else world["data"] / name
     file.write_text(file.read_text().replace("Peru", "Chile") + "\n")
 
 
@@ -145,6 +149,7 @@ def change(world, name):
         *((kind, "queries.jsonl") for kind in RUNS if kind != "index"),
         ("index", "corpus.jsonl"),
         ("evaluate", "qrels/dev.tsv"),
+        ("warm-start", "words"),
         *((kind, name) for kind in ("warm-start", "grpo", "train-scorer") for name in ("index", "model")),
     ],
 )
@@ -167,5 +172,10 @@ def test_a_run_names_the_input_that_changed(world, tmp_path, monkeypatch, kind, 
     change(world, name)
     with pytest.raises(AcqoError) as error:
         main(command.parse(main, words))
-    wanted = {"index": str(world["index"]), "model": str(world["model"]), "corpus.jsonl": "corpus_hash"}
+    wanted = {
+        "index": str(world["index"]),
+        "model": str(world["model"]),
+        "words": str(world["model"]),
+        "corpus.jsonl": "corpus_hash",
+    }
     assert wanted.get(name, name) in str(error.value)
