@@ -10,12 +10,14 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from shared import help_of, load_script
 
 from acqo_rl.cli import COMMANDS, command, main, module_of
 
 ROOT = Path(__file__).parents[1]
 CLI = ROOT / "acqo_rl" / "cli"
+SKILL = ROOT / "acqo_rl" / "templates" / "skill.md"
 CONFIGS = sorted((ROOT / "configs").rglob("*.yaml"))
 LAUNCHES = sorted((ROOT / "configs" / "accelerate").glob("*.yaml"))
 PROGRAM = re.compile(r"(?:\w+=\S+ )*(?:\S*/)?(?:acqo|python3?|accelerate|torchrun|bash)\s")
@@ -71,6 +73,7 @@ def examples():
         for block in BLOCK.findall(p.read_text())
         for line in commands(block)
     ]
+    shown += [(name(SKILL), line) for block in BLOCK.findall(SKILL.read_text()) for line in commands(block)]
     shown += [(name(p), p.read_text().splitlines()[0].removeprefix("# ")) for p in CONFIGS]
     return shown
 
@@ -130,3 +133,15 @@ def test_the_command_lists_subcommands_also_for_an_unknown_one(capsys):
         main(["serach"])
     assert ended.value.code == 2
     assert "(did you mean search?)" in capsys.readouterr().err
+
+
+def test_the_skill_has_the_open_format(tmp_path):
+    """agentskills.io: the name is the folder's; a description of at most 1,024 characters says when to use it."""
+    main(["--skill", str(tmp_path / "skills")])
+    file = tmp_path / "skills" / "adaptive-search" / "SKILL.md"
+    front = yaml.safe_load(file.read_text().split("---\n")[1])
+    assert set(front) <= {"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
+    assert front["name"] == file.parent.name
+    assert "Use when" in front["description"]
+    assert len(front["description"]) <= 1024
+    assert not re.search(r"[<>]", front["description"])

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -26,10 +27,8 @@ COMMANDS = {
     "warm-start": "fine-tune a base model on examples selected by the reward",
     "grpo": "run one stage of GRPO",
     "train-scorer": "train the networks that choose searches after reading results: hops, and the choice of auto",
-    "distill": "make a copy of a policy with fewer layers, which is faster",
     "push": "export a trained policy, write its model card, push it to the Hub",
     "serve": "serve searches and answers over HTTP or as tools (MCP), or an index to other processes",
-    "skill": "write an agent skill, which explains the commands to an AI agent",
     "reproduce": "run published evaluations again and compare the figures",
 }
 
@@ -47,11 +46,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(name: str, *rest: str) -> None:
-    """Runs a subcommand, or prints what there is."""
+    """Runs a subcommand, prints what there is, or writes the agent skill."""
     if name in ("-h", "--help"):
         print(overview())
     elif name == "--version":
         print(__version__)
+    elif name == "--skill" and len(rest) == 1:
+        print(f"Wrote {write_skill(Path(rest[0]))}.")
     elif name in COMMANDS:
         from acqo_rl.cli import command
 
@@ -74,9 +75,19 @@ def parser_of(name: str) -> Parser:
     return command.parser_of(module_of(name).main)
 
 
+def write_skill(folder: Path) -> Path:
+    """Writes the agent skill of this package, which explains the commands, to a folder of skills; returns its file."""
+    file = folder.expanduser() / "adaptive-search" / "SKILL.md"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes((Path(__file__).parents[1] / "templates" / "skill.md").read_bytes())
+    return file
+
+
 def overview() -> str:
     """All subcommands, one per line."""
     lines = [f"  {name:17} {what}" for name, what in COMMANDS.items()]
-    return "\n".join(
-        ["usage: acqo COMMAND [settings]", "", *lines, "", "acqo COMMAND --help shows its settings and examples."]
-    )
+    more = [
+        "acqo COMMAND --help shows its settings and examples.",
+        "acqo --skill ~/.claude/skills writes an agent skill, which explains the commands to an AI agent.",
+    ]
+    return "\n".join(["usage: acqo COMMAND [settings]", "", *lines, "", *more])

@@ -74,7 +74,6 @@ def model_card(
     base = _base_model(model)
     note = {_SMOLLM2: _SMOLLM2_NOTE, _SMOLLM2_20_LAYERS: _20_LAYERS_NOTE}.get(base or "", "")
     on_hub = _SMOLLM2_ON_HUB if note else base
-    distilled = "layers" in config
     data = ModelCardData(
         language=list(settings.languages or ()) or None,
         base_model=on_hub,
@@ -82,7 +81,7 @@ def model_card(
         pipeline_tag="text-generation",
         license="apache-2.0" if note else None,
         tags=[
-            *("acqo", "query-reformulation", "information-retrieval", "distillation" if distilled else "grpo"),
+            *("acqo", "query-reformulation", "information-retrieval", "grpo"),
             *(() if merged else ("peft", "lora")),
         ],
         model_name=repo_id.rsplit("/", 1)[-1] if results else None,
@@ -95,7 +94,6 @@ def model_card(
         settings=settings,
         facts=_facts(on_hub, merged, settings, config, results.facts if results else []),
         base_note=note,
-        distilled=distilled,
         results=results,
         config=_yaml(config),
         versions=", ".join(f"{name} {version}" for name, version in environment.get("packages", {}).items()),

@@ -206,12 +206,6 @@ class TransformersModel(SamplingModel):
             schema: JSON schema that guides the replies, instead of the model's own constraint. A model that starts
                 inside a thought block is not guided.
         """
-        return [self.chat.completion(completion) for _, completion in self.token_ids(conversations, schema)]
-
-    def token_ids(
-        self, conversations: Sequence[Conversation], schema: Schema | None = None
-    ) -> list[tuple[list[int], list[int]]]:
-        """Like :meth:`generate`, but returns the token ids of each prompt and of its completion."""
         from acqo_rl.language_models.decoding import Decoding, complete
 
         prompts = [self.chat.prompt_ids(conversation) for conversation in conversations]
@@ -226,7 +220,7 @@ class TransformersModel(SamplingModel):
         )
         with self._turn, _seeded(self.seed):
             completions = complete(self.model, prompts, decoding)
-        return list(zip(prompts, completions, strict=True))
+        return list(map(self.chat.completion, completions))
 
     def _guide(self, schema: Schema | None) -> GuidedDecoding | None:
         """The constraint of a schema, compiled once; ``None`` if the model cannot be guided."""

@@ -62,15 +62,6 @@ FINE_TUNING: dict[str, Any] = {
 }
 """Settings of TRL's SFTConfig for the warm start that differ from its defaults."""
 
-DISTILLATION = FINE_TUNING | {
-    "learning_rate": 1.5e-3,
-    "num_train_epochs": 3.0,
-    "per_device_train_batch_size": 8,
-    "gradient_accumulation_steps": 12,
-    "save_steps": 100,
-}
-"""Settings of transformers' TrainingArguments for a distillation that differ from its defaults."""
-
 
 def trainer_help(kind: str, defaults: Mapping[str, Any]) -> str:
     """The help of the setting ``trainer``, a mapping that is handed to the library."""

@@ -109,7 +109,6 @@ def test_a_damaged_file_is_named(tmp_path, content):
 RUNS = {
     "warm-start": ("output_dir", {}),
     "grpo": ("output_dir", {}),
-    "distill": ("output_dir", {}),
     "train-scorer": ("output_dir", {"task": "choice"}),
     "headroom": ("output", {"model": None}),
     "evaluate": ("output", {"model": None, "split": "dev"}),
