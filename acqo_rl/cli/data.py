@@ -1,12 +1,9 @@
 r"""Write a data set as a BEIR folder.
 
     acqo data --dataset embedded --output data/embedded
-    acqo data --dataset hotpotqa --limit 2000 --distractors 50000 --output data/hotpotqa
+    acqo data --dataset hotpotqa --limit 2000 --output data/hotpotqa
     acqo data --dataset topiocqa --output data/topiocqa
-    acqo data --dataset beir/scifact --output data/scifact
     acqo data --dataset union --sources data/hotpotqa data/topiocqa --limit 800 --output data/both
-    acqo data --dataset union --sources data/hotpotqa data/nq --limit 800 200 --output data/mixed
-    acqo data --dataset union --sources data/hotpotqa data/nq --joined 0 500 --output data/compound
 
 Your own files:
 
@@ -26,14 +23,12 @@ The documents of a collection in a search engine, to write questions about it (a
 500 train, dev and test questions. ``embedded_more`` adds a split ``train-more`` of 4,500 train questions, in which
 compound and ambiguous questions are more frequent.
 
-The public data sets are streamed from the Hugging Face Hub: hotpotqa, topiocqa, nq, and beir/NAME for any data set of
-BEIR. The whole source is read, so that --limit and --distractors sample from all of it. The folder's README.md contains
-the source, the licence and what was kept.
+``hotpotqa`` and ``topiocqa`` are streamed from the Hugging Face Hub. The whole source is read, so that --limit draws
+from all of it; the corpus has the passages of the drawn queries. The folder's README.md contains source and licence.
+For other public data sets, use ir_datasets, as above.
 
 ``union`` merges BEIR folders, to search all of them, or to train one policy for all of them: --limit train queries from
-each (one number for all, or one per source), and as many dev queries from each as the smallest source has. A source
-may have no queries. --joined combines two queries of a source into one compound query, so that the policy learns to
-split such queries.
+each, and as many dev queries from each as the smallest source has. A source may have no queries.
 
 ``files`` reads tables in UTF-8 (.csv and .tsv with a header, .jsonl), and pages or folders of pages (.md, .html, .txt,
 .rst, .pdf); the markup of Markdown and HTML is removed. All of them become one data set. The fields of a table are
@@ -63,7 +58,7 @@ from acqo_rl.cli.fields import setting
 from acqo_rl.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from acqo_rl.data.public import HubTable
+    from acqo_rl.data.public import Source
 
 
 OF_FILES = ("documents", "queries", "qrels", "document_fields", "query_fields", "max_skipped")
@@ -74,20 +69,8 @@ class PrepareDataConfig:
     """Settings of a data set."""
 
     output: str = setting("Folder to write.")
-    dataset: str = setting("Name of the data set, see above, or beir/NAME.", "embedded")
-    limit: list[int] = setting(
-        "Maximum number of queries per split, drawn at random; by default all. union: one number for all "
-        "sources, or one per source.",
-        [],
-    )
-    distractors: int | None = setting(
-        "Number of random passages to keep besides those of the drawn queries; by default all are kept.", None
-    )
-    joined: list[int] = setting(
-        "union: number of compound queries to add, each made by joining two train queries of a source; one "
-        "number per source.",
-        [],
-    )
+    dataset: str = setting("Name of the data set, see above.", "embedded")
+    limit: int | None = setting("Maximum number of queries per split, drawn at random; by default all.", None)
     seed: int = setting("Seed of the random choices.", 0)
     documents: list[Address] = setting("files: tables, pages, folders of pages. collection: its location.", [])
     queries: list[str] = setting("files: tables, or .txt files with one query per line.", [])
@@ -150,29 +133,26 @@ def write(folder: Path, config: PrepareDataConfig) -> None:
     name, made = config.dataset, command_of(config)
     read = {
         **dict.fromkeys(EMBEDDED, ()),
-        "union": ("sources", "limit", "joined"),
+        "union": ("sources", "limit"),
         "files": OF_FILES,
         "collection": ("documents",),
-    }.get(name, ("limit", "distractors"))
-    optional = ("limit", "distractors", "joined", "sources", *OF_FILES)
+    }.get(name, ("limit",))
+    optional = ("limit", "sources", *OF_FILES)
     if odd := [key for key in optional if key not in read and getattr(config, key) not in ([], None)]:
         has = f"it has {', '.join(read)}" if read else "it has one size"
         raise ConfigError(f"The data set {name} has no setting {' and '.join(odd)}; {has}.")
     if name in EMBEDDED:
         write_embedded(folder, name, made)
     elif name == "union":
-        write_union(folder, config.sources, limits=config.limit, joined=config.joined, seed=config.seed, command=made)
+        write_union(folder, config.sources, limit=config.limit, seed=config.seed, command=made)
     elif name == "files":
         given = {key: getattr(config, key) for key in OF_FILES if key != "max_skipped"}
         accepted = MAX_SKIPPED if config.max_skipped is None else config.max_skipped
         write_files(folder, **given, max_skipped=accepted, command=made)
     elif name == "collection":
         write_collection(folder, config)
-    elif len(config.limit) > 1:
-        raise ConfigError(f"limit is {config.limit}; it must be one number (several are allowed for a union).")
     else:
-        limit, distractors = next(iter(config.limit), None), config.distractors
-        write_public(folder, name, open_table, limit=limit, distractors=distractors, seed=config.seed, command=made)
+        write_public(folder, name, open_source, limit=config.limit, seed=config.seed, command=made)
 
 
 def write_collection(folder: Path, config: PrepareDataConfig) -> None:
@@ -196,37 +176,38 @@ def write_collection(folder: Path, config: PrepareDataConfig) -> None:
     write_atomic(folder / "README.md", [f"# Documents of a collection\n\n`{command_of(config)}`"])
 
 
-def open_table(table: HubTable) -> dict[str, Iterator[dict[str, Any]]]:
-    """Streams the rows of a table from the Hub, by split; offline, reads the cache of ``datasets``.
+def open_source(source: Source) -> dict[str, Iterator[dict[str, Any]]]:
+    """Streams the rows of a data set from the Hub, by split; offline, reads the cache of ``datasets``.
 
     Raises:
-        DataError: the table cannot be read.
+        DataError: the data set cannot be read.
     """
     from datasets import load_dataset
     from huggingface_hub import hf_hub_download, is_offline_mode
     from tqdm import tqdm
 
     def read(split: str, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        with _readable(table):
-            yield from tqdm(rows, desc=f"{table.path}, {split}", unit=" rows", mininterval=1)
+        with _readable(source):
+            yield from tqdm(rows, desc=f"{source.path}, {split}", unit=" rows", mininterval=1)
 
-    with _readable(table):
-        files = {split: hf_hub_download(table.path, file, repo_type="dataset") for split, file in table.files}
-        source: dict[str, Any] = (
-            {"path": "json", "data_files": files} if files else {"path": table.path, "name": table.config}
-        )
-        splits = load_dataset(**source, streaming=not is_offline_mode())  # streaming does not use the cache
+    with _readable(source):
+        given: dict[str, Any] = {"path": source.path, "name": source.config}
+        if source.files:
+            files = source.files.items()
+            loaded = {split: hf_hub_download(source.path, file, repo_type="dataset") for split, file in files}
+            given = {"path": "json", "data_files": loaded}
+        splits = load_dataset(**given, streaming=not is_offline_mode())  # streaming does not use the cache
         return {split: read(split, rows) for split, rows in splits.items()}
 
 
 @contextmanager
-def _readable(table: HubTable) -> Iterator[None]:
+def _readable(source: Source) -> Iterator[None]:
     """Turns the errors of the Hub's client, which have many unrelated classes, into one that says what to do."""
     try:
         yield
     except Exception as error:
-        name = f"{table.path} (configuration {table.config})" if table.config else table.path
-        load = "huggingface_hub.hf_hub_download" if table.files else "datasets.load_dataset"
+        name = f"{source.path} (configuration {source.config})" if source.config else source.path
+        load = "huggingface_hub.hf_hub_download" if source.files else "datasets.load_dataset"
         raise DataError(
             f"{name} cannot be read from the Hugging Face Hub: {type(error).__name__}: {error}\nCheck the name, the "
             f"network and HF_ENDPOINT. To work offline, fill the cache on a machine with a network ({load}, without "

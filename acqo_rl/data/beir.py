@@ -135,16 +135,6 @@ def read_query_metadata(folder: str | Path) -> dict[str, dict[str, Any]]:
         return _read_queries(_check_folder(folder), faults)[1]
 
 
-def read_qrels(folder: str | Path, split: str) -> Qrels:
-    """Reads all judgements of one split, including those of queries and documents that are not in the folder.
-
-    Raises:
-        DataError: the split does not exist (the message lists the existing ones), or a line is malformed.
-    """
-    with Faults() as faults:
-        return _read_split(_check_folder(folder), split, faults)
-
-
 def read_splits(folder: str | Path) -> list[str]:
     """Names of the splits that have judgements, in alphabetical order."""
     names = (path.name.removesuffix(".gz") for path in (Path(folder) / "qrels").glob("*.tsv*"))

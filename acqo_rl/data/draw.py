@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Sequence
+from typing import TypeVar
 
-from acqo_rl.types import Query
+T = TypeVar("T")
 
 HELD_OUT = 0.1
 """Share of the queries without a split that is held out for dev, and the share for test."""
 
 
-def draw(queries: Sequence[Query], most: int, seed: int) -> list[Query]:
+def draw(queries: Sequence[T], most: int, seed: int | str) -> list[T]:
     """At most ``most`` queries, drawn at random, in their order."""
     if most >= len(queries):
         return list(queries)

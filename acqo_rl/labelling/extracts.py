@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from acqo_rl.data.union import one_sentence
 from acqo_rl.labelling.drafts import Draft, name_of, subject_of
 from acqo_rl.labelling.filters import NOT_READABLE, FilteredQuestions
 from acqo_rl.labelling.writing import Question
@@ -19,6 +18,7 @@ from acqo_rl.types import Document, Query, Turn
 _WORDS = 7
 """Maximum words of a heading; a longer line is a sentence."""
 _SENTENCE = (".", ",", ";", ":", "!")
+_LINKS = (" and ", ", and ", ", and also ", "; ", "? ")
 _ANSWER = 200
 """Characters of a passage that stand for an answer in a conversation."""
 
@@ -54,7 +54,7 @@ def _query(draft: Draft, query_id: str, generator: random.Random) -> Query:
     if not all(asked):
         return Query(query_id, "")
     if draft.kind == "several":
-        return Query(query_id, one_sentence(asked[0], asked[1], generator))
+        return Query(query_id, f"{asked[0].rstrip(' ?')}{generator.choice(_LINKS)}{asked[1]}")
     if draft.kind == "comparison":
         return Query(query_id, f"{names[0]} vs {names[1]}")
     if draft.kind == "ambiguous":

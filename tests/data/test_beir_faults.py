@@ -12,7 +12,6 @@ from small_data_set import QUERIES
 from acqo_rl.data.beir import (
     read_beir,
     read_corpus,
-    read_qrels,
     read_queries,
     write_beir,
 )
@@ -78,7 +77,7 @@ def test_bad_queries_are_named(folder, row):
 def test_bad_qrels_are_named(folder, lines):
     (folder / "qrels" / "test.tsv").write_text("\n".join(lines) + "\n")
     with pytest.raises(DataError, match=rf"test\.tsv, line {len(lines)}: "):
-        read_qrels(folder, "test")
+        read_beir(folder, "test")
 
 
 def test_every_fault_of_a_folder_is_listed_at_once(folder, caplog):
@@ -117,13 +116,12 @@ def test_judgements_of_what_is_not_there_are_left_out_and_counted(folder, caplog
     [record] = caplog.records
     assert all(said in record.message for said in (str(path), " 3 ", " 1 ", "'d9'"))
     assert [query.id for query in read_queries(folder, "test")] == ["q1", "q2"]
-    assert read_qrels(folder, "test")["q9"] == {"d1": 1}
 
 
 def test_missing_and_empty_files_are_named(folder):
     corpus, queries, qrels = folder / "corpus.jsonl", folder / "queries.jsonl", folder / "qrels" / "test.tsv"
     with pytest.raises(DataError, match=r"train\.tsv: .* dev, test"):
-        read_qrels(folder, "train")
+        read_beir(folder, "train")
     qrels.write_text("q1\td8\t1\nq1\td9\t1\n")
     with pytest.raises(DataError, match=r"test\.tsv: .*'d8'"):
         read_beir(folder, "test")
@@ -134,7 +132,7 @@ def test_missing_and_empty_files_are_named(folder):
             read_beir(folder, "test")
         assert all(f"{path}: " in str(error.value) for path in (corpus, queries, qrels))
     with pytest.raises(DataError, match="missing"):
-        read_qrels(folder / "missing", "train")
+        read_beir(folder / "missing", "train")
 
 
 @pytest.mark.parametrize(
