@@ -9,6 +9,8 @@ import sys
 import pytest
 from test_entry_points import ROOT
 
+from acqo_rl.data.beir import read_beir
+
 
 def rows_of(name, settings, pattern):
     """The rows of a table that a benchmark prints."""
@@ -49,3 +51,28 @@ def test_rewriting():
     for policy, reasoning in (measured[:2], measured[2:]):
         assert float(policy[2]) > 0 and float(reasoning[2]) == 20
         assert float(reasoning[4]) == pytest.approx(float(reasoning[3]) / float(policy[3]), rel=0.1)
+
+
+def test_turning_conversations(tmp_path):
+    """Relevant is what a conversation turns to, leaves or chooses, and no entity is in two splits."""
+    rows_of("turning_conversations", f"--train 60 --held_out 30 --output_dir {tmp_path}", "$")
+    splits = ("train", "dev", "test")
+    data = read_beir(tmp_path, *splits)
+    asked: dict[str, set[str]] = {}
+    for split in splits:
+        assert {data.metadata[query.id]["kind"] for query in data.queries[split]} == {"switch", "rejection", "choice"}
+        asked[split] = {doc_id.rpartition("-")[0] for judged in data.qrels[split].values() for doc_id in judged}
+        for query in data.queries[split]:
+            searches, said = data.metadata[query.id]["searches"], words(" ".join(map(str, query.history)))
+            relevant = [words(data.corpus[doc_id].title) for doc_id in data.qrels[split][query.id]]
+            assert len(searches) == (0 if query.id.startswith("switch") else len(relevant))
+            for text, title in zip(searches or [query.text], relevant, strict=True):
+                names = {word for word in words(text) & title if word[0].isupper()}
+                assert names and words(text) <= said | words(query.text)
+                assert names <= said or not query.id.startswith("choice")
+                assert not names <= said or not query.id.startswith("switch")
+    assert not (asked["train"] & asked["dev"] or asked["train"] & asked["test"] or asked["dev"] & asked["test"])
+
+
+def words(text):
+    return set(re.findall(r"[\w'-]+", text))
