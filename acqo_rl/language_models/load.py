@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from acqo_rl.addresses import HIDDEN, Address
 from acqo_rl.errors import ConfigError
-from acqo_rl.language_models.loopback import checked_url
+from acqo_rl.language_models.http_clients import checked_url
 from acqo_rl.roles import LanguageModel
 
 _WITH_URL = re.compile(r"@(?=\w+://)")
@@ -32,8 +32,8 @@ def load_language_model(
         name: ``openai:NAME@URL`` (any server with OpenAI's protocol), ``openai:NAME`` (the server of OpenAI) or
             ``anthropic:NAME``; otherwise a folder, Hub id or ``embedded:`` name, which runs in this process.
         max_new_tokens: maximum number of tokens per completion.
-        temperature: sampling temperature; 0 is greedy. Not used by Anthropic.
-        seed: sampling seed. Not used by Anthropic.
+        temperature: sampling temperature; 0 is greedy.
+        seed: sampling seed; not used by Anthropic.
         timeout: time limit in seconds of a call; a call with N retries has N + 1 times as long.
         max_retries: retries of a failed call of a server.
         concurrency: maximum number of concurrent calls of a server.
@@ -43,26 +43,16 @@ def load_language_model(
         ConfigError: the model does not exist, its package or key is missing, or its URL is not http(s) or contains a
             password.
     """
-    from acqo_rl.language_models.anthropic import AnthropicModel
     from acqo_rl.language_models.local import TransformersModel
-    from acqo_rl.language_models.openai import OpenAIModel
+    from acqo_rl.language_models.server import ANTHROPIC, OPENAI, ServerModel
 
-    provider = name.partition(":")[0]
-    if provider not in ("openai", "anthropic"):
-        return TransformersModel.from_pretrained(
-            name, max_new_tokens=max_new_tokens, temperature=temperature, seed=seed, batch_size=batch_size
-        )
+    generation: dict[str, Any] = {"max_new_tokens": max_new_tokens, "temperature": temperature, "seed": seed}
+    protocol = {one.provider: one for one in (OPENAI, ANTHROPIC)}.get(name.partition(":")[0])
+    if protocol is None:
+        return TransformersModel.from_pretrained(name, batch_size=batch_size, **generation)
     model, url = on_server(name)
-    options: dict[str, Any] = {
-        "base_url": url,
-        "max_new_tokens": max_new_tokens,
-        "timeout": timeout,
-        "max_retries": max_retries,
-        "concurrency": concurrency,
-    }
-    if provider == "openai":
-        return OpenAIModel(model, temperature=temperature, seed=seed, **options)
-    return AnthropicModel(model, **options)
+    calls: dict[str, Any] = {"timeout": timeout, "max_retries": max_retries, "concurrency": concurrency}
+    return ServerModel(model, protocol, base_url=url, **generation, **calls)
 
 
 def on_server(name: str) -> tuple[str, str | None]:

@@ -49,11 +49,11 @@ def or_none(schema: Schema) -> Schema:
     return {"anyOf": [{"type": "null"}, schema]}
 
 
-def without_lengths(schema: Any) -> Any:
-    """The schema without lengths of texts, which strict servers refuse and others compile to large grammars."""
+def without(schema: Any, *keywords: str) -> Any:
+    """The schema without keywords that a server refuses, or compiles to a large grammar."""
     if isinstance(schema, dict):
-        return {key: without_lengths(part) for key, part in schema.items() if key not in ("minLength", "maxLength")}
-    return [*map(without_lengths, schema)] if isinstance(schema, list) else schema
+        return {key: without(part, *keywords) for key, part in schema.items() if key not in keywords}
+    return [without(part, *keywords) for part in schema] if isinstance(schema, list) else schema
 
 
 def example(**values: object) -> str:

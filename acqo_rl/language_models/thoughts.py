@@ -40,32 +40,19 @@ class AfterThoughts:
     def __init__(self, on_text: Callable[[str], None]) -> None:
         """Starts with an empty reply; ``on_text`` is called with each piece after the block."""
         self._on_text = on_text
-        self._held = ""
-        self._is_thought = self._is_reply = False
+        self._held: str | None = ""
 
     def write(self, piece: str) -> None:
         """Adds the next piece of the reply; holds back what may belong to the block."""
-        if self._is_reply:
+        if self._held is None:
             self._on_text(piece)
             return
         self._held = (self._held + piece).lstrip()
-        self._is_thought = self._is_thought or self._held.startswith(OPEN)
-        if not self._is_thought:
-            if not OPEN.startswith(self._held):
-                self._forward(self._held)
-            return
-        _, closed, reply = self._held.partition(CLOSE)
-        if closed and reply.strip():
-            self._forward(reply.lstrip())
-        elif not closed:
-            self._held = self._held[-len(CLOSE) :]
+        if CLOSE in self._held or not OPEN.startswith(self._held[: len(OPEN)]):
+            self.end()
 
     def end(self) -> None:
         """Forwards what was held back, if it is no block."""
-        if self._held and not self._is_thought:
-            self._forward(self._held)
-
-    def _forward(self, text: str) -> None:
-        self._is_reply = True
-        self._on_text(text)
-        self._held = ""
+        if self._held and (said := without_thoughts(self._held)):
+            self._on_text(said)
+            self._held = None

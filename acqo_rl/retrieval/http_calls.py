@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from acqo_rl import time_limit
 from acqo_rl.addresses import Address
 from acqo_rl.errors import MissingPackageError, SearchError
-from acqo_rl.language_models.loopback import checked_environment, checked_url, is_loopback, proxy_note
+from acqo_rl.language_models.http_clients import (
+    TEMPORARY,
+    checked_environment,
+    checked_url,
+    is_loopback,
+    retry_after,
+)
 
 if TYPE_CHECKING:
     import httpx
@@ -17,11 +23,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-TEMPORARY = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
-"""HTTP statuses after which a retry may succeed."""
-
 _PATIENT_ATTEMPTS = 30  # about a minute
-_LONGEST_RESPONSE, _LONGEST_PAUSE, _LONGEST_RETRY_AFTER = 30.0, 5.0, 120.0  # seconds
+_LONGEST_RESPONSE, _LONGEST_PAUSE = 30.0, 5.0  # seconds
 _SHORTEST_TIME = 0.001  # seconds; 0 is no time limit for httpx
 
 
@@ -105,14 +108,14 @@ class Server:
         except httpx.HTTPStatusError as error:
             status = error.response.status_code
             raise ServerError(
-                f"{self.url} answered {status}: {error.response.text[:200]}{proxy_note(error)}",
+                f"{self.url} answered {status}: {error.response.text[:200]}",
                 public=f"{self._what} answered {status}.",
                 status=status,
             ) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise ServerError(
-                f"{self.url} did not respond ({type(error).__name__}: {error}); check that it is running."
-                f"{proxy_note(error)}",
+                f"{self.url} did not respond ({type(error).__name__}: {error}); check that it is running,"
+                " and HTTP_PROXY and NO_PROXY if they are set.",
                 public=f"{self._what} did not respond.",
             ) from error
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
@@ -144,7 +147,7 @@ def make_retrying(is_temporary: Callable[[BaseException], bool], seconds: float 
 
     return tenacity.Retrying(
         stop=tenacity.stop_any(in_time, after_the_request),  # type: ignore[arg-type]  # a function is enough
-        wait=lambda state: max(with_jitter(state), min(_retry_after(state), _LONGEST_RETRY_AFTER)),
+        wait=lambda state: max(with_jitter(state), retry_after(state)),
         retry=tenacity.retry_if_exception(is_temporary),
         reraise=True,
     )
@@ -154,10 +157,3 @@ def _is_busy(error: BaseException) -> bool:
     import httpx
 
     return isinstance(error, httpx.HTTPStatusError) and error.response.status_code in TEMPORARY
-
-
-def _retry_after(state: Any) -> float:
-    """Seconds in the ``Retry-After`` header of the last response; 0 if there is none."""
-    response: httpx.Response | None = getattr(state.outcome.exception(), "response", None)
-    asked = response.headers.get("Retry-After", "") if response is not None else ""
-    return float(asked) if asked.replace(".", "", 1).isdecimal() and asked.isascii() else 0.0

@@ -19,7 +19,6 @@ from acqo_rl.language_models.structured import (
     read_reply,
     several,
     text,
-    without_lengths,
 )
 from acqo_rl.types import Completion
 
@@ -136,8 +135,3 @@ def test_the_time_of_reading_does_not_grow_faster_than_the_reply():
         for schema in (SEARCHES, GAP):
             read(piece * (200_000 // len(piece)), schema)
     assert time.process_time() - begin < 20  # a quadratic reader takes minutes
-
-
-def test_servers_get_no_lengths():
-    assert "Length" not in str(without_lengths(PARTS))
-    assert without_lengths(PARTS)["properties"]["parts"]["maxItems"] == 2

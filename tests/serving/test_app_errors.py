@@ -11,7 +11,7 @@ from serving_stand_ins import Parts, Scripted, Words, collection, post, serving
 from shared import in_thread
 from stand_ins import strategy
 
-from acqo_rl.language_models.openai import OpenAIModel
+from acqo_rl.language_models.server import ServerModel
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.retrieval.remote import RemoteRetriever
 from acqo_rl.searching.searcher import Timeouts
@@ -63,7 +63,7 @@ def gateway():
     [("/v1/search", "index"), ("/v1/answer", "index"), *((path, "model") for path in PATHS.args[1])],
 )
 def test_what_other_servers_say_is_logged_and_not_shown(gateway, caplog, path, broken):
-    model = OpenAIModel("m", base_url=f"{gateway}/v1", max_retries=0)
+    model = ServerModel("m", base_url=f"{gateway}/v1", max_retries=0)
     index = RemoteRetriever(gateway, name="dense", seconds=0.2) if broken == "index" else Words()
     strategies = Scripted(prompted=Prompted(model, [strategy("hyde")]) if broken == "model" else Parts())
     with serving([collection(retriever=index)], strategies=strategies, answer_model=model) as client:

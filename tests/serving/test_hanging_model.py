@@ -16,7 +16,7 @@ from serving_stand_ins import events, post, serving
 from shared import in_thread
 
 from acqo_rl.language_models.local import TransformersModel
-from acqo_rl.language_models.openai import OpenAIModel
+from acqo_rl.language_models.server import ServerModel
 from acqo_rl.serving.batching import BatchedModel, Batcher
 from acqo_rl.serving.limits import Limits
 
@@ -63,7 +63,7 @@ def hanging():
 @pytest.fixture
 def start(hanging):
     def start(**settings):
-        model = OpenAIModel("m", base_url=hanging.url, timeout=60)
+        model = ServerModel("m", base_url=hanging.url, timeout=60)
         return serving(answer_model=model, limits=Limits(concurrency=PLACES), **settings)
 
     return start
@@ -114,7 +114,7 @@ def test_the_time_limit_ends_a_call_that_is_running(start, hanging):
 
 
 def test_a_stream_that_is_running_at_shutdown_ends_with_an_error_event(hanging):
-    model = OpenAIModel("m", base_url=hanging.url, timeout=60)
+    model = ServerModel("m", base_url=hanging.url, timeout=60)
     with ThreadPoolExecutor(1) as pool:
         with serving(answer_model=model, shutdown_seconds=1) as client:
             stream = pool.submit(httpx.post, f"{client.base_url}/v1/answer", content=ASK, headers=JSON, timeout=20)

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from acqo_rl.errors import SearchError
-from acqo_rl.language_models.loopback import proxy_note
 from acqo_rl.retrieval.engines.engine import Engine
 from acqo_rl.retrieval.http_calls import make_retrying
 from acqo_rl.text import one_line
@@ -57,6 +56,4 @@ def reported(shown: str, engine: Engine | type[Engine]) -> Iterator[None]:
             if engine.is_temporary(error)
             else "check the collection and its location"
         )
-        raise SearchError(
-            f"A call of {shown} failed ({type(error).__name__}: {reason}); {remedy}.{proxy_note(error)}"
-        ) from error
+        raise SearchError(f"A call of {shown} failed ({type(error).__name__}: {reason}); {remedy}.") from error

@@ -1,0 +1,369 @@
+"""Language models on servers with the protocol of OpenAI (also vLLM, llama.cpp, Ollama) or of Anthropic."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import logging
+import math
+import os
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from acqo_rl import time_limit
+from acqo_rl.api_keys import key_in
+from acqo_rl.errors import ConfigError
+from acqo_rl.language_models.chat import folded
+from acqo_rl.language_models.http_clients import (
+    TEMPORARY,
+    checked_environment,
+    checked_url,
+    is_loopback,
+    retry_after,
+)
+from acqo_rl.language_models.remote import each_of, failed, wait_for
+from acqo_rl.language_models.structured import without
+from acqo_rl.language_models.thoughts import AfterThoughts, without_thoughts
+from acqo_rl.roles import SamplingModel, StreamingModel
+from acqo_rl.types import Completion, Conversation, Schema
+
+if TYPE_CHECKING:
+    import httpx
+
+logger = logging.getLogger(__name__)
+
+_SYSTEM = "system"
+_ABOUT_ROLES = ("role", _SYSTEM, "developer")
+_REFUSING = frozenset({400, 422, 500})
+"""HTTP statuses of servers that do not support a setting or a role."""
+_CUT = ("length", "max_tokens")
+"""Reasons of a completion that the token limit ended."""
+_LONGEST_PAUSE = 8.0  # seconds
+_ODD_ANSWERS = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
+_TOO_LATE = "the time limit ended this call"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A reply, or a piece of a streamed one.
+
+    Attributes:
+        text: its text.
+        tokens: number of tokens of the whole reply, as the server counts them.
+        reason: why the reply ended.
+        refusal: why the model refuses to answer.
+    """
+
+    text: str
+    tokens: Any
+    reason: str | None
+    refusal: str | None = None
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How a kind of servers is asked.
+
+    Attributes:
+        provider: begins the environment variables ``_API_KEY`` and ``_BASE_URL``.
+        url: the provider's own server.
+        path: path of a call, below the URL.
+        headers: makes the headers of a key.
+        prompt: makes the settings of a conversation.
+        form: makes the settings of replies that match a schema.
+        streaming: settings of a streamed reply.
+        optional: settings that are left out if a server refuses them by name.
+        read: reads a reply, or a piece of a streamed one.
+    """
+
+    provider: str
+    url: str
+    path: str
+    headers: Callable[[str], dict[str, str]]
+    prompt: Callable[[Conversation], dict[str, Any]]
+    form: Callable[[Schema], dict[str, Any]]
+    streaming: Mapping[str, Any]
+    optional: tuple[str, ...]
+    read: Callable[[Mapping[str, Any]], Part]
+
+
+def _read_openai(reply: Mapping[str, Any]) -> Part:
+    choice = (reply.get("choices") or [{}])[0]
+    message = choice.get("message") or choice.get("delta") or {}
+    content = message.get("content") or ""
+    if isinstance(content, list):  # parts that are not text are thoughts
+        content = "".join(part["text"] for part in content if part["type"] == "text")
+    tokens = (reply.get("usage") or {}).get("completion_tokens")
+    return Part(content, tokens, choice.get("finish_reason"), message.get("refusal"))
+
+
+def _read_anthropic(reply: Mapping[str, Any]) -> Part:
+    delta = reply.get("delta") or {}
+    blocks = [*(reply.get("content") or []), delta]
+    text = "".join(block["text"] for block in blocks if block.get("type") in ("text", "text_delta"))
+    tokens = (reply.get("usage") or {}).get("output_tokens")
+    return Part(text, tokens, reply.get("stop_reason") or delta.get("stop_reason"))
+
+
+def _prompt_of_anthropic(conversation: Conversation) -> dict[str, Any]:
+    system = "\n\n".join(m["content"] for m in conversation if m["role"] == _SYSTEM)
+    return {"system": system, "messages": [m for m in conversation if m["role"] != _SYSTEM]}
+
+
+def _json(schema: Schema, *unknown: str) -> dict[str, Any]:
+    return {"schema": without(schema, "minLength", "maxLength", *unknown)}
+
+
+OPENAI = Protocol(
+    provider="openai",
+    url="https://api.openai.com/v1",
+    path="chat/completions",
+    headers=lambda key: {"Authorization": f"Bearer {key}"},
+    prompt=lambda conversation: {"messages": conversation},
+    form=lambda schema: {
+        "response_format": {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, **_json(schema)}}
+    },
+    streaming={"stream": True, "stream_options": {"include_usage": True}},
+    optional=("max_tokens", "temperature", "seed", "stream_options"),
+    read=_read_openai,
+)
+ANTHROPIC = Protocol(
+    provider="anthropic",
+    url="https://api.anthropic.com",
+    path="v1/messages",
+    headers=lambda key: {"x-api-key": key, "anthropic-version": "2023-06-01"},
+    prompt=_prompt_of_anthropic,
+    form=lambda schema: {"output_config": {"format": {"type": "json_schema", **_json(schema, "minItems", "maxItems")}}},
+    streaming={"stream": True},
+    optional=("temperature",),
+    read=_read_anthropic,
+)
+
+
+class ServerModel(StreamingModel, SamplingModel):
+    """A model on a server. A failed call is reported in its completion and does not affect other calls.
+
+    A setting that the server refuses is left out in a retry and in all later calls. So is a format if a call succeeds
+    without it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        protocol: Protocol = OPENAI,
+        *,
+        base_url: str | None = None,
+        max_new_tokens: int = 300,
+        temperature: float = 0.0,
+        seed: int | None = None,
+        timeout: float = 30.0,
+        max_retries: int = 2,
+        concurrency: int = 8,
+    ) -> None:
+        """Creates a client without connecting; it uses no proxy for a server on this machine.
+
+        Args:
+            name: name of the model on the server.
+            protocol: protocol of the server.
+            base_url: URL of the server, such as ``http://localhost:8000/v1``; by default that of the environment
+                variable ``OPENAI_BASE_URL`` or ``ANTHROPIC_BASE_URL``, else the provider's own server.
+            max_new_tokens: maximum number of tokens per completion.
+            temperature: sampling temperature; 0 is greedy.
+            seed: sampling seed; not used by Anthropic.
+            timeout: time limit in seconds for connecting, and for a pause between bytes. A call with its retries takes
+                at most ``timeout`` times its maximum number of attempts, and a streamed reply ``timeout``.
+            max_retries: retries of a call after a lost connection, a time-out or a temporary status; the pauses grow.
+            concurrency: maximum number of concurrent calls.
+
+        Raises:
+            ConfigError: a package of the extra ``remote`` is not installed, there is no key for the provider's own
+                server, the URL is invalid, or a proxy in the environment cannot be used.
+        """
+        try:
+            import httpx
+            import tenacity
+        except ImportError as error:
+            raise ConfigError(
+                f"A model on a server needs the package {error.name}; run: pip install 'acqo-rl[remote]'"
+            ) from error
+        provider = protocol.provider.upper()
+        url = base_url or os.environ.get(f"{provider}_BASE_URL")
+        key = key_in(f"{provider}_API_KEY")
+        if key is None and not url:
+            raise ConfigError(
+                f"{provider}_API_KEY is not set; set it, or give the URL of your own server:"
+                f" {protocol.provider}:NAME@URL."
+            )
+        self.name = name
+        self._protocol = protocol
+        self._url = f"{(url or protocol.url).rstrip('/')}/{protocol.path}"
+        checked_url(self._url, httpx.URL)
+        with checked_environment():
+            direct = httpx.AsyncHTTPTransport() if is_loopback(self._url) else None
+            self._client = httpx.AsyncClient(
+                headers=protocol.headers(key) if key else {}, transport=direct, timeout=timeout
+            )
+        self._settings: dict[str, Any] = {"max_tokens": max_new_tokens, "temperature": temperature}
+        if seed is not None and "seed" in protocol.optional:
+            self._settings["seed"] = seed
+        self._timeout, self._seconds = timeout, timeout * (max_retries + 1)
+        self._concurrency = concurrency
+        self._refused: set[str] = set()  # shared by all temperatures of this model
+        self._errors = (httpx.HTTPError, TimeoutError, *_ODD_ANSWERS)
+        jitter = tenacity.wait_random_exponential(multiplier=0.5, max=_LONGEST_PAUSE)
+        self._retrying = tenacity.AsyncRetrying(
+            stop=tenacity.stop_after_attempt(max_retries + 1),
+            wait=lambda state: max(jitter(state), retry_after(state)),
+            retry=tenacity.retry_if_exception(_is_temporary),
+            reraise=True,
+        )
+
+    def at_temperature(self, temperature: float) -> ServerModel:
+        """Returns the same model at another temperature, with the same connections."""
+        other = copy.copy(self)
+        other._settings = {**self._settings, "temperature": temperature}
+        return other
+
+    def close(self) -> None:
+        """Closes the connections."""
+        wait_for(self._client.aclose(), math.inf)
+
+    def generate(self, conversations: Sequence[Conversation], schema: Schema | None = None) -> list[Completion]:
+        """Returns one completion per conversation, in input order; a failed call is reported in ``problem``.
+
+        The schema is sent as the format of the reply, unless the server has refused one.
+        """
+        from tqdm import tqdm
+
+        limit = time_limit.current()
+        with tqdm(total=len(conversations), desc="generate", unit="completion", leave=False, delay=2) as bar:
+
+            async def complete(conversation: Conversation) -> Completion:
+                async with places:
+                    try:
+                        async with asyncio.timeout(min(limit.seconds, self._seconds)):
+                            completion = self._completion([r async for r in self._replies(conversation, schema)])
+                    except self._errors as error:
+                        completion = _failed_call(error)
+                bar.update()
+                return completion
+
+            async def complete_all() -> list[Completion]:
+                return await asyncio.gather(*map(complete, conversations))
+
+            places = asyncio.Semaphore(self._concurrency)
+            try:
+                return wait_for(complete_all(), math.inf)
+            except TimeoutError as error:
+                return [_failed_call(error)] * len(conversations)
+
+    def stream(self, conversation: Conversation, on_text: Callable[[str], None]) -> Completion:
+        """Returns one completion and calls ``on_text`` with each piece; a failed call is reported in ``problem``."""
+        reply, pieces = AfterThoughts(on_text), []
+        try:
+            for piece in each_of(self._replies(conversation, stream=True), self._timeout):
+                pieces.append(piece)
+                reply.write(self._protocol.read(piece).text)
+            reply.end()
+            return self._completion(pieces)
+        except self._errors as error:
+            return _failed_call(error)
+
+    def _completion(self, replies: Sequence[Mapping[str, Any]]) -> Completion:
+        parts = [self._protocol.read(reply) for reply in replies]
+        text = "".join(part.text for part in parts)
+        tokens = max([0, *(part.tokens for part in parts if type(part.tokens) is int)])
+        is_cut = any(part.reason in _CUT for part in parts)
+        if said := without_thoughts(text):
+            return Completion(said, tokens, finished=not is_cut)
+        if is_cut:
+            return failed(f"the limit of {self._settings['max_tokens']} tokens left no answer; raise max_new_tokens")
+        refusals = [f"the model refused: {part.refusal}" for part in parts if part.refusal]
+        return failed(refusals[0] if refusals else f"the server returned no text: {text or replies[-1:]}")
+
+    async def _replies(
+        self, conversation: Conversation, schema: Schema | None = None, *, stream: bool = False
+    ) -> AsyncGenerator[Mapping[str, Any], None]:
+        """The reply in JSON, or the pieces of a streamed one."""
+        response = await self._accepted(conversation, schema, self._protocol.streaming if stream else {})
+        try:
+            if not stream:
+                yield _checked(await response.aread())
+                return
+            async for line in response.aiter_lines():
+                if line.startswith("data:") and not line.endswith("[DONE]"):
+                    yield _checked(line.removeprefix("data:"))
+        finally:
+            await response.aclose()
+
+    async def _accepted(
+        self, conversation: Conversation, schema: Schema | None, settings: Mapping[str, Any]
+    ) -> httpx.Response:
+        """The response to a call without the settings that the server refuses; its body is not read yet."""
+        import httpx
+
+        form = {} if schema is None else self._protocol.form(schema)
+        refused = set(self._refused)
+        while True:
+            prompt = self._protocol.prompt(folded(conversation) if _SYSTEM in refused else conversation)
+            wanted = {**self._settings, **settings, **form}
+            if "max_tokens" in refused:  # newer models call it otherwise
+                wanted["max_completion_tokens"] = wanted["max_tokens"]
+            body = {"model": self.name, **prompt, **{k: v for k, v in wanted.items() if k not in refused}}
+            try:
+                response: httpx.Response = await self._retrying(self._send, body)
+            except httpx.HTTPStatusError as error:
+                named = self._refused_by(error.response, body, form) - refused
+                if not named:
+                    raise
+                logger.warning("%s does not support %s", self.name, ", ".join(sorted(named)))
+                refused |= named
+            else:
+                self._refused |= refused
+                return response
+
+    async def _send(self, body: Mapping[str, Any]) -> httpx.Response:
+        response = await self._client.send(self._client.build_request("POST", self._url, json=body), stream=True)
+        if not response.is_success:
+            await response.aread()
+        return response.raise_for_status()
+
+    def _refused_by(self, response: httpx.Response, body: Mapping[str, Any], form: Mapping[str, Any]) -> set[str]:
+        """The settings that a server's error names; the format if it names none."""
+        if response.status_code not in _REFUSING:
+            return set()
+        named = {name for name in self._protocol.optional if name in body and name in response.text}
+        if body["messages"][0]["role"] == _SYSTEM and any(word in response.text.lower() for word in _ABOUT_ROLES):
+            named.add(_SYSTEM)
+        return named or (set(form) if response.status_code < 500 else set())
+
+
+def _checked(text: str | bytes) -> Mapping[str, Any]:
+    """The JSON object of a reply.
+
+    Raises:
+        ValueError: it is no JSON object, or reports an error.
+    """
+    reply = json.loads(text)
+    if not isinstance(reply, dict) or reply.get("error"):
+        raise ValueError(f"the server sent {text!r}")
+    return reply
+
+
+def _is_temporary(error: BaseException) -> bool:
+    import httpx
+
+    status = error.response.status_code if isinstance(error, httpx.HTTPStatusError) else None
+    return isinstance(error, httpx.TransportError) or status in TEMPORARY
+
+
+def _failed_call(error: Exception) -> Completion:
+    """The completion of a call that raised an exception, with what the server said or where it is."""
+    response, said = getattr(error, "response", None), str(error) or _TOO_LATE
+    if response is not None:
+        said = f"status {response.status_code}: {response.text}"
+    elif request := getattr(error, "request", None):
+        said = f"{said} ({request.url})"
+    return failed(f"{type(error).__name__}: {said[:200]}")
