@@ -29,7 +29,7 @@ _LIST = re.compile(
     rf"(?P<link>\b(?:both|either|between|from) (?:the )?)?{MARK}"
     rf"(?:(?:,|,? (?:and|or|vs\.?|versus|than|to|as well as|compared (?:to|with))) {_BEFORE}{MARK})+(?: respectively)?"
 )
-_ASKED_OF = re.compile(rf"{ASKING}\b[^,]* {VERB} [^,]*, (?=.* or )", re.I)
+_ASKED_OF = re.compile(rf"{ASKING}\b[^,]{{0,200}} {VERB} [^,]{{0,200}}, (?=.* or )", re.I)
 """What is asked of one of several things: "Which dog is native to France, the Bulldog or the Basset"."""
 _SEPARATE = re.compile(r"\b(?:or|vs\.?|versus|than|as well as|compared)\b|(?:and|,) (?:in|of|for|to|at|from|by|on) ")
 """Words between two names that are not one thing, which "and" alone does not say."""
