@@ -144,13 +144,6 @@ def parse(tmp_path):
     return _parse
 
 
-def test_values_in_a_file_are_converted_like_the_command_line(parse):
-    config = parse(
-        "data: 2024\nrate: 1e-6\nlimit: 7\nnames: [b, 4]\nfast: false\ninner: {limit: 3}\n", "--inner.note", "a"
-    )
-    assert config == Config("2024", 1e-6, 7, ["b", "4"], "explore", False, None, {}, Inner("a", 3))
-
-
 @pytest.mark.parametrize(
     ("text", "named"),
     [

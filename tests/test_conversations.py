@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from contextlib import suppress
 from types import SimpleNamespace
 
 import jsonschema
@@ -60,28 +58,11 @@ def test_every_form_gives_the_same_turns(shape):
 @pytest.mark.parametrize(
     "history",
     [
-        *(
-            3,
-            b"U: hi",
-            {"messages": []},
-            SimpleNamespace(messages=[]),
-            iter(["a"]),
-            {"a": 1}.values(),
-            "Where is Oslo?",
-        ),
-        *("System: Be brief.\nU: hi", '[{"role": "user", "content": "hi"}]', "<|user|>hi", "Human: hi"),
-        *([3], [None], [object()], ["a", 2], ["a", None], ["U: a", "b"], ["a", ["b", "c"]], [["a"]], [["a", "b", "c"]]),
-        *([("a", 3)], [("user", "hi"), ("assistant", "hello")], [{"role": "user"}], [{"content": "a"}], [{"id": 1}]),
-        *(
-            [{"role": "planner", "content": "a"}],
-            [{"role": "human", "content": "a"}],
-            [{"from": "human", "value": "a"}],
-        ),
-        *([{"role": "user", "content": 3}], [{"role": "user", "content": {"type": "text", "text": "a"}}]),
-        *(
-            [{"role": "user", "content": [part]}]
-            for part in (3, "a", ["a"], {"text": "a"}, {"type": "text", "text": 3})
-        ),
+        *(3, b"U: hi", {"messages": []}, iter(["a"]), "Where is Oslo?", "System: Be brief.\nU: hi", "Human: hi"),
+        *([3], [object()], ["a", 2], ["U: a", "b"], ["a", ["b", "c"]], [["a"]], [["a", "b", "c"]], [("a", 3)]),
+        *([("user", "hi"), ("assistant", "hello")], [{"role": "user"}], [{"content": "a"}]),
+        *([{"role": "human", "content": "a"}], [{"role": "user", "content": 3}]),
+        *([{"role": "user", "content": [part]}] for part in (3, "a", {"text": "a"}, {"type": "text", "text": 3})),
         [{"role": "user", "content": "a"}, "S: b"],
         [SimpleNamespace(role="user", content="a")],
     ],
@@ -137,18 +118,3 @@ def test_any_json_is_read_or_refused(value):
     except ConversationError:
         return
     assert all(turn.speaker in ("user", "assistant") and turn.text == turn.text.strip() != "" for turn in turns)
-
-
-@pytest.mark.parametrize("piece", ["\n", " ", "x", "U:", "U: x\n", "user ", "S:\t", "<details>\n", "<think>", "["])
-def test_reading_takes_time_linear_in_the_length(piece):
-    def seconds(characters):
-        text = piece * (characters // len(piece))
-        messages = [{"role": "user", "content": text}, {"role": "user", "content": [{"type": "text", "text": text}]}]
-        begin = time.process_time()
-        for form in (f"U: {text}", [f"U: {text}"], text.split("x"), [[text, text]], messages):
-            with suppress(ConversationError):
-                read_history(form, text)
-        return time.process_time() - begin
-
-    short = max(min(seconds(2_000) for _ in range(3)), 1e-4)
-    assert min(seconds(200_000) for _ in range(2)) < 400 * short

@@ -83,14 +83,6 @@ def test_shown_commands_are_valid(where, line, tmp_path):
     accept(line, tmp_path)
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=name)
-def test_a_config_begins_with_the_command_that_reads_it(config):
-    first = config.read_text().splitlines()[0]
-    read_by_accelerate = r"--config_file \S+ " if config in LAUNCHES else ""
-    assert re.match(rf"# (acqo \S+|accelerate launch {read_by_accelerate}(train|scripts)/\S+\.py) ", first)
-    assert f"{'--config_file' if config in LAUNCHES else '--config'} {name(config)}" in first
-
-
 @pytest.mark.parametrize(("file", "kind"), [("ddp_8", "ddp"), ("fsdp2_8", "fsdp"), ("zero2_8", "deepspeed")])
 def test_accelerate_configs_start_eight_processes(file, kind):
     from accelerate.commands.launch import _validate_launch_command, launch_command_parser

@@ -65,29 +65,18 @@ def test_an_export_gives_the_completions_of_its_source(kind, merge, openvino, re
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
-def test_an_adapter_changes_the_completions(adapter, tmp_path):
-    base = json.loads((adapter / "adapter_config.json").read_text())["base_model_name_or_path"]
-    shutil.copytree(adapter, tmp_path / "base", ignore=shutil.ignore_patterns("adapter_*"))
-    shutil.copytree(base, tmp_path / "base", dirs_exist_ok=True)
-    assert completions(tmp_path / "base") != completions(adapter)
-
-
-def test_merged_weights_are_bfloat16_and_generation_is_greedy(adapter, tmp_path):
+def test_merged_weights_are_bfloat16_and_no_path_of_this_machine_is_written(adapter, tmp_path):
     import torch
     from safetensors.torch import load_file
 
     hub.export_policy(adapter, tmp_path / "out")
     weights = load_file(tmp_path / "out" / "model.safetensors")
     assert {tensor.dtype for tensor in weights.values()} == {torch.bfloat16}
-    assert not any("lora" in name for name in weights)
     generation = json.loads((tmp_path / "out" / "generation_config.json").read_text())
-    tokenizer = byte_tokenizer()
     assert (generation["max_new_tokens"], generation.get("do_sample", False)) == (TOKENS, False)
-    assert generation["eos_token_id"] == [tokenizer.eos_token_id]
-    assert generation["pad_token_id"] == tokenizer.pad_token_id
+    assert generation["eos_token_id"] == [byte_tokenizer().eos_token_id]
     written = "".join(path.read_text() for path in (tmp_path / "out").glob("*config.json"))
     assert str(tmp_path) not in written
-    assert "lora" not in written.lower()
 
 
 def test_a_repeated_export_updates_the_card_and_another_export_is_rejected(full, adapter, copy):
@@ -174,7 +163,7 @@ def test_a_folder_without_a_policy_is_rejected(full, tmp_path):
         hub.export_policy(full, tmp_path / "out", merge=False)
 
 
-@pytest.mark.parametrize("name", ["./modle", "/no/such/model", "~/model", "runs/acqo/model", "tests/modle"])
+@pytest.mark.parametrize("name", ["./modle", "~/model", "tests/modle"])
 def test_a_mistyped_folder_is_rejected_without_calling_the_hub(name, monkeypatch):
     from acqo_rl.language_models.local import TransformersModel
 
@@ -234,25 +223,17 @@ def test_a_private_push_to_a_public_repository_is_rejected(exported, scripted_hu
     assert scripted_hub.files
 
 
-@pytest.mark.parametrize("name", ["optimizer.pt", "pytorch_model.bin", "evil.py", "notes"])
-def test_other_files_are_never_pushed(copy, scripted_hub, name):
-    (copy / name).write_bytes(b"pickle")
-    with pytest.raises(HubError, match=re.escape(name)):
-        hub.push(copy, "name/model")
-    assert scripted_hub.created is None
-
-
-def test_an_incomplete_export_is_never_pushed(copy, scripted_hub):
-    for name in ("tokenizer_config.json", "model.safetensors"):
-        (copy / name).unlink()
-        with pytest.raises(HubError):
+def test_other_files_and_incomplete_exports_are_never_pushed(copy, adapter, tmp_path, scripted_hub):
+    for name in ("optimizer.pt", "pytorch_model.bin", "evil.py"):
+        (copy / name).write_bytes(b"pickle")
+        with pytest.raises(HubError, match=re.escape(name)):
             hub.push(copy, "name/model")
-    assert scripted_hub.created is None
-
-
-def test_an_adapter_on_a_local_base_is_not_pushed(adapter, tmp_path, scripted_hub):
+        (copy / name).unlink()
+    (copy / "tokenizer_config.json").unlink()
+    with pytest.raises(HubError):
+        hub.push(copy, "name/model")
     hub.export_policy(adapter, tmp_path / "out", merge=False)
-    with pytest.raises(HubError, match="--adapter"):
+    with pytest.raises(HubError, match="--adapter"):  # its base model is a folder of this machine
         hub.push(tmp_path / "out", "name/model")
     assert scripted_hub.created is None
 
@@ -264,7 +245,7 @@ def test_push_without_token_or_network(exported, monkeypatch):
             hub.push(exported, "name/model")
 
 
-@pytest.mark.parametrize("repo_id", ["model", "a/b/c", "na me/model", "name/--model", "name/", ""])
+@pytest.mark.parametrize("repo_id", ["model", "a/b/c", "na me/model", "name/--model"])
 def test_invalid_repository_names_are_rejected(repo_id):
     with pytest.raises(HubError, match="repository"):
         hub.check_repo_id(repo_id)

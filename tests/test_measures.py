@@ -85,14 +85,6 @@ def test_queries_without_results_score_0_and_queries_without_relevant_documents_
     assert mean(values)["nDCG@10"] == pytest.approx(1 / 3)
 
 
-def test_only_the_order_of_a_ranking_matters():
-    tied = Ranking(doc_ids=("b", "c", "a"), scores=(1.0, 1.0, 1.0))
-    run = to_run({"q": tied})
-    assert sorted(run["q"], key=run["q"].__getitem__, reverse=True) == ["b", "c", "a"]
-    assert len(set(run["q"].values())) == 3
-    assert per_query(["RR@10"], {"q": {"a": 1}}, run)["RR@10"]["q"] == pytest.approx(1 / 3)
-
-
 @pytest.mark.parametrize("name", ["nDCG@0", "R@101"])
 def test_a_cutoff_beyond_the_depth_of_rankings_is_rejected(name):
     """trec_eval crashes on the first, and would return R@100 for the second."""

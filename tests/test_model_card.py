@@ -28,17 +28,6 @@ def adapter(tmp_path_factory):
     return adapter_model(tmp_path_factory.mktemp("adapter"))
 
 
-def test_card_without_run_and_evaluation(full):
-    text = model_card(full, "name/model")
-    card = ModelCard(text)
-    assert card.data.library_name == "transformers"
-    assert card.data.base_model is None
-    assert card.data.license is None
-    assert 'Policy.from_pretrained("name/model")' in text
-    assert "No evaluation was given" in text
-    assert "settings of the training run were not available" in text
-
-
 NASTY = "``` | # <script>\n---\n{{ config }} `x` [a](b)"
 
 
@@ -141,17 +130,15 @@ def test_the_base_is_found_through_training_runs(full, tmp_path):
         assert card.data.base_model == "HuggingFaceTB/SmolLM2-135M-Instruct"
 
 
-def test_an_evaluation_of_the_export_is_accepted(adapter, full, evaluation, tmp_path):
-    summary = json.loads((evaluation / "summary.json").read_text())
-    for source, name in ((adapter, "policy"), (full, "rules")):
-        hub.export_policy(source, tmp_path / name)
-        summary["settings"]["reformulators"][name] = str(tmp_path / name)
-        (evaluation / "summary.json").write_text(json.dumps(summary))
-        assert f"{name} (this model)" in model_card(source, "name/model", evaluation=evaluation)
-
-
-def test_an_evaluation_of_another_model_is_rejected(full, evaluation):
+def test_an_evaluation_of_the_export_is_accepted_and_one_of_another_model_is_rejected(
+    adapter, full, evaluation, tmp_path
+):
     with pytest.raises(HubError, match=f"{full}.* raw, rules, policy"):
         model_card(full, "name/model", evaluation=evaluation)
     with pytest.raises(HubError, match="nowhere"):
         model_card(full, "name/model", evaluation=evaluation / "nowhere")
+    hub.export_policy(full, tmp_path / "rules")
+    summary = json.loads((evaluation / "summary.json").read_text())
+    summary["settings"]["reformulators"]["rules"] = str(tmp_path / "rules")
+    (evaluation / "summary.json").write_text(json.dumps(summary))
+    assert "rules (this model)" in model_card(full, "name/model", evaluation=evaluation)

@@ -53,6 +53,8 @@ def test_the_recipe_of_hotpotqa_trains_on_the_harder_half_and_evaluates_exactly(
     stages = {stage.name: stage.settings for stage in recipe.plan(config)}
     one = stages["Stage I: explore"]
     assert (one["rollouts"], one["hardest_fraction"]) == (8, 0.5)
+    assert stages["Stage II: converge"]["model"] == one["output_dir"] / "model"
+    assert one["model"] == stages["warm start"]["output_dir"] / "model"
     assert "faiss" not in stages["index"]
     assert stages["evaluation"]["index"] == stages["Stage II: converge"]["index"] == stages["index"]["output"]
 
@@ -61,11 +63,6 @@ def test_the_recipe_of_hotpotqa_trains_on_the_harder_half_and_evaluates_exactly(
     ("stage", "settings", "message"),
     [
         ("stage2", '{"temperatur": 1}', r"'Stage II: converge' cannot run: .*--temperatur"),
-        (
-            "stage2",
-            '{"trainer": {"num_iterations": 3}}',
-            r"'Stage II: converge' .*eval_steps is \d+ and num_iterations is 3",
-        ),
         ("stage1", '{"trainer": {"max_step": 3}}', r"'Stage I: explore' .*max_step\b.*max_steps"),
         ("stage2", '{"rollouts": -1}', "'Stage II: converge' cannot run: .*rollouts is '-1'"),
         ("stage2", '{"trainer": {"report_to": "wandb"}}', "report_to is wandb"),
@@ -92,18 +89,6 @@ def test_settings_of_unfinished_stages_may_change(recipe, tmp_path, monkeypatch)
     (out / "stage1" / "model").mkdir()
     with pytest.raises(ConfigError, match=r"stage1\.trainer"):
         recipe.main(config_of(recipe, "embedded.yaml", "--output_dir", str(out)))
-    (out / "stage1" / "model").rmdir()
-    (out / "stage2" / "model").mkdir(parents=True)
-    with pytest.raises(ConfigError, match=r"stage1\.trainer"):
-        recipe.main(config_of(recipe, "embedded.yaml", "--output_dir", str(out)))
-
-
-def test_each_stage_uses_the_output_of_earlier_stages(recipe, tmp_path):
-    stages = {stage.name: stage.settings for stage in recipe.plan(config_of(recipe, "embedded.yaml"))}
-    one, two = stages["Stage I: explore"], stages["Stage II: converge"]
-    assert one["model"] == stages["warm start"]["output_dir"] / "model"
-    assert two["model"] == one["output_dir"] / "model"
-    assert (one["stage"], two["stage"]) == ("explore", "converge")
 
 
 INTERRUPTED = """
@@ -127,11 +112,3 @@ def test_an_interrupt_ends_the_stage_before_the_recipe(tmp_path):
         process.send_signal(signal.SIGINT)  # to this process alone
         assert process.wait(30) == 130
     assert (tmp_path / "ended").exists()
-
-
-def test_a_missing_vllm_is_reported_before_the_run(recipe, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "wandb", sys)
-    arguments = ["--output_dir", str(tmp_path), "--data", str(tmp_path), "--warm_start.teacher", "[]"]
-    stages = recipe.plan(config_of(recipe, "beir.yaml", *arguments))
-    with pytest.raises(ConfigError, match="vllm"):
-        recipe.check(next(stage for stage in stages if stage.command == "grpo"))

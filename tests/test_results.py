@@ -14,17 +14,10 @@ from test_entry_points import ROOT, accept
 
 from acqo_rl.cli import command, module_of
 
-PICTURE = re.compile(r"!\[[^\]]*\]\(([^)\s]+)\)|<img[^>]*\ssrc=\"([^\"]+)\"")
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-
 
 @pytest.fixture(scope="module")
-def reproduce():
-    return module_of("reproduce")
-
-
-@pytest.fixture(scope="module")
-def listed(reproduce):
+def listed():
+    reproduce = module_of("reproduce")
     config = command.parse(reproduce.main, ["--config", str(ROOT / "configs" / "results.yaml")])
     return config.data_sets, config.results
 
@@ -59,9 +52,7 @@ def test_the_tables_of_the_pages_are_up_to_date():
     assert made.returncode == 0, made.stderr
 
 
-PAGE = """Before.
-
-<!-- table
+PAGE = """<!-- table
 rows:
   raw query: {system: raw}
   policy: {system: policy}
@@ -78,54 +69,40 @@ The policy gains {set/policy/nDCG@10, difference}.
 -->
 old
 <!-- end -->
+
+<!-- plot
+file: gains.svg
+caption: AP & more
+rows:
+  one <system>: {result: set, system: policy, measure: nDCG@10}
+  another: {result: set, system: better, measure: nDCG@10}
+  a third: {result: set, system: worse, measure: nDCG@10}
+-->
+old
+<!-- end -->
 """
 FIGURES = {
     "set": {
         "raw": {"nDCG@10": 0.5, "searches": 1.0},
         "policy": {"nDCG@10": 0.6124, "searches": 1.25, "nDCG@10, difference": [0.1124, -0.05, 0.2]},
+        "better": {"nDCG@10, difference": [0.2, 0.1, 0.3]},
+        "worse": {"nDCG@10, difference": [-0.2, -0.3, -0.1]},
     }
 }
 
 
-@pytest.fixture
-def make_results(monkeypatch):
+def test_tables_sentences_and_plots_are_made_from_figures(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs")
-    return importlib.import_module("make_results")
-
-
-def test_tables_and_sentences_are_filled_with_figures(make_results):
+    make_results = importlib.import_module("make_results")
     made = make_results.filled(PAGE, FIGURES)
     assert "| raw query | .500 | 1.00 |  |\n| policy | .612 | 1.25 | +.112 [-.050, +.200] |" in made
     assert "The policy gains +.112 [-.050, +.200].\n<!-- end -->" in made
+    assert "![AP & more](../figures/results/gains.svg)" in made
     assert "old" not in made
     assert make_results.filled(made, FIGURES) == made
     with pytest.raises(SystemExit):
         make_results.filled(PAGE.replace("{set/policy/", "{set/rules/"), FIGURES)
-
-
-PLOT = """<!-- plot
-file: gains.svg
-caption: AP & more
-rows:
-  one <system>: {result: set, system: clear, measure: AP@10}
-  another: {result: set, system: open, measure: AP@10}
-  a third: {result: set, system: worse, measure: AP@10}
--->
-old
-<!-- end -->
-"""
-
-
-def test_a_plot_has_one_interval_per_row_coloured_by_its_sign(make_results):
-    differences = {"clear": [0.2, 0.1, 0.3], "open": [0.05, -0.05, 0.15], "worse": [-0.2, -0.3, -0.1]}
-    figures = {"set": {system: {"AP@10, difference": values} for system, values in differences.items()}}
-    assert "![AP & more](../figures/results/gains.svg)" in make_results.filled(PLOT, figures)
-    drawing = ElementTree.fromstring(make_results.plots(PLOT, figures)["gains.svg"])
-    name = "{http://www.w3.org/2000/svg}"
-    circles = drawing.findall(f"{name}circle")
-    assert [circle.get("class") for circle in circles] == ["gain", "unclear", "loss"]
-    bars = [line for line in drawing.findall(f"{name}line") if line.get("stroke-width")]
-    middles = [(float(bar.get("x1")) + float(bar.get("x2"))) / 2 for bar in bars]
-    assert middles == pytest.approx([float(circle.get("cx")) for circle in circles], abs=0.1)
-    assert middles[0] > middles[1] > middles[2]
-    assert "one <system>" in [text.text for text in drawing.findall(f"{name}text")]
+    circles = ElementTree.fromstring(make_results.plots(PAGE, FIGURES)["gains.svg"]).findall("{*}circle")
+    assert [circle.get("class") for circle in circles] == ["unclear", "gain", "loss"]
+    middle, right, left = (float(circle.get("cx")) for circle in circles)
+    assert left < middle < right

@@ -49,6 +49,8 @@ def acqo(installed, tmp_path):
 
 
 def test_search_evaluation_and_service(acqo, installed, tmp_path, monkeypatch):
+    assert (installed / "bin" / "acqo").is_file()
+    assert (installed / "acqo_rl" / "configs" / "grpo" / "stage1.yaml").is_file()
     documents = [Document(place, place, f"{city} is the capital of {place}.") for place, city in CITIES.items()]
     queries = [Query("1", "capital of Peru"), Query("2", "compare the capitals of Chad and Norway")]
     write_beir(tmp_path / "data", documents, queries, {"dev": {"1": {"Peru": 1}, "2": {"Chad": 1, "Norway": 1}}})
@@ -68,14 +70,3 @@ def test_search_evaluation_and_service(acqo, installed, tmp_path, monkeypatch):
         page = httpx.get(server.url, timeout=60)
     assert answer["results"][0]["document_id"] == "Peru"
     assert page.status_code == 200
-
-
-def test_the_wheel_is_imported(installed, tmp_path):
-    code = "import acqo_rl; print(acqo_rl.__file__)"
-    environment = {**os.environ, "PYTHONPATH": str(installed)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == str(installed / "acqo_rl" / "__init__.py")
-    assert (installed / "bin" / "acqo").is_file()
-    assert (installed / "acqo_rl" / "configs" / "grpo" / "stage1.yaml").is_file()
