@@ -8,7 +8,6 @@ in a fixed order, so the result is deterministic.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -130,29 +129,14 @@ class ReciprocalRankFusion(Fusion):
 class ScoreFusion(Fusion):
     """Weighted sum of scores, after min-max scaling of each list to [0, 1] (CombSUM).
 
-    With ``multiply_by_hits`` the sum is multiplied by the total weight of the lists that contain the document (CombMNZ;
-    Fox and Shaw 1994). Each list is scaled separately, so the lists may come from different retrievers.
+    Each list is scaled separately, so the lists may come from different retrievers.
     """
 
-    def __init__(self, multiply_by_hits: bool = False) -> None:
-        self.multiply_by_hits = multiply_by_hits
-        self.name = "combmnz" if multiply_by_hits else "combsum"
+    name = "combsum"
 
     def fuse(self, batch: Sequence[Sequence[Ranking]], k: int) -> list[Ranking]:
         """One ranking of at most ``k`` documents per query; scores are the weighted sums of scaled scores."""
-        return [self._fuse(rankings, k) for rankings in batch]
-
-    def _fuse(self, rankings: Sequence[Ranking], k: int) -> Ranking:
-        if not self.multiply_by_hits:
-            return _fuse(rankings, k, self.name, _scaled_scores)
-        hits: Counter[str] = Counter()
-        for ranking in rankings:
-            hits.update(dict.fromkeys(ranking.doc_ids, ranking.weight))
-
-        def contributions(one: _List) -> list[float]:
-            return [hits[doc_id] * score for doc_id, score in zip(one.doc_ids, _scaled_scores(one), strict=True)]
-
-        return _fuse(rankings, k, self.name, contributions)
+        return [_fuse(rankings, k, self.name, _scaled_scores) for rankings in batch]
 
 
 def _scaled_scores(one: _List) -> list[float]:
@@ -164,10 +148,9 @@ def fusion_named(name: str, rank_constant: float = 60.0) -> Fusion:
     """Creates the fusion with the given name; ``rank_constant`` is the k of ``rrf``.
 
     Raises:
-        ConfigError: the name is not ``rsf``, ``rrf``, ``combsum`` or ``combmnz``, or the constant is negative.
+        ConfigError: the name is not ``rsf``, ``rrf`` or ``combsum``, or the constant is negative.
     """
-    rrf = ReciprocalRankFusion(rank_constant)
-    known: tuple[Fusion, ...] = (RankScoreFusion(), rrf, ScoreFusion(), ScoreFusion(True))
+    known: tuple[Fusion, ...] = (RankScoreFusion(), ReciprocalRankFusion(rank_constant), ScoreFusion())
     for fusion in known:
         if fusion.name == name:
             return fusion

@@ -18,7 +18,7 @@ from acqo_rl.errors import ConfigError
 Route = Literal["pass", "disambiguate", "decompose", "expand"]
 QueryType = Literal["factual", "how_to", "comparison", "debugging", "conceptual", "complex", "simple"]
 Challenge = Literal["simple", "temporal", "multi_hop", "decomposition"]
-FusionName = Literal["rsf", "rrf", "combsum", "combmnz"]
+FusionName = Literal["rsf", "rrf", "combsum"]
 Speaker = Literal["user", "assistant"]
 SubQueryKind = Literal["original", "reading", "part", "variant", "hypothetical", "step_back", "expansion"]
 

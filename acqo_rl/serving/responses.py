@@ -209,7 +209,7 @@ class SearchResponse(SearchReply):
     processing_time_ms: float
     trace: list[Step]
     cached: bool
-    fusion: str = Field(description="Fusion method: rsf, rrf, combsum or combmnz.")
+    fusion: str = Field(description="Fusion method: rsf, rrf or combsum.")
     rankings: list[RankingBeforeFusion]
     request_id: str
 
