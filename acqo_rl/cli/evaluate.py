@@ -41,7 +41,7 @@ one on dev queries, not on test queries.
 The output folder stores all reformulations and rankings. A later run in it computes only what is missing, such as other
 systems, measures or queries of the same data and split. An interrupted run thus continues. The next run repeats failed
 model calls. If the code or a model on a server has changed, use a new folder. The report covers the systems of the last
-command: report.html (one file) and report.md. The data are in summary.json, queries.jsonl and runs/.
+command: report.html, one file. The data are in summary.json, queries.jsonl and runs/.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class EvaluateConfig(StepSettings, WithStrategy, IndexSettings):
     reformulator: list[str] = setting("NAME or NAME=MODEL, one or several; see above.", ["raw"])
     model: Address | None = setting("Model of the reformulators that are given without one.", None)
     fusion: list[str] = setting(
-        "One or several of rsf, rrf, combsum, combmnz; with the suffix +reranker, the reranker follows.", ["rsf"]
+        "One or several of rsf, rrf, combsum; with the suffix +reranker, the reranker follows.", ["rsf"]
     )
     reranker: Address | None = setting(RERANKER_HELP, None)
     rerank_depth: Positive = setting("Number of documents per query that are reranked.", RERANKED_DOCUMENTS)
@@ -153,7 +153,7 @@ def main(config: EvaluateConfig) -> None:
         unusable = sum(QUANTITIES["problems"](result) for result in results) / len(results)
         if unusable > 0.5:
             print(f"Warning: {unusable:.0%} of the completions of {study.name(system)} could not be used.")
-    print(f"\nReport: {Path(config.output, 'report.html')} (and report.md, summary.json, queries.jsonl, run files)")
+    print(f"\nReport: {Path(config.output, 'report.html')} (and summary.json, queries.jsonl, run files)")
 
 
 def check(config: EvaluateConfig) -> None:

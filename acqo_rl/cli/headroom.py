@@ -12,8 +12,8 @@ conversations, queries that need none are also searched after another conversati
 advises to train, to try training, to use a reformulator without training, or to search the raw query; docs/headroom.md
 lists the conditions.
 
-No language model is called unless --reformulator names one. The output folder gets report.md, headroom.json, gains.png
-and scored.jsonl. The same command continues after an interruption.
+No language model is called unless --reformulator names one. The output folder gets report.md, headroom.json and
+scored.jsonl. The same command continues after an interruption.
 """
 
 from __future__ import annotations
@@ -154,23 +154,24 @@ def score(
 
 
 def report(config: HeadroomConfig, headroom: Headroom, advice: tuple[Decision, str], folder: Path) -> None:
-    """Prints the tables and the advice, and writes them with a figure."""
-    from acqo_rl.evaluation.plots import draw_gains
+    """Prints the tables and the advice, and writes them."""
+    from acqo_rl.evaluation.study import Study
     from acqo_rl.evaluation.summary import compare, summarise
-    from acqo_rl.evaluation.tables import aligned, format_table, groups_table
+    from acqo_rl.evaluation.systems import System
+    from acqo_rl.evaluation.tables import aligned, groups_table, results_table
     from acqo_rl.files import write_atomic
 
     measure, baseline = _MEASURE, headroom.baselines[0]
     evaluations = [*headroom.baselines, *headroom.bounds]
     comparisons = [compare(evaluation, baseline, [measure]) for evaluation in evaluations[1:]]
-    table, kinds = format_table(evaluations, baseline, [measure]), aligned(groups_table(evaluations, measure))
+    study = Study({System(e.name, "", ""): e for e in evaluations}, {}, baseline.name, [measure])
+    table, kinds = aligned(results_table(study, study.comparisons())), aligned(groups_table(evaluations, measure))
     if headroom.topic_changes:
         kinds += f"\n\n{aligned(groups_table(headroom.topic_changes, measure))}"
     forms = f"Chosen forms: {' and '.join(headroom.forms)}."
-    parts = [f"# Headroom of {len(baseline.results)} queries", table, "## By kind of query", kinds, forms,
-             "![Gain by kind](gains.png)", f"**{advice[1]}**"]  # fmt: skip
+    title = f"# Headroom of {len(baseline.results)} queries"
+    parts = [title, table, "## By kind of query", kinds, forms, f"**{advice[1]}**"]
     write_atomic(folder / "report.md", ["\n\n".join(parts)])
-    (folder / "gains.png").write_bytes(draw_gains(evaluations, measure))
     content = {
         "decision": advice[0],
         "reason": advice[1],

@@ -115,14 +115,10 @@ class Answers(Generic[Asked, Answer]):
         self._keep = keep
         self._known: dict[str, tuple[Answer, float]] = {}
 
-    def missing(self, items: Mapping[str, Asked]) -> dict[str, Asked]:
-        """The items by key whose answers are neither in memory nor in the cache."""
-        self._known |= self._cache.read(self._asked, [key for key in items if key not in self._known], self._form)
-        return {key: item for key, item in items.items() if key not in self._known}
-
     def fetch(self, items: Mapping[str, Asked]) -> None:
         """Computes the missing answers in one call; an answer takes the same share of its time as the others."""
-        if missing := self.missing(items):
+        self._known |= self._cache.read(self._asked, [key for key in items if key not in self._known], self._form)
+        if missing := {key: item for key, item in items.items() if key not in self._known}:
             begin = time.perf_counter()
             answers = dict(zip(missing, self._compute(list(missing.values())), strict=True))
             ms = 1000 * (time.perf_counter() - begin) / len(missing)
@@ -130,9 +126,13 @@ class Answers(Generic[Asked, Answer]):
             kept = {key: answer for key, answer in answers.items() if self._keep(answer)}
             self._cache.write(self._asked, kept, ms, self._form)
 
-    def __getitem__(self, key: str) -> tuple[Answer, float]:
-        """A known answer and its milliseconds."""
-        return self._known[key]
+    def __getitem__(self, key: str) -> Answer:
+        """A known answer."""
+        return self._known[key][0]
+
+    def ms(self, key: str) -> float:
+        """Milliseconds of an answer: those of its batch, divided by the items of the batch; 0 if it is not known."""
+        return self._known[key][1] if key in self._known else 0.0
 
 
 class CachedRetriever(Retriever):
@@ -160,12 +160,12 @@ class CachedRetriever(Retriever):
         """Returns at most ``k`` documents per text, and at most ``DEPTH``, in input order."""
         keys = [key_of(*search_key(text)) for text in texts]
         self._found.fetch(dict(zip(keys, texts, strict=True)))
-        found = [self._found[key][0].first(k) for key in keys]
+        found = [self._found[key].first(k) for key in keys]
         return [Ranking(one.doc_ids, one.scores, self.name, text) for one, text in zip(found, texts, strict=True)]
 
     def ms(self, text: str) -> float:
-        """Milliseconds of the search of a text: those of its batch, divided by the texts of the batch."""
-        return self._found[key_of(*search_key(text))][1]
+        """Milliseconds of the search of a text."""
+        return self._found.ms(key_of(*search_key(text)))
 
 
 class CachedReformulator(Reformulator):
@@ -196,17 +196,17 @@ class CachedReformulator(Reformulator):
     def feedback(self) -> FeedbackSpec:  # type: ignore[override]
         """The feedback that the reformulator reads."""
         self._feedback.fetch({"feedback": None})
-        return self._feedback["feedback"][0]
+        return self._feedback["feedback"]
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order."""
         keys = [query_key(query) for query in queries]
         self._made.fetch(dict(zip(keys, queries, strict=True)))
-        return [replace(self._made[key][0], query=query) for key, query in zip(keys, queries, strict=True)]
+        return [replace(self._made[key], query=query) for key, query in zip(keys, queries, strict=True)]
 
     def ms(self, query: Query) -> float:
-        """Milliseconds of the reformulation of a query: those of its batch, divided by the queries of the batch."""
-        return self._made[query_key(query)][1]
+        """Milliseconds of the reformulation of a query; 0 if it was not reformulated."""
+        return self._made.ms(query_key(query))
 
 
 class CachedReranker(Reranker):
@@ -223,11 +223,11 @@ class CachedReranker(Reranker):
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """One score per pair of query and passage, in input order."""
         self._scored.fetch({key_of(*pair): pair for pair in pairs})
-        return [self._scored[key_of(*pair)][0] for pair in pairs]
+        return [self._scored[key_of(*pair)] for pair in pairs]
 
     def ms(self, pair: tuple[str, str]) -> float:
-        """Milliseconds of the scoring of a pair: those of its batch, divided by the pairs of the batch."""
-        return self._scored[key_of(*pair)][1]
+        """Milliseconds of the scoring of a pair."""
+        return self._scored.ms(key_of(*pair))
 
 
 def key_of(*values: Any) -> str:

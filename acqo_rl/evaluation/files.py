@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from acqo_rl.evaluation.run import Evaluation
-from acqo_rl.evaluation.study import PairedComparison, Study
-from acqo_rl.evaluation.summary import summarise
+from acqo_rl.evaluation.study import Study
+from acqo_rl.evaluation.summary import Comparison, summarise
 from acqo_rl.files import write_atomic
 from acqo_rl.measures import to_run
 
@@ -24,7 +24,7 @@ SUMMARY = "summary.json"
 _NOT_IN_FILES = re.compile(r"[^\w.+-]+")
 
 
-def write_files(folder: Path, study: Study, gains: Sequence[PairedComparison], further: Mapping[str, Any]) -> None:
+def write_files(folder: Path, study: Study, gains: Iterable[Comparison], further: Mapping[str, Any]) -> None:
     """Writes all files; those of an earlier report are replaced.
 
     Args:
@@ -40,15 +40,7 @@ def write_files(folder: Path, study: Study, gains: Sequence[PairedComparison], f
             {**asdict(s), "name": study.name(s), "unmeasured": e.unmeasured, **asdict(summarise(e))}
             for s, e in study.evaluations.items()
         ],
-        "comparisons": [
-            {
-                **asdict(gain.comparison),
-                "system": study.name(gain.system),
-                "baseline": study.name(gain.against),
-                "corrected": gain.corrected,
-            }
-            for gain in gains
-        ],
+        "comparisons": [asdict(gain) for gain in gains],
         "robustness": {
             name: [{"name": study.name(s), "measures": summarise(e).overall.measures} for s, e in evaluations.items()]
             for name, evaluations in study.variants.items()

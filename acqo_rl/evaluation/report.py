@@ -1,4 +1,4 @@
-"""The report of a study: Markdown, and the same text as HTML in one file that needs no network.
+"""The report of a study: one HTML file that needs no network.
 
 It opens with the result in one sentence and the plot of quality against cost, followed by the table of results. The
 settings come last.
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from acqo_rl.evaluation.files import write_files
-from acqo_rl.evaluation.plots import Point, draw_costs, draw_gains
+from acqo_rl.evaluation.plots import Point, draw_costs
 from acqo_rl.evaluation.run import Evaluation, QueryResult
 from acqo_rl.evaluation.significance import paired_bootstrap
 from acqo_rl.evaluation.study import Study
@@ -38,7 +38,7 @@ _STYLE = (
 
 
 def write_report(folder: Path, study: Study, settings: Mapping[str, Any], **content: Any) -> tuple[str, list[Table]]:
-    """Writes ``report.html``, ``report.md`` with ``plots/``, and the files of :mod:`acqo_rl.evaluation.files`.
+    """Writes ``report.html`` and the files of :mod:`acqo_rl.evaluation.files`.
 
     Args:
         folder: the output folder; files of an earlier report are replaced.
@@ -50,34 +50,27 @@ def write_report(folder: Path, study: Study, settings: Mapping[str, Any], **cont
         The result in one sentence, and the tables of the report.
     """
     gains = study.comparisons()
-    tables, answer, plots = list(study_tables(study, gains)), answer_of(study), _plots(study)
-    write_files(folder, study, gains, {"answer": answer, "settings": settings, **content})
-    (folder / "plots").mkdir(parents=True, exist_ok=True)
-    for old in (folder / "plots").glob("*.png"):
-        old.unlink()
-    for name, picture in plots.items():
-        (folder / "plots" / name).write_bytes(picture)
-    first, *others = [f"![{Path(name).stem.replace('_', ' ').capitalize()}](plots/{name})" for name in plots]
+    tables, answer = list(study_tables(study, gains)), answer_of(study)
+    write_files(folder, study, gains.values(), {"answer": answer, "settings": settings, **content})
     title = f"Evaluation of {', '.join(dict.fromkeys(system.reformulator for system in study.evaluations))}"
     used = tuple((key, value if isinstance(value, str) else json.dumps(value)) for key, value in settings.items())
-    lines = [f"# {escaped(title)}", escaped(answer), first]
+    plot = base64.b64encode(_plot(study)).decode()
+    lines = [f"# {escaped(title)}", escaped(answer), f"![Quality against cost](data:image/png;base64,{plot})"]
     for table in [*tables, *_examples(study), Table("Settings", "", ("", ""), used, labels=2)]:
         lines += [f"## {escaped(table.title)}", escaped(table.note), aligned(table)]
-    text = "\n\n".join([*lines, *others])
-    write_atomic(folder / "report.md", [text])
-    write_atomic(folder / "report.html", [_html(title, text, plots)])
+    write_atomic(folder / "report.html", [_html(title, "\n\n".join(lines))])
     return answer, tables
 
 
 def answer_of(study: Study) -> str:
     """The result in a sentence: the best system, its difference to the reference and its cost."""
     measure, reference = study.measures[0], study.reference
-    gains = {gain.system: gain for gain in study.against_reference()}
-    best = max(gains, key=lambda s: gains[s].comparison.differences[measure].mean, default=reference)
+    gains = study.against_reference()
+    best = max(gains, key=lambda s: gains[s].differences[measure].mean, default=reference)
     overall = summarise(study.evaluations[best]).overall
     compared = ""
     if best in gains:
-        difference = gains[best].comparison.differences[measure]
+        difference = gains[best].differences[measure]
         before = summarise(study.evaluations[reference]).overall.measures[measure]
         chance = "" if gains[best].significant(measure) else "; the difference may be due to chance"
         compared = f" against {before:.3f} of {study.name(reference)}, {interval(difference, starred=False)}{chance}"
@@ -97,18 +90,14 @@ def _seconds(study: Study, system: System) -> float:
     return sum(quantities[f"{step}_ms"] for step in TIMED) / 1000
 
 
-def _plots(study: Study) -> dict[str, bytes]:
-    """File name -> PNG; the first one follows the answer."""
+def _plot(study: Study) -> bytes:
     measure = study.measures[0]
     points = []
     for system, evaluation in study.evaluations.items():
         scores = evaluation.scores(measure)
         mean = paired_bootstrap(np.zeros_like(scores), scores)
         points.append(Point(study.name(system), 1000 * _seconds(study, system), mean))
-    drawn = {"quality_against_cost.png": draw_costs(points, "milliseconds per query", measure)}
-    if len(group := study.with_same_retrieval()) > 1:
-        drawn["gain_by_kind.png"] = draw_gains(group, measure)
-    return drawn
+    return draw_costs(points, "milliseconds per query", measure)
 
 
 def _examples(study: Study) -> Iterator[Table]:
@@ -139,12 +128,10 @@ def _rank(result: QueryResult, doc_id: str) -> str:
     return "not found" if rank is None else str(rank)
 
 
-def _html(title: str, text: str, plots: Mapping[str, bytes]) -> str:
+def _html(title: str, text: str) -> str:
     from markdown_it import MarkdownIt
 
     body = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False}).enable("table").render(text)
-    for name, picture in plots.items():
-        body = body.replace(f'src="plots/{name}"', f'src="data:image/png;base64,{base64.b64encode(picture).decode()}"')
     safe = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -91,6 +91,7 @@ def evaluate(
     batch_size: int = 64,
     metadata: Mapping[str, Mapping[str, Any]] | None = None,
     progress: bool = True,
+    costs: Callable[[SearchResult], dict[str, Any]] | None = None,
 ) -> Evaluation:
     """Searches queries and measures the rankings.
 
@@ -104,6 +105,7 @@ def evaluate(
         batch_size: number of queries searched together.
         metadata: query id -> metadata; ``kind`` groups the results. The searcher does not see it.
         progress: shows a progress bar.
+        costs: returns the costs of a result, by attribute of :class:`QueryResult`; by default those of this run.
 
     Raises:
         ConfigError: a measure is unknown.
@@ -120,7 +122,7 @@ def evaluate(
             f"None of the {len(queries)} queries has a relevant document in the judgements of {len(qrels)} queries: "
             "check that queries and qrels are of the same data set and split."
         )
-    found: list[tuple[SearchResult, float, float]] = []
+    found: list[tuple[SearchResult, dict[str, Any]]] = []
     with tqdm(total=len(measured), desc=f"evaluate {name}", unit="query", disable=not progress) as bar:
         for start in range(0, len(measured), batch_size):
             batch = measured[start : start + batch_size]
@@ -129,10 +131,15 @@ def evaluate(
             ms = 1000 * (time.perf_counter() - begin) / len(batch)
             for result in results:
                 reformulation_ms = ms_of(result.trace, "reformulation") / len(batch)
-                found.append((result, reformulation_ms, ms - reformulation_ms))
+                own = {
+                    "searches": len(searched_texts(result.reformulation)),
+                    "reformulation_ms": reformulation_ms,
+                    "retrieval_ms": ms - reformulation_ms,
+                }
+                found.append((result, costs(result) if costs else own))
             bar.update(len(batch))
 
-    rankings = {query.id: result.fused for query, (result, _, _) in zip(measured, found, strict=True)}
+    rankings = {query.id: result.fused for query, (result, _) in zip(measured, found, strict=True)}
     values = per_query(measures, {query.id: relevant[query.id] for query in measured}, to_run(rankings))
     results_of_all = tuple(
         QueryResult(
@@ -140,12 +147,10 @@ def evaluate(
             ranking=result.fused,
             measures={measure: values[measure][query.id] for measure in measures},
             gold_ranks=_gold_ranks(result.fused, relevant[query.id]),
-            searches=len(searched_texts(result.reformulation)),
             kind=str(metadata.get(query.id, {}).get("kind", "")),
-            reformulation_ms=reformulation_ms,
-            retrieval_ms=retrieval_ms,
+            **paid,
         )
-        for query, (result, reformulation_ms, retrieval_ms) in zip(measured, found, strict=True)
+        for query, (result, paid) in zip(measured, found, strict=True)
     )
     return Evaluation(name, results_of_all, len(queries) - len(measured))
 

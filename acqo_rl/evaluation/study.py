@@ -12,34 +12,10 @@ from acqo_rl.evaluation.summary import Comparison, compare
 from acqo_rl.evaluation.systems import Evaluations, System
 from acqo_rl.types import Route
 
-ALPHA = 0.05
-"""Results with a corrected p-value below it are marked."""
-
 FITTING: dict[str, Route] = {"simple": "pass", "ambiguous": "disambiguate", "compound": "decompose"}
 """Kind of query -> the route that it needs."""
 
 Axis = Literal["reformulator", "retriever", "fusion"]
-
-
-@dataclass(frozen=True, slots=True)
-class PairedComparison:
-    """A system compared with another one.
-
-    Attributes:
-        system: the system.
-        against: the other one.
-        comparison: differences, system minus the other one.
-        corrected: measure -> corrected p-value.
-    """
-
-    system: System
-    against: System
-    comparison: Comparison
-    corrected: Mapping[str, float]
-
-    def significant(self, measure: str) -> bool:
-        """Whether the corrected p-value is below 0.05."""
-        return self.corrected[measure] < ALPHA
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,27 +54,31 @@ class Study:
         systems = [replace(self.reference, reformulator=name) for name in names]
         return [replace(self.evaluations[s], name=s.reformulator) for s in systems if s in self.evaluations]
 
-    def comparisons(self, axis: Axis = "reformulator", measures: Sequence[str] | None = None) -> list[PairedComparison]:
+    def comparisons(
+        self, axis: Axis = "reformulator", measures: Sequence[str] | None = None
+    ) -> dict[System, Comparison]:
         """Compares every system with the one that has the reference's value on an axis and is otherwise equal.
 
         The p-values of a measure are corrected by Holm's method over these comparisons.
         """
         first = getattr(self.reference, axis)
-        pairs = [(s, replace(s, **{axis: first})) for s in self.evaluations if getattr(s, axis) != first]
-        return self._comparisons([pair for pair in pairs if pair[1] in self.evaluations], measures or self.measures)
+        pairs = {s: replace(s, **{axis: first}) for s in self.evaluations if getattr(s, axis) != first}
+        known = {system: against for system, against in pairs.items() if against in self.evaluations}
+        return self._comparisons(known, measures or self.measures)
 
-    def against_reference(self) -> list[PairedComparison]:
+    def against_reference(self) -> dict[System, Comparison]:
         """Compares every other system with the reference in the first measure, corrected over all of them."""
-        pairs = [(system, self.reference) for system in self.evaluations if system != self.reference]
-        return self._comparisons(pairs, self.measures[:1])
+        others = (system for system in self.evaluations if system != self.reference)
+        return self._comparisons(dict.fromkeys(others, self.reference), self.measures[:1])
 
-    def _comparisons(self, pairs: Sequence[tuple[System, System]], measures: Sequence[str]) -> list[PairedComparison]:
-        comparisons = [compare(self.evaluations[s], self.evaluations[against], measures) for s, against in pairs]
-        corrected = {m: holm([comparison.differences[m].p for comparison in comparisons]) for m in measures}
-        return [
-            PairedComparison(*pair, comparison, {m: corrected[m][position] for m in measures})
-            for position, (pair, comparison) in enumerate(zip(pairs, comparisons, strict=True))
-        ]
+    def _comparisons(self, pairs: Mapping[System, System], measures: Sequence[str]) -> dict[System, Comparison]:
+        named = {system: replace(e, name=self.name(system)) for system, e in self.evaluations.items()}
+        found = [compare(named[system], named[against], measures) for system, against in pairs.items()]
+        corrected = {m: holm([comparison.differences[m].p for comparison in found]) for m in measures}
+        return {
+            system: replace(comparison, corrected={m: corrected[m][position] for m in measures})
+            for position, (system, comparison) in enumerate(zip(pairs, found, strict=True))
+        }
 
 
 def with_kinds(evaluation: Evaluation, groups: Mapping[str, str]) -> Evaluation:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
 from acqo_rl.evaluation.cache import CachedReformulator, CachedReranker, CachedRetriever
-from acqo_rl.evaluation.run import Evaluation, QueryResult, evaluate, searched_texts
+from acqo_rl.evaluation.run import Evaluation, evaluate
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.hybrid import HybridRetriever
-from acqo_rl.roles import Fusion, Reformulator, Retriever
+from acqo_rl.roles import Fusion, Retriever
 from acqo_rl.searching.choice import Choice
 from acqo_rl.searching.hop import Hops
 from acqo_rl.searching.names import RERANKED
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.reranking import DEPTH, Reranking
-from acqo_rl.searching.sub_queries import RawQueryOnly, Retrievers, normalise_sub_queries
-from acqo_rl.types import Document, Qrels, Query, Reformulation
+from acqo_rl.searching.result import SearchResult
+from acqo_rl.searching.sub_queries import RawQueryOnly, Retrievers, searched_text
+from acqo_rl.types import Document, Qrels, Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,39 +120,38 @@ def evaluate_systems(components: StudyComponents, queries: Sequence[Query]) -> E
     return {system: _evaluate(components, system, queries) for system in components.systems()}
 
 
-class _Recorded(Reformulator):
-    """Records what a reformulator returns for each query id, and how long it takes."""
-
-    def __init__(self, reformulator: CachedReformulator) -> None:
-        self.name = reformulator.name
-        self.feedback = reformulator.feedback
-        self.retry_below = reformulator.retry_below
-        self.made: dict[str, list[Reformulation]] = defaultdict(list)
-        self.ms: dict[str, float] = defaultdict(float)
-        self._reformulator = reformulator
-
-    def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        made = self._reformulator.reformulate(queries)
-        for query, one in zip(queries, made, strict=True):
-            self.made[query.id].append(one)
-            self.ms[query.id] += self._reformulator.ms(query)
-        return made
-
-
 def _evaluate(components: StudyComponents, system: System, queries: Sequence[Query]) -> Evaluation:
-    parts, fusion = components.retrievers[system.retriever], components.fusions[system.fusion]
-    recorded = _Recorded(components.reformulators[system.reformulator])
-    choice, reranking = components.choices.get(system.reformulator), components.reranking(system)
+    parts, reranking = components.retrievers[system.retriever], components.reranking(system)
+    reformulator, choice = components.reformulators[system.reformulator], components.choices.get(system.reformulator)
     path = SearchPath(
-        recorded,
+        reformulator,
         parts.all(system.retriever),
-        fusion,
+        components.fusions[system.fusion],
         components.corpus,
         hops=components.hops,
         reranking=reranking,
         choice=choice,
     )
-    evaluation = evaluate(
+    always = choice is None and reformulator.retry_below is None
+
+    def costs(result: SearchResult) -> dict[str, Any]:
+        """The costs at the time when the answers were computed; the searches of several indexes add up."""
+        made = result.reformulation
+        texts = dict.fromkeys(searched_text(s) for one in result.searched for s in one.sub_queries)
+        searches = [(part, text) for part in parts.everything for text in texts]
+        searches += [(part, made.query.text) for part in parts.original]
+        asked = {one.query for one in result.searched} if always or made.calls else ()
+        pairs = reranking.pairs([made], [result.fused])[0] if reranking else []
+        return {
+            "searches": len(searches),
+            "embedded": sum(part.embeds for part, _ in searches),
+            "reformulation_ms": sum(map(reformulator.ms, asked)),
+            "retrieval_ms": sum(part.ms(text) for part, text in searches),
+            "reranked": len(pairs),
+            "reranking_ms": sum(map(components.reranker.ms, pairs)) if components.reranker else 0.0,
+        }
+
+    return evaluate(
         path,
         queries,
         components.qrels,
@@ -160,35 +159,5 @@ def _evaluate(components: StudyComponents, system: System, queries: Sequence[Que
         measures=components.measures,
         batch_size=components.batch_size,
         metadata=components.metadata,
+        costs=costs,
     )
-    results = (_with_costs(r, recorded, parts, choice) for r in evaluation.results)
-    return replace(evaluation, results=tuple(_with_reranking(result, reranking) for result in results))
-
-
-def _with_costs(result: QueryResult, recorded: _Recorded, parts: IndexParts, choice: Choice | None) -> QueryResult:
-    """Adds the costs at the time when the answers were computed; the searches of several indexes add up."""
-    query = result.reformulation.query
-    retried = recorded.retry_below is not None
-    without_model = [made for one in choice.reformulators for made in one.reformulate([query])] if choice else []
-    asked = recorded.made[query.id] if retried or choice else []
-    tried = normalise_sub_queries([*without_model, *asked], parts.everything)
-    raw = [query.text] if retried else []
-    texts = dict.fromkeys([*raw, *(text for made in (*tried, result.reformulation) for text in searched_texts(made))])
-    searches = [(part, text) for part in parts.everything for text in texts]
-    searches += [(part, query.text) for part in parts.original]
-    return replace(
-        result,
-        searches=len(searches),
-        embedded=sum(part.embeds for part, _ in searches),
-        reformulation_ms=recorded.ms[query.id],
-        retrieval_ms=sum(part.ms(text) for part, text in searches),
-    )
-
-
-def _with_reranking(result: QueryResult, reranking: Reranking | None) -> QueryResult:
-    """Adds the costs of the reranker; it has read the first documents, whose order it changed."""
-    if reranking is None:
-        return result
-    assert isinstance(reranking.reranker, CachedReranker)
-    [pairs] = reranking.pairs([result.reformulation], [result.ranking])
-    return replace(result, reranked=len(pairs), reranking_ms=sum(map(reranking.reranker.ms, pairs)))

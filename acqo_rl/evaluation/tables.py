@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 from acqo_rl.evaluation.run import Evaluation
 from acqo_rl.evaluation.significance import Difference, holm
-from acqo_rl.evaluation.study import ALPHA, FITTING, PairedComparison, Study
-from acqo_rl.evaluation.summary import TIMED, Summary, compare, summarise
+from acqo_rl.evaluation.study import FITTING, Study
+from acqo_rl.evaluation.summary import ALPHA, TIMED, Comparison, Summary, compare, summarise
 from acqo_rl.evaluation.systems import System
 from acqo_rl.text import one_line
 
-TABLE_MEASURES = ("nDCG@10", "R@10", "AllGold@10", "RR@10")
 ROUTES = ("pass", "disambiguate", "decompose", "expand")
 _MARKDOWN = re.compile(r"([\\`|<]|\](?=[(\[]))")
 
@@ -50,22 +49,7 @@ def interval(difference: Difference, *, starred: bool | None = None) -> str:
     return f"{difference.mean:+.3f}{star} [{difference.low:+.3f}, {difference.high:+.3f}]"
 
 
-def format_table(
-    evaluations: Sequence[Evaluation], baseline: Evaluation, measures: Sequence[str] = TABLE_MEASURES
-) -> str:
-    """The main table for a terminal, in Markdown; see :func:`results_table`.
-
-    Args:
-        evaluations: of the same queries; ``baseline`` is one of them.
-        baseline: the evaluation that the others are compared to.
-        measures: the columns; the difference is that of the first one.
-    """
-    systems = {System(evaluation.name, "", ""): evaluation for evaluation in evaluations}
-    study = Study(systems, {}, baseline.name, measures)
-    return aligned(results_table(study, study.comparisons()))
-
-
-def results_table(study: Study, gains: Sequence[PairedComparison]) -> Table:
+def results_table(study: Study, gains: Mapping[System, Comparison]) -> Table:
     """One row per system: means of the measures, mean number of sub-queries, difference to the baseline.
 
     Args:
@@ -73,12 +57,11 @@ def results_table(study: Study, gains: Sequence[PairedComparison]) -> Table:
         gains: the systems compared to the baseline with the same retriever and fusion.
     """
     measure = study.measures[0]
-    by_system = {gain.system: gain for gain in gains}
     rows = []
     for system, evaluation in study.evaluations.items():
         overall = summarise(evaluation).overall
         means = [f"{overall.measures[m]:.3f}" for m in study.measures]
-        difference = _starred(by_system[system], measure) if system in by_system else "-"
+        difference = _starred(gains[system], measure) if system in gains else "-"
         rows.append((*_label(study, system), *means, f"{overall.quantities['sub_queries']:.2f}", difference))
     first = study.evaluations[study.reference]
     left_out = f" {first.unmeasured} queries without a relevant document are left out." if first.unmeasured else ""
@@ -91,7 +74,7 @@ def results_table(study: Study, gains: Sequence[PairedComparison]) -> Table:
     return Table("Results", note, header, tuple(rows), len(_names(study)))
 
 
-def study_tables(study: Study, gains: Sequence[PairedComparison]) -> Iterator[Table]:
+def study_tables(study: Study, gains: Mapping[System, Comparison]) -> Iterator[Table]:
     """All tables that have rows; ``gains`` as in :func:`results_table`."""
     measure = study.measures[0]
     yield results_table(study, gains)
@@ -147,21 +130,21 @@ def _label(study: Study, system: System) -> tuple[str, ...]:
     return (system.reformulator,) if study.one_path else (system.reformulator, system.retriever, system.fusion)
 
 
-def _starred(gain: PairedComparison, measure: str) -> str:
-    return interval(gain.comparison.differences[measure], starred=gain.significant(measure))
+def _starred(gain: Comparison, measure: str) -> str:
+    return interval(gain.differences[measure], starred=gain.significant(measure))
 
 
-def _comparisons(title: str, study: Study, gains: Sequence[PairedComparison], measures: Sequence[str]) -> Table:
+def _comparisons(title: str, study: Study, gains: Mapping[System, Comparison], measures: Sequence[str]) -> Table:
     rows = tuple(
         (
-            *_label(study, gain.system),
+            *_label(study, system),
             *(_starred(gain, measure) for measure in measures),
             f"{gain.corrected[measures[0]]:.4f}",
-            f"{gain.comparison.helped:.1%}",
-            f"{1 - gain.comparison.helped - gain.comparison.hurt:.1%}",
-            f"{gain.comparison.hurt:.1%}",
+            f"{gain.helped:.1%}",
+            f"{1 - gain.helped - gain.hurt:.1%}",
+            f"{gain.hurt:.1%}",
         )
-        for gain in gains
+        for system, gain in gains.items()
     )
     note = (
         "Mean paired differences with 95 % confidence intervals; all other components are the same. A star marks "

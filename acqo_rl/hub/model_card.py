@@ -16,6 +16,7 @@ from acqo_rl.text import one_line
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
 
+_MEASURES = ("nDCG@10", "R@10", "AllGold@10", "RR@10")
 _TEMPLATE = Path(__file__).parent / "model_card.md"
 _SMOLLM2, _SMOLLM2_20_LAYERS = "embedded:smollm2", "embedded:smollm2-20-layers"
 _SMOLLM2_ON_HUB = "HuggingFaceTB/SmolLM2-135M-Instruct"
@@ -137,7 +138,7 @@ def _results(folder: Path, model: Path) -> Results:
     from huggingface_hub import EvalResult
 
     from acqo_rl.evaluation.significance import Difference
-    from acqo_rl.evaluation.tables import TABLE_MEASURES, Table, aligned, interval
+    from acqo_rl.evaluation.tables import Table, aligned, interval
 
     summary = _read_json(folder / "summary.json")
     settings = summary["settings"]
@@ -148,7 +149,7 @@ def _results(folder: Path, model: Path) -> Results:
         if (system["retriever"], system["fusion"]) == (index, fusion)
     }
     this = _name_of(model, folder, settings["reformulators"])
-    names = [name for name in TABLE_MEASURES if name in settings["measures"]] or settings["measures"]
+    names = [name for name in _MEASURES if name in settings["measures"]] or settings["measures"]
     gains = {c["system"]: Difference(**c["differences"][names[0]]) for c in summary["comparisons"]}
     rows = []
     for name, system in systems.items():

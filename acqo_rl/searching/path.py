@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.pass_through import pass_through
@@ -26,45 +26,24 @@ from acqo_rl.searching.sub_queries import (
 from acqo_rl.searching.threshold import check_cosine, fuse_similar
 from acqo_rl.searching.trace import Trace
 from acqo_rl.text import within_limits
-from acqo_rl.types import Document, FeedbackSpec, Query, Ranking, Reformulation
+from acqo_rl.types import Document, FeedbackSpec, Query, Reformulation
 
 T = TypeVar("T")
 
 
-class Calls(Protocol):
-    """How a run calls the components of the path.
+class Calls:
+    """How a run calls the components of the path: here without limits, so exceptions are raised."""
 
-    Attributes:
-        searches: runs the searches.
-    """
-
-    searches: ConcurrentSearch
-
-    def reformulate(self, reformulator: Reformulator, queries: Sequence[Query]) -> list[Reformulation]:
-        """Returns one reformulation per query, in input order.
-
-        They are as returned by :func:`~acqo_rl.searching.sub_queries.normalise_sub_queries`.
-        """
-        ...
-
-    def attempt(self, step: str, component: str, call: Callable[[], list[T]]) -> list[T] | Failure:
-        """What the call of a step returns, one value per query; the failure if it is not raised."""
-        ...
-
-
-class Direct:
-    """Calls without limits; exceptions are raised."""
-
-    def __init__(self, retrievers: Retrievers, depth: int) -> None:
-        self.searches = ConcurrentSearch(retrievers, depth)
+    def __init__(self, searches: ConcurrentSearch, retrievers: Retrievers) -> None:
+        self.searches = searches
         self._asked, _ = split_retrievers(retrievers)
 
     def reformulate(self, reformulator: Reformulator, queries: Sequence[Query]) -> list[Reformulation]:
-        """See :class:`Calls`."""
+        """Returns one reformulation per query, in input order, as :func:`normalise_sub_queries` returns them."""
         return normalise_sub_queries(one_each(reformulator, queries), self._asked)
 
-    def attempt(self, _step: str, _component: str, call: Callable[[], list[T]]) -> list[T]:
-        """See :class:`Calls`."""
+    def attempt(self, step: str, component: str, call: Callable[[], list[T]]) -> list[T] | Failure:
+        """What the call of a step returns, one value per query; the failure if it is not raised."""
         return call()
 
 
@@ -123,7 +102,7 @@ class SearchPath:
 
         Long queries are shortened by :func:`~acqo_rl.text.within_limits`.
         """
-        calls = Direct(self.retrievers, max(k, self.depth))
+        calls = Calls(ConcurrentSearch(self.retrievers, max(k, self.depth)), self.retrievers)
         return Run(self, calls, list(map(within_limits, queries))).search(k, self.score_threshold)
 
 
@@ -134,7 +113,7 @@ class Run:
         self._path, self._calls, self._queries = path, calls, queries
         self._searches = calls.searches
         self._trace = Trace()
-        self._before: list[list[Reformulation]] = [[] for _ in queries]
+        self._searched: list[list[Reformulation]] = [[] for _ in queries]
         self._failed: list[Failure] = []
 
     def search(self, k: int, score_threshold: float | None) -> list[SearchResult]:
@@ -147,17 +126,21 @@ class Run:
         if path.hops:
             made = self._hop(path.hops, made)
         depth = max(k, path.reranking.depth) if path.reranking else k
-        rankings, fused = _search(made, self._searches, path.fusion, depth, score_threshold, self._trace)
+        with self._trace.step("retrieval", f"{sum(len(one.sub_queries) for one in made)} sub-queries"):
+            rankings = self._searches.search(made)
+        with self._trace.step("fusion", path.fusion.name):
+            fused = fuse_similar(path.fusion, rankings, depth, score_threshold)
         if path.reranking:
             name = path.reranking.reranker.name
             with self._trace.step("reranking", name):
                 reranked = self._attempt("reranking", name, partial(path.reranking, made, fused))
             fused = [ranking.first(k) for ranking in reranked or fused]
-        failures = [
-            (*_failed(one), *self._searches.failures(*before, one), *self._failed)
-            for before, one in zip(self._before, made, strict=True)
+        searched = [(*before, one) for before, one in zip(self._searched, made, strict=True)]
+        failures = [(*_failed(some[-1]), *self._searches.failures(*some), *self._failed) for some in searched]
+        return [
+            SearchResult(*parts, self._trace.steps, searched=some)
+            for *parts, some in zip(made, rankings, fused, failures, searched, strict=True)
         ]
-        return [SearchResult(*parts, self._trace.steps) for parts in zip(made, rankings, fused, failures, strict=True)]
 
     def reformulate(self) -> list[Reformulation]:
         """Returns what is searched for each query, without hops."""
@@ -182,22 +165,29 @@ class Run:
         if path.reads.results:
             first = first_searches(queries)
             for i, one in zip(numbers, first, strict=True):
-                self._before[i].append(one)
+                self._searched[i].append(one)
             with self._trace.step("feedback", f"{path.reads.results} results"):
                 tops = path.fusion.fuse(self._searches.search(first), path.reads.results)
             queries = with_feedback(queries, tops, path.corpus or {}, path.reads)
         with self._trace.step("reformulation", path.reformulator.name):
             return self._calls.reformulate(path.reformulator, queries)
 
+    def _ask_again(self, numbers: Sequence[int]) -> list[Reformulation]:
+        """The same for queries of which something else may be kept."""
+        answers = self._ask(numbers)
+        for i, answer in zip(numbers, answers, strict=True):
+            self._searched[i].append(answer)
+        return answers
+
     def _retry(self, below: float) -> list[Reformulation]:
         """Raw queries that find a similar document pass; of the others, the better search is kept."""
         made = [pass_through(query, self._path.reformulator.name) for query in self._queries]
         with self._trace.step("raw query", f"reformulated if the best cosine is below {below:g}"):
             best = self._searches.best_cosines(made)
-        for before, one in zip(self._before, made, strict=True):
+        for before, one in zip(self._searched, made, strict=True):
             before.append(one)
         asked = [i for i, cosine in enumerate(best) if cosine < below]
-        answers = self._ask(asked)
+        answers = self._ask_again(asked)
         for i, answer, cosine in zip(asked, answers, self._searches.best_cosines(answers), strict=True):
             made[i] = _better(answer, best[i], cosine)
         return made
@@ -208,7 +198,7 @@ class Run:
         with self._trace.step("first searches", ", ".join(ARMS[:-1])):
             arms = [self._calls.reformulate(one, self._queries) for one in choice.reformulators]
             made = list(zip(*arms, strict=True))
-            for before, some in zip(self._before, made, strict=True):
+            for before, some in zip(self._searched, made, strict=True):
                 before += some
             search([one for some in made for one in some])
             found = self._attempt(
@@ -217,7 +207,7 @@ class Run:
         chosen: list[Reformulation | None] = found or [None if choice.asks else some[0] for some in made]
         asked = [i for i, one in enumerate(chosen) if one is None]
         if asked:
-            answers = self._ask(asked)
+            answers = self._ask_again(asked)
             with self._trace.step("choice", f"{len(asked)} of {len(chosen)} queries asked the model"):
                 search(answers)
                 several = [(*made[i], answer) for i, answer in zip(asked, answers, strict=True)]
@@ -278,7 +268,6 @@ def search(
     fusion: Fusion,
     k: int = 10,
     depth: int = DEPTH,
-    score_threshold: float | None = None,
 ) -> list[SearchResult]:
     """Searches the sub-queries of a batch and merges the rankings of each query (the second half of the path).
 
@@ -294,35 +283,14 @@ def search(
         fusion: merges the rankings of each query.
         k: documents per fused ranking.
         depth: documents per list before fusion, at least ``k``.
-        score_threshold: see :func:`~acqo_rl.searching.threshold.fuse_similar`.
 
     Returns:
         One result per reformulation, in input order.
-
-    Raises:
-        ConfigError: a threshold is set and a retriever's scores are not cosines.
     """
-    asked, originals = split_retrievers(retriever)
-    check_cosine("score_threshold", score_threshold, (*asked, *originals))
-    reformulations = normalise_sub_queries(reformulations, asked)
-    searches = ConcurrentSearch(retriever, max(k, depth))
-    rankings, fused = _search(reformulations, searches, fusion, k, score_threshold, Trace())
+    reformulations = normalise_sub_queries(reformulations, split_retrievers(retriever)[0])
+    rankings = ConcurrentSearch(retriever, max(k, depth)).search(reformulations)
+    fused = fusion.fuse(rankings, k)
     return [SearchResult(*parts) for parts in zip(reformulations, rankings, fused, strict=True)]
-
-
-def _search(
-    reformulations: Sequence[Reformulation],
-    searches: ConcurrentSearch,
-    fusion: Fusion,
-    k: int,
-    score_threshold: float | None,
-    trace: Trace,
-) -> tuple[list[tuple[Ranking, ...]], list[Ranking]]:
-    """The rankings and the fused ranking of each reformulation."""
-    with trace.step("retrieval", f"{sum(len(r.sub_queries) for r in reformulations)} sub-queries"):
-        rankings = searches.search(reformulations)
-    with trace.step("fusion", fusion.name):
-        return rankings, fuse_similar(fusion, rankings, k, score_threshold)
 
 
 def add_feedback(

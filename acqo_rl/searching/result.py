@@ -49,6 +49,7 @@ class SearchResult:
         failures: failed calls; empty if all calls succeeded.
         trace: the steps with their durations; the steps of a batch are timed together.
         cached: whether the result comes from a cache.
+        searched: every reformulation that was searched, also for feedback or a choice; the last one is the result's.
     """
 
     reformulation: Reformulation
@@ -57,6 +58,7 @@ class SearchResult:
     failures: tuple[Failure, ...] = ()
     trace: tuple[Step, ...] = ()
     cached: bool = False
+    searched: tuple[Reformulation, ...] = ()
 
     @property
     def notes(self) -> list[str]:

@@ -9,29 +9,24 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from collections.abc import Callable, Container, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from acqo_rl import time_limit
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.roles import Fusion, Reformulator
 from acqo_rl.searching.cache import TimedCache
-from acqo_rl.searching.choice import Choice
 from acqo_rl.searching.concurrent import ConcurrentSearch, flatten
-from acqo_rl.searching.hop import Hops
-from acqo_rl.searching.path import Run, SearchPath, one_each
-from acqo_rl.searching.reranking import Reranking
+from acqo_rl.searching.path import Calls, Run, SearchPath, one_each
 from acqo_rl.searching.result import Failure, SearchResult, reason_of
-from acqo_rl.searching.sub_queries import DEPTH, Retrievers, normalise_sub_queries, split_retrievers
+from acqo_rl.searching.sub_queries import Retrievers, normalise_sub_queries, split_retrievers
 from acqo_rl.searching.threshold import check_cosine
 from acqo_rl.searching.workers import Workers
 from acqo_rl.text import one_line, within_limits
-from acqo_rl.types import Document, FeedbackSpec, Query, Reformulation
+from acqo_rl.types import Query, Reformulation
 
 REWRITTEN, REPAIRED, FELL_BACK = (
     "query_rewriting_completed",
@@ -76,60 +71,39 @@ class AdaptiveSearcher:
         retrievers: Retrievers,
         fusion: Fusion,
         *,
-        corpus: Mapping[str, Document] | None = None,
-        feedback: FeedbackSpec | None = None,
-        hops: Hops | None = None,
-        depth: int = DEPTH,
         timeouts: Timeouts = Timeouts(),
         cache_size: int = 1024,
         cache_seconds: float = 3600.0,
-        threads: int = 32,
         workers: Workers | None = None,
-        score_threshold: float | None = None,
-        reranking: Reranking | None = None,
-        choice: Choice | None = None,
+        **path: Any,
     ) -> None:
         """Creates a searcher around a :class:`~acqo_rl.searching.path.SearchPath`.
 
         Args:
             reformulator: rewrites queries into sub-queries.
-            retrievers: one retriever, or several over the same documents with different names. An
-                :class:`acqo_rl.searching.sub_queries.RawQueryOnly` searches only the raw query. For collections of
-                different documents see :func:`acqo_rl.searching.path.search`.
+            retrievers: as of a path; their names must differ.
             fusion: merges the rankings of each query.
-            corpus: document id -> document; required for feedback.
-            feedback: the feedback that the reformulator reads.
-            hops: if they fail, the results so far are kept.
-            depth: documents per list before fusion.
             timeouts: see :class:`Timeouts`.
             cache_size: maximum number of cached reformulations, and of cached results; 0 disables the caches.
             cache_seconds: lifetime of cached values.
-            threads: maximum number of concurrent calls, separately for the reformulator, each retriever and
-                ``asearch``. A call that hangs occupies one thread.
             workers: threads shared by several searchers; retrievers with equal names share a pool, and ``close`` does
                 not stop them. By default the searcher creates its own.
-            score_threshold: minimum cosine of a document. If no document reaches it, the result is empty.
-            reranking: if it fails, the fused order is kept.
-            choice: if it fails, the searches of the reformulator are used.
+            path: further attributes of the path: ``corpus``, ``hops``, ``reranking``, ``score_threshold`` and others.
 
         Raises:
-            ConfigError: there is no retriever, two retrievers have the same name, feedback is enabled without a corpus,
-                or a threshold is set and a retriever's scores are not cosines.
+            ConfigError: there is no retriever, two retrievers have the same name, or the path is not valid.
         """
         asked, originals = split_retrievers(retrievers)
         self._retrievers = (*asked, *originals)
         names = [retriever.name for retriever in flatten(self._retrievers)]
         if not asked or len(set(names)) < len(names):
             raise ConfigError(f"The retrievers are {names}; give at least one, each with a different name.")
-        self._path = SearchPath(
-            reformulator, retrievers, fusion, corpus, feedback, hops, depth, score_threshold, reranking, choice
-        )
+        self._path = SearchPath(reformulator, retrievers, fusion, **path)
         self._timeouts = timeouts
         self._reformulations: TimedCache[Reformulation] = TimedCache(cache_size, cache_seconds)
         self._results: TimedCache[SearchResult] = TimedCache(cache_size, cache_seconds)
-        self._workers = workers or Workers(threads)
+        self._workers = workers or Workers()
         self._owns_workers = workers is None
-        self._callers = ThreadPoolExecutor(threads, thread_name_prefix="acqo-asearch")
 
     @property
     def fingerprint(self) -> str:
@@ -151,9 +125,7 @@ class AdaptiveSearcher:
         self, query: Query | str, k: int = 10, *, context: str = "", score_threshold: float | None = None
     ) -> SearchResult:
         """Like :meth:`search`, without blocking the event loop."""
-        search = partial(self.search, query, k, context=context, score_threshold=score_threshold)
-        call = partial(copy_context().run, search)
-        return await asyncio.get_running_loop().run_in_executor(self._callers, call)
+        return await asyncio.to_thread(self.search, query, k, context=context, score_threshold=score_threshold)
 
     def search_many(
         self,
@@ -209,10 +181,9 @@ class AdaptiveSearcher:
         """Shuts down the threads; running calls are not interrupted."""
         if self._owns_workers:
             self._workers.close()
-        self._callers.shutdown(wait=False, cancel_futures=True)
 
 
-class _LimitedCalls:
+class _LimitedCalls(Calls):
     """The calls of one batch within the time-outs; failures are logged and reported in the results."""
 
     def __init__(self, searcher: AdaptiveSearcher, depth: int, context: str) -> None:
@@ -220,15 +191,14 @@ class _LimitedCalls:
         self._cache, self._context = searcher._reformulations, context
         seconds = min(self._timeouts.total or math.inf, time_limit.current().seconds)
         self._deadline = None if seconds == math.inf else time.monotonic() + seconds
-        self.searches = ConcurrentSearch(
-            self._path.retrievers, depth, self._workers, self._timeouts.sub_query, self._deadline
-        )
+        retrievers, limit = self._path.retrievers, self._timeouts.sub_query
+        super().__init__(ConcurrentSearch(retrievers, depth, self._workers, limit, self._deadline), retrievers)
 
     def reformulate(self, reformulator: Reformulator, queries: Sequence[Query]) -> list[Reformulation]:
         """Only the reformulations of the path's own reformulator are cached and have a time-out."""
         own = reformulator is self._path.reformulator
         answers = self._cached(reformulator, queries) if own else one_each(reformulator, queries)
-        searched = normalise_sub_queries(answers, split_retrievers(self._path.retrievers)[0])
+        searched = normalise_sub_queries(answers, self._asked)
         for before, after in zip(answers, searched, strict=True):
             _log_repair(before, after)
         return [_with_context(one, self._context) for one in searched]

@@ -271,7 +271,7 @@ def test_a_reranked_fusion_is_a_system_with_its_cost(script, world, tmp_path, re
     assert [cost["reranked"] for cost in costs.values()][:3] == [0, 0, 3]
     assert costs["rules", "rsf+reranker"]["reranked"] > 3  # each part of a question is read with each document
     assert costs["rules", "rsf+reranker"]["reranking_ms"] > 0
-    assert "| reranked |" in (tmp_path / "out" / "report.md").read_text()
+    assert ">reranked</th>" in (tmp_path / "out" / "report.html").read_text()
     command.run(script.main, shown)
     assert sum(len(body["documents"]) for body in reranker.asked) == asked  # every score is kept
 

@@ -150,11 +150,8 @@ FAILED = Completion("", 0, finished=False, problem="server down")
 @pytest.mark.parametrize(
     ("name", "completions", "asked_twice"),
     [
-        ("multi_query+hyde", [FAILED], True),
         ("multi_query+hyde", [Completion("capital city", 2), FAILED], True),
         ("hyde", [Completion("", 1)], False),  # written, and not usable
-        ("multi_query+hyde", [Completion("capital city", 2), Completion("", 1)], False),
-        ("adaptive", [Completion("opening windows", 2), FAILED], True),  # multi_query+step_back
     ],
 )
 def test_an_answer_of_which_a_call_failed_is_asked_again_by_the_next_process(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from small_study import GOOD, QUERIES, Scripted, evaluated
+from small_study import GOOD, Scripted, evaluated
 
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.study import Study, with_kinds
@@ -33,13 +33,6 @@ def test_measures_and_gold_ranks_by_hand(raw, good):
     assert good.results[1].measures["nDCG@10"] == 1.0
     assert raw.results[1].measures["RR@10"] == 0.5
     assert good.scores("nDCG@10").tolist() == [1.0, 1.0, 1.0]
-
-
-def test_a_document_that_is_not_found_has_no_rank():
-    lost = evaluated(Scripted({"simple": ("decompose", "zzz", "yyy")}), QUERIES[:1])
-    assert lost.results[0].gold_ranks == {"peru": None}
-    assert lost.results[0].measures["nDCG@10"] == 0.0
-    assert lost.results[0].ranking.doc_ids == ()
 
 
 def test_a_first_search_for_feedback_reaches_the_reformulator_and_is_counted():
@@ -70,18 +63,6 @@ def test_summary_by_hand(good, bad):
     assert summarise(bad).overall.quantities["problems"] == pytest.approx(1 / 3)
 
 
-def test_comparison_by_hand(raw, good, bad):
-    measures = ["nDCG@10", "RR@10"]
-    up = compare(good, raw, measures)
-    assert (up.system, up.baseline) == ("good", "raw")
-    assert up.differences["RR@10"].mean == pytest.approx(0.5 / 3)
-    assert (up.helped, up.hurt) == (pytest.approx(1 / 3), 0)
-    assert up.by_kind["simple"].mean == 0
-    down = compare(bad, raw, measures)
-    assert (down.helped, down.hurt) == (0, pytest.approx(1 / 3))
-    assert down.by_kind["simple"].mean == -1
-
-
 def test_evaluations_of_other_queries_do_not_compare(raw, good):
     with pytest.raises(DataError):
         compare(replace(good, results=good.results[::-1]), raw, ["nDCG@10"])
@@ -99,11 +80,8 @@ def tables_of(*evaluations):
     return list(study_tables(study, study.comparisons()))
 
 
-def test_every_table_is_rectangular(raw, good, bad):
+def test_cells_are_of_the_evaluations_and_tables_without_rows_are_left_out(raw, good, bad):
     tables = tables_of(raw, good, bad)
-    titles = [table.title for table in tables]
-    assert titles == ["Results", "Against raw", "Cost", "By kind of query", "By route", "Routes"]
-    assert tables[0].header == ("", *MEASURES, "sub-queries", "nDCG@10: difference to raw [95 % CI]")
     assert [(row[0], row[1], row[-2]) for row in tables[0].rows[:2]] == [
         ("raw", "0.898", "1.00"),
         ("good", "1.000", "1.67"),
@@ -111,5 +89,3 @@ def test_every_table_is_rectangular(raw, good, bad):
     assert ("good", "compound", "0", "0", "1", "0", "100.0%") in tables[-1].rows
     unkind = tables_of(with_kinds(raw, dict.fromkeys(("simple", "compound", "ambiguous"), "")))
     assert [table.title for table in unkind] == ["Results", "Cost", "By route"]
-    for table in [*tables, *unkind]:
-        assert {len(row) for row in table.rows} == {len(table.header)}

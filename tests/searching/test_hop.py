@@ -87,13 +87,6 @@ def test_each_query_of_a_batch_has_its_own_name_or_none():
     ]
 
 
-def test_stopping_leaves_the_result_as_it_is():
-    without, stopped = (
-        searchers(hops, ScriptedRetriever(FOUND))[0].search("who?") for hops in (None, Hops(ScriptedHop()))
-    )
-    assert (stopped.fused, stopped.reformulation) == (without.fused, without.reformulation)
-
-
 class Down(ScriptedHop):
     def choose(self, searched, fused):
         raise ConnectionError("no documents")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from stand_ins import ScriptedRetriever, ranking
 
-from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.roles import Reformulator, Retriever
@@ -91,9 +90,3 @@ def test_only_cosines_of_what_searches_sub_queries_are_compared(retrievers):
 def test_a_raw_search_that_fails_does_not_prevent_a_reformulation():
     found = AdaptiveSearcher(Asked(), Dense(fails="sure"), RankScoreFusion()).search("sure")
     assert (found.fused.doc_ids, [failure.sub_query for failure in found.failures]) == (("part",), ["sure"])
-
-
-@pytest.mark.parametrize(("value", "retriever"), [(1.5, Dense()), (float("nan"), Dense()), (0.5, words())])
-def test_the_threshold_must_be_a_cosine_and_an_index_must_have_them(value, retriever):
-    with pytest.raises(ConfigError):
-        SearchPath(Asked(retry_below=value), retriever, RankScoreFusion())

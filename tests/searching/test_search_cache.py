@@ -13,35 +13,9 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.searching.cache import TimedCache, query_key
 from acqo_rl.types import Query, Snippet
 
-WORDS = st.lists(st.text("abcXYZ019+#.&-é京", min_size=1, max_size=6), min_size=1, max_size=4)
-
 
 def key(text, **parts):
     return query_key(Query("q", text, **parts))
-
-
-@given(WORDS, st.sampled_from(" \t\u00a0\n"), st.sampled_from(["", " ?", "!", "...", "\uff1f", ";"]), st.booleans())
-def test_case_spacing_and_the_closing_punctuation_of_a_sentence_do_not_matter(words, space, closing, upper):
-    text = f" {space.join([*words, 'Peru'])}{closing}{space}"
-    assert key(text.upper() if upper else text.swapcase()) == key(" ".join([*words, "Peru"]))
-
-
-@pytest.mark.parametrize(
-    "texts",
-    [
-        ("5!", "5", "5!!", "5:"),
-        ("C.", "C", "C:", "C++", "C#"),
-        ("10.5", "105"),
-        ("-5", "5"),
-        ("Yahoo!", "Yahoo"),
-        (".NET", "NET"),
-        ("no.", "no"),
-        ("meaning of !", "meaning of", "meaning of :", "meaning of ::"),
-    ],
-)
-def test_other_punctuation_does(texts):
-    assert len({key(text) for text in texts}) == len(texts)
-    assert [key(f"{text} ?") for text in texts] == [key(text) for text in texts]
 
 
 def test_conversation_and_feedback_are_part_of_it_and_the_id_is_not():

@@ -35,7 +35,7 @@ def index(tmp_path_factory):
 
 def serving_cities(place, **options):
     cities = open_collection(f"cities={place}", batcher=partial(Batcher, size=8, wait=0.02))
-    strategies = Strategies({"rules": ""}, StrategySettings())
+    strategies = Strategies({"rules": "", "auto": ""}, StrategySettings())
     return serving([cities], strategies=strategies, timeouts=Timeouts(sub_query=20.0), **options)
 
 
@@ -117,11 +117,13 @@ def test_all_indexes_of_a_collection_have_tenants_or_none(index):
         ({"cusco"}, ("Norway", "Lima", "lima"), {"tenant": "anna", "filter": {"year": {"lt": 2000}}}),
     ],
 )
-def test_hops_read_and_search_only_what_may_be_seen(index, tmp_path, seen, hidden, restriction):
+@pytest.mark.parametrize("strategy", ["rules", "auto"])
+def test_choice_and_hops_read_and_search_only_what_may_be_seen(index, tmp_path, strategy, seen, hidden, restriction):
     eager_scorer().save(tmp_path)
     steps = StepSettings(hops=2, hop=str(tmp_path))
     with serving_cities(f"{index}&mode=text&tenant=owner", steps=steps) as client:
-        answer = found(client, **restriction)
+        answer = found(client, rewriting_strategy=strategy, **restriction)
     assert ids(answer) == seen
     assert "which is searched too" in str(answer)
+    assert ("Chosen after reading results" in str(answer)) == (strategy == "auto")
     assert not any(word in str(answer) for word in hidden)
