@@ -7,6 +7,7 @@ import threading
 from itertools import pairwise
 
 import numpy as np
+import pytest
 
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.reformulation.strategies import strategies_for
@@ -144,6 +145,11 @@ def eager_scorer():
         np.ones(FEATURES, np.float32),
         ((weight, np.zeros((1, 1, 1), np.float32)),),
     )
+
+
+def features_in_short(features):
+    """One number for the features of each option, which changes with each of them."""
+    return pytest.approx((features @ np.cos(np.arange(features.shape[1]))).tolist(), abs=1e-3)
 
 
 def search_reformulations(reformulations, retriever, depth=100):

@@ -4,104 +4,18 @@ from __future__ import annotations
 
 import json
 import subprocess
-from dataclasses import MISSING, dataclass, fields, is_dataclass
-from types import NoneType
-from typing import Literal, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import pytest
 import yaml
+from annotated_types import Ge
 from shared import ACQO
 
-from acqo_rl.cli import COMMANDS, command, module_of, parser_of
+from acqo_rl.addresses import Address
+from acqo_rl.cli import command
 from acqo_rl.cli.fields import group, setting
 from acqo_rl.errors import AcqoError, ConfigError
-
-SAMPLES = {
-    "root_path": "/a",
-    "cors_origins": ["https://a.example"],
-    "allowed_hosts": ["a.example"],
-    "eval_measure": "AP@10",
-    "trainer": {"max_steps": 3},
-    "hops": 3,
-    "vary": {"num_variants": [1, 3]},
-}
-"""Values of settings that must satisfy more than their type."""
-
-
-def kind_of(hint):
-    """The type of a setting that may also be ``None``."""
-    return next(one for one in get_args(hint) if one is not NoneType) if NoneType in get_args(hint) else hint
-
-
-def default_of(item):
-    return item.default if item.default_factory is MISSING else item.default_factory()
-
-
-def sample(item, hint):
-    """A value that is not the default, as YAML holds it."""
-    kind, default = kind_of(hint), default_of(item)
-    if item.name in SAMPLES:
-        return SAMPLES[item.name]
-    if is_dataclass(kind):
-        first = fields(kind)[0]
-        return {first.name: sample(first, get_type_hints(kind)[first.name])}
-    if get_origin(kind) is Literal:
-        return next(choice for choice in get_args(kind) if choice != default)
-    if get_origin(kind) is list and get_origin(get_args(kind)[0]) is Literal:
-        return [*get_args(get_args(kind)[0])]
-    if get_origin(kind) is list:
-        return [1] if get_args(kind) == (int,) else ["rules=a b"]
-    if get_origin(kind) is dict and is_dataclass(get_args(kind)[1]):
-        return {"one": {"command": "x", "tolerance": 0.5}}
-    if dict in (kind, get_origin(kind)):
-        return {"a": "x y"}
-    if kind is bool:
-        return not default
-    if kind is int:
-        return 2 * (default if isinstance(default, int) else 0) or 1
-    if kind is float:
-        return (default if isinstance(default, float) else 0.0) / 2 or 0.5
-    return "x y"
-
-
-def typed(name, value):
-    """A setting as arguments."""
-    if isinstance(value, list):
-        return [f"--{name}", *map(str, value)]
-    if isinstance(value, dict):
-        as_json = ((key, json.dumps(one) if isinstance(one, list) else one) for key, one in value.items())
-        return [word for key, one in as_json for word in typed(f"{name}.{key}", one)]
-    return [f"--{name}", str(value)]
-
-
-def settings_of(name):
-    kind = parser_of(name).config_type
-    return [(item, get_type_hints(kind)[item.name]) for item in fields(kind)]
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_setting_is_read_from_yaml_and_from_the_command_line(name, tmp_path):
-    file = tmp_path / "config.yaml"
-    needed = {item.name: sample(item, hint) for item, hint in settings_of(name) if default_of(item) is MISSING}
-    for item, hint in settings_of(name):
-        value = sample(item, hint)
-        file.write_text(yaml.safe_dump({**needed, item.name: value}))
-        config = ["--config", str(file)]
-        read = getattr(command.parse(module_of(name).main, config), item.name)
-        if is_dataclass(read):
-            [(key, value)] = value.items()
-            assert getattr(read, key) == value
-        else:
-            assert read == value or is_dataclass(read["one"])
-        if item.metadata.get("positional"):
-            continue
-        required = [word for key, one in needed.items() if key != item.name for word in typed(key, one)]
-        words = [*required, *typed(item.name, sample(item, hint))]
-        assert getattr(command.parse(module_of(name).main, words), item.name) == read
-        default = default_of(item)
-        if isinstance(default, int | float | str):  # the command line overrides the file
-            overridden = command.parse(module_of(name).main, [*config, *typed(item.name, default)])
-            assert getattr(overridden, item.name) == default
 
 
 @dataclass
@@ -116,6 +30,10 @@ class Config:
     rate: float = setting("A number.", 0.1)
     limit: int = setting("A whole number.", 0)
     names: list[str] = setting("Names.", ["a"])
+    kinds: list[Literal["a", "b"]] = setting("Choices.", [])
+    steps: Annotated[int, Ge(1)] | None = setting("A number or nothing.", None)
+    index: Address | None = setting("A place or nothing.", None)
+    vary: dict[str, list[int]] = setting("A mapping of lists.", {})
     stage: Literal["explore", "converge"] = setting("A choice.", "explore")
     fast: bool = setting("A switch.", True)
     note: str | None = setting("A text or nothing.", None)
@@ -144,11 +62,35 @@ def parse(tmp_path):
     return _parse
 
 
+VALUES = {
+    **{"data": "x y", "rate": 1e-6, "limit": 7, "names": ["b", "4"], "kinds": ["b"], "steps": 3, "index": "http://h"},
+    **{"vary": {"a": [1, 3]}, "stage": "converge", "fast": False, "note": "n", "more": {"a": "x"}},
+    "inner": {"note": "m", "limit": 2},
+}
+
+
+def words_of(name, value):
+    """A setting as arguments."""
+    if isinstance(value, dict):
+        return [word for key, one in value.items() for word in words_of(f"{name}.{key}", one)]
+    if isinstance(value, list):
+        return [f"--{name}", json.dumps(value)] if "." in name else [f"--{name}", *value]
+    return [f"--{name}", str(value)]
+
+
+def test_every_kind_of_setting_is_read_alike_from_yaml_and_from_the_command_line_which_overrides(parse):
+    words = [word for name, value in VALUES.items() for word in words_of(name, value)]
+    read = parse("data: a\nrate: 2\nstage: explore\nnote: null\nsteps: 9\n", *words)
+    assert read == parse(yaml.safe_dump(VALUES)) == Config(**{**VALUES, "inner": Inner("m", 2)})
+    assert parse("data: 2024\nnames: [4]\nrate: 1\n") == Config("2024", 1.0, names=["4"])
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [
         ("data: x\nrate: {a: 1}\n", "rate"),
         ("data: x\nlimit: 2.5\n", r"limit.*2\.5"),
+        ("data: x\nsteps: 0\n", "steps"),
         ("data: x\nstage: third\n", "stage.*'third'"),
         ("data: x\nfast: perhaps\n", "fast"),
         ("data: x\ninner: {limits: 3}\n", r"inner\.limits.*mean limit\?"),

@@ -138,8 +138,8 @@ class Run:
         searched = [(*before, one) for before, one in zip(self._searched, made, strict=True)]
         failures = [(*_failed(some[-1]), *self._searches.failures(*some), *self._failed) for some in searched]
         return [
-            SearchResult(*parts, self._trace.steps, searched=some)
-            for *parts, some in zip(made, rankings, fused, failures, searched, strict=True)
+            SearchResult(some[-1], lists, best, failed, self._trace.steps, searched=some)
+            for some, lists, best, failed in zip(searched, rankings, fused, failures, strict=True)
         ]
 
     def reformulate(self) -> list[Reformulation]:

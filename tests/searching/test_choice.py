@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from stand_ins import features_in_short
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
@@ -154,7 +155,9 @@ def test_a_model_that_is_late_costs_only_its_searches():
 
 
 def test_the_shipped_scorer_fits_its_features():
+    """Their values are recorded: a network needs the features with which it was trained."""
     [options] = read([ASKED], may_ask=True)
+    assert features_in_short(options.features) == [1.404, -0.3496, -3.1737, 1.9462, -0.4072, 0.6876]
     assert len(Scorer.load("trained:choice", KIND).score(options.features)) == len(options.arms)
     with pytest.raises(ConfigError):
         Scorer.load("trained:hop", KIND)
