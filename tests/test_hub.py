@@ -52,15 +52,14 @@ def completions(folder):
     return [answer.completion for answer in Policy.from_pretrained(str(folder)).reformulate(QUERIES)]
 
 
-@pytest.mark.parametrize("openvino", [False, True])
 @pytest.mark.parametrize(("kind", "merge"), [("full", True), ("adapter", True), ("adapter", False)])
-def test_an_export_gives_the_completions_of_its_source(kind, merge, openvino, request, tmp_path):
+def test_an_export_gives_the_completions_of_its_source(kind, merge, request, tmp_path):
     source, out = request.getfixturevalue(kind), tmp_path / "out"
-    assert hub.export_policy(source, out, merge=merge, openvino=openvino, card="# card\n")
+    assert hub.export_policy(source, out, merge=merge, card="# card\n")
     names = {path.name for path in out.iterdir()}
     assert names >= {"tokenizer.json", "generation_config.json", "acqo.json", "export.json", "README.md"}
-    weights = {"model.safetensors" if merge else "adapter_model.safetensors", *(["model.gguf"] if openvino else [])}
-    assert {name for name in names if Path(name).suffix in (".safetensors", ".gguf")} == weights
+    weights = {"model.safetensors" if merge else "adapter_model.safetensors"}
+    assert {name for name in names if Path(name).suffix == ".safetensors"} == weights
     assert completions(out) == completions(source)
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
@@ -207,7 +206,7 @@ def scripted_hub(monkeypatch):
 
 def test_a_push_is_private_and_replaces_the_earlier_export(exported, scripted_hub):
     """Weights and settings of the earlier export are deleted; other files, such as a licence, are kept."""
-    earlier = {"adapter_model.safetensors", "adapter_config.json", "model.gguf"}
+    earlier = {"adapter_model.safetensors", "adapter_config.json"}
     scripted_hub.files = {*earlier, "LICENSE", ".gitattributes"}
     assert hub.push(exported, "name/model") == "https://huggingface.co/name/model"
     assert scripted_hub.created == {"repo_id": "name/model", "private": True, "exist_ok": True}

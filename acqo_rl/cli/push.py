@@ -3,8 +3,7 @@ r"""Export a trained policy and push it to the Hugging Face Hub.
     acqo push --model runs/acqo/model --repo_id NAME/acqo-demo --dry_run --output exports/acqo-demo
     acqo push --model runs/acqo/model --repo_id NAME/acqo-demo --evaluation evaluations/embedded
 
-A LoRA adapter is merged into its base model; --adapter exports the adapter alone. --openvino True adds the merged
-model for OpenVINO. acqo serve and acqo search then use it on a CPU.
+A LoRA adapter is merged into its base model; --adapter exports the adapter alone.
 The repository is private unless --public is given. --dry_run writes the folder and prints the model card; it needs
 neither network nor token.
 """
@@ -30,7 +29,6 @@ class PushConfig:
         "Output folder of acqo evaluate with results of MODEL or its export, for the card.", None
     )
     adapter: bool = setting("Export the LoRA adapter alone, without merging it.", False)
-    openvino: bool = setting("Also export the merged model for OpenVINO.", False)
     public: bool = setting("Create a public repository.", False)
     output: str | None = setting("Folder in which to keep the export.", None)
     dry_run: bool = setting("Write to OUTPUT and print the card, without pushing.", False)
@@ -63,7 +61,7 @@ def export(config: PushConfig, folder: Path) -> str:
     around = model.resolve().parent
     run = config.run or (around if (around / "config.json").is_file() else None)
     card = model_card(model, config.repo_id, merged=not config.adapter, run=run, evaluation=config.evaluation)
-    if export_policy(model, folder, merge=not config.adapter, openvino=config.openvino, card=card):
+    if export_policy(model, folder, merge=not config.adapter, card=card):
         print(f"Exported {model} to {folder}.")
     else:
         print(f"{folder} already contains this export; its model card was updated, unless it had been edited.")

@@ -6,7 +6,6 @@ model.safetensors config.json                            merged into the base mo
 adapter_model.safetensors adapter_config.json            or the LoRA adapter alone
 tokenizer.json tokenizer_config.json chat_template.jinja
 generation_config.json                                   greedy
-model.gguf                                               optional: the same model for OpenVINO
 acqo.json                                                settings that the policy must be served with
 export.json                                              fingerprint of the exported model
 README.md                                                the model card
@@ -25,12 +24,10 @@ from acqo_rl.reformulation.policy import SETTINGS_FILE, PolicySettings
 
 EXPORT_FILE = "export.json"
 _ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors")
-_SUFFIXES = (".safetensors", ".gguf", ".json", ".txt", ".md", ".jinja")
+_SUFFIXES = (".safetensors", ".json", ".txt", ".md", ".jinja")
 
 
-def export_policy(
-    model: str | Path, output: str | Path, *, merge: bool = True, openvino: bool = False, card: str = ""
-) -> bool:
+def export_policy(model: str | Path, output: str | Path, *, merge: bool = True, card: str = "") -> bool:
     """Writes a policy to a folder that ``Policy.from_pretrained`` can load.
 
     The folder appears only when it is complete.
@@ -41,8 +38,6 @@ def export_policy(
             been edited by hand.
         merge: merge a LoRA adapter into its base model; otherwise export the adapter alone. Merged weights are rounded
             to bfloat16, so a near tie between two tokens may be resolved differently than in float32.
-        openvino: also write the merged model for OpenVINO, which is faster on a CPU
-            (:mod:`acqo_rl.language_models.openvino`).
         card: text of ``README.md``.
 
     Returns:
@@ -50,18 +45,17 @@ def export_policy(
 
     Raises:
         GrammarError: the model has another grammar or prompt version.
-        ConfigError: the model cannot be loaded, or OpenVINO does not support it or is not installed.
+        ConfigError: the model cannot be loaded.
         HubError: ``model`` contains no policy, or ``output`` contains something else.
     """
     model, output = Path(model), Path(output)
     settings = read_settings(model)
-    form = f"{'merged' if merge else 'adapter'}{' and OpenVINO' if openvino else ''}"
-    made_from = {"source": fingerprint(model), "form": form}
+    made_from = {"source": fingerprint(model), "form": "merged" if merge else "adapter"}
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         _renew_card(output, made_from, card)
         return False
     with atomic_folder(output) as half_done:
-        _write_model(model, half_done, settings, merge=merge, openvino=openvino)
+        _write_model(model, half_done, settings, merge=merge)
         settings.save(half_done)
         _write_card(half_done, made_from, card)
         check_export(half_done)
@@ -186,7 +180,7 @@ def push(folder: str | Path, repo_id: str, *, private: bool = True) -> str:
             repo_id=repo_id,
             folder_path=folder,
             allow_patterns=[f"*{suffix}" for suffix in _SUFFIXES],
-            delete_patterns=["*.safetensors", "*.json", "*.gguf"],
+            delete_patterns=["*.safetensors", "*.json"],
             commit_message="Policy exported by acqo_rl",
         )
     except HfHubHTTPError as error:
@@ -201,20 +195,16 @@ def push(folder: str | Path, repo_id: str, *, private: bool = True) -> str:
     return str(url)
 
 
-def _write_model(model: Path, folder: Path, settings: PolicySettings, *, merge: bool, openvino: bool) -> None:
+def _write_model(model: Path, folder: Path, settings: PolicySettings, *, merge: bool) -> None:
     """Writes weights, tokenizer and generation config."""
     import torch
     from transformers import GenerationConfig
 
     from acqo_rl.language_models.chat import end_tokens
     from acqo_rl.language_models.embedded import resolve
-    from acqo_rl.language_models.gguf import write_gguf
     from acqo_rl.language_models.local import TransformersModel, base_model_of, load_tokenizer
-    from acqo_rl.language_models.openvino import EXPORT_FILE as GGUF_FILE
 
     tokenizer = load_tokenizer(str(model))
-    if openvino:
-        write_gguf(TransformersModel.from_pretrained(str(model)).model, tokenizer, folder / GGUF_FILE)
     if merge:
         TransformersModel.from_pretrained(str(model)).model.to(torch.bfloat16).save_pretrained(folder)
     else:

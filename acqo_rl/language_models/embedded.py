@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import atexit
 import importlib.util
-import json
 import logging
 import os
 import tempfile
@@ -60,35 +59,17 @@ def loading(what: str, name: str, remedy: str) -> Iterator[None]:
         remedy: what to do if no file is damaged.
 
     Raises:
-        ConfigError: the model cannot be loaded; if one of its files is damaged, the message names it.
+        ConfigError: the model cannot be loaded.
     """
     try:
         yield
     except AcqoError:
         raise
     except Exception as error:  # the libraries raise all kinds, tokenizers a plain Exception
-        _check_files(Path(resolve(name)))
-        raise ConfigError(f"{what} {name!r} cannot be loaded ({type(error).__name__}: {error}). {remedy}") from error
-
-
-def _check_files(folder: Path) -> None:
-    """Checks the JSON files of a model, and the lengths of its weights.
-
-    Raises:
-        ConfigError: a file is damaged.
-    """
-    from safetensors import safe_open
-
-    for file in sorted(path for path in folder.glob("*") if path.suffix in (".json", ".safetensors")):
-        try:
-            if file.suffix == ".json":
-                json.loads(file.read_text(encoding="utf-8"))
-            else:
-                safe_open(file, "numpy")
-        except Exception as error:  # SafetensorError is no OSError
-            raise ConfigError(
-                f"{file} is damaged ({type(error).__name__}: {error}); copy or export the model again."
-            ) from error
+        raise ConfigError(
+            f"{what} {name!r} cannot be loaded ({type(error).__name__}: {error}). {remedy} If a file is damaged, copy"
+            " or export the model again."
+        ) from error
 
 
 def _trained(name: str) -> Path:
@@ -178,12 +159,12 @@ def _convert_gguf(source: Path, target: Path) -> None:
 
 
 def _write_20_layers(target: Path) -> None:
+    from torch.nn import ModuleList
     from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    from acqo_rl.language_models.layers import keep_layers
 
     source = _smollm2()
     model = AutoModelForCausalLM.from_pretrained(source, dtype="auto")
-    keep_layers(model, _KEPT_LAYERS)
+    model.model.layers = ModuleList([model.model.layers[number] for number in _KEPT_LAYERS])
+    model.config.num_hidden_layers = len(_KEPT_LAYERS)
     model.save_pretrained(target)
     AutoTokenizer.from_pretrained(source).save_pretrained(target)

@@ -31,7 +31,7 @@ PREFIX = "openvino:"
 COMPUTED_IN = {"KV_CACHE_PRECISION": "f16"}
 """OpenVINO's settings of precision that are not its defaults; by default it rounds keys and values to 8 bits."""
 
-EXPORT_FILE = "model.gguf"
+_FILE = "model.gguf"
 _VERSION = "1"
 """Must be increased whenever the written file changes, so that cached files are written again."""
 _CACHED_TOKENS = 16_384
@@ -210,15 +210,10 @@ def without_prefix(name: str) -> str:
 
 
 def fastest(name: str) -> str:
-    """Adds the prefix of this engine to a policy that was exported for it or comes with this package, on a CPU.
-
-    Args:
-        name: a folder, Hub id or ``trained:`` name; other names are returned unchanged.
-    """
+    """Adds the prefix of this engine to a policy of this package (``trained:NAME``), on a CPU."""
     from acqo_rl.language_models.local import default_device
 
-    is_ours = name.startswith("trained:") or (not name.startswith(PREFIX) and _exported(name))
-    if default_device() != "cpu" or not is_ours:
+    if default_device() != "cpu" or not name.startswith("trained:"):
         return name
     if not is_installed():
         _log.warning("%s runs with transformers; install acqo-rl[openvino] to run it faster on this CPU", name)
@@ -230,7 +225,7 @@ def gguf_file(name: str) -> Path:
     """Returns the GGUF file of a model; writes it into the cache folder at first use.
 
     Args:
-        name: a folder, Hub id, ``embedded:`` or ``trained:`` name. A file that was exported with the model is used.
+        name: a folder, Hub id, ``embedded:`` or ``trained:`` name.
 
     Raises:
         ConfigError: OpenVINO GenAI is not installed, or the model does not exist or is not supported.
@@ -243,8 +238,6 @@ def gguf_file(name: str) -> Path:
         raise ConfigError(
             f"To run {name} with OpenVINO, install acqo-rl[openvino]; or use {name} without the prefix {PREFIX}."
         )
-    if exported := _exported(resolve(name)):
-        return exported
     base, adapter = base_model_of(name)
     made_from = [_VERSION, _content(resolve(base), "config.json")]
     made_from += [_content(adapter, "adapter_config.json")] if adapter else []
@@ -253,24 +246,9 @@ def gguf_file(name: str) -> Path:
     def write(folder: Path) -> None:
         _log.info("converting %s for OpenVINO", name)
         model = TransformersModel.from_pretrained(name)
-        write_gguf(model.model, model.chat.tokenizer, folder / EXPORT_FILE)
+        write_gguf(model.model, model.chat.tokenizer, folder / _FILE)
 
-    return cached(f"openvino/{key[:16]}", write) / EXPORT_FILE
-
-
-def _exported(name: str) -> Path | None:
-    """The file that was exported with a model, in a folder or on the Hub."""
-    from transformers.utils import cached_file
-
-    from acqo_rl.language_models.local import is_missing_folder
-
-    if is_missing_folder(name):
-        return None
-    try:
-        file = cached_file(name, EXPORT_FILE, _raise_exceptions_for_missing_entries=False)
-    except OSError:  # neither a folder nor on the Hub; loading it says so
-        return None
-    return Path(file) if file else None
+    return cached(f"openvino/{key[:16]}", write) / _FILE
 
 
 def _content(name: str, config_file: str) -> str:

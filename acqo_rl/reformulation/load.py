@@ -40,10 +40,7 @@ WITHOUT_MODEL = ("raw", "rules", "turns")
 Engine = Literal["auto", "transformers"]
 """What runs a policy on this machine."""
 
-ENGINE_HELP = (
-    "What runs a policy on a CPU. auto: OpenVINO, if it is installed, for policies exported for it and those of this "
-    "package."
-)
+ENGINE_HELP = "What runs a policy on a CPU. auto: OpenVINO, if it is installed, for the policies of this package."
 
 
 def prompts_model(name: str) -> bool:

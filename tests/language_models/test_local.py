@@ -6,9 +6,12 @@ import shutil
 
 import pytest
 import torch
+from tiny_policy import adapter_model
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.local import TransformersModel, base_model_of
+from acqo_rl.reformulation.policy import Policy
+from acqo_rl.training.model import load_trainable
 
 
 def say(text):
@@ -42,13 +45,6 @@ def test_the_same_weights_at_another_temperature(tiny_model, model):
     assert (sampled.temperature, greedy.model is sampled.model) == (1.0, True)
 
 
-def test_count_tokens_adds_none(model):
-    assert model.count_tokens("") == 0
-    assert model.count_tokens("Peru Peru") == len(
-        model.chat.tokenizer("Peru Peru", add_special_tokens=False)["input_ids"]
-    )
-
-
 def test_an_adapter_names_its_base(tiny_model, tmp_path):
     (tmp_path / "adapter_config.json").write_text('{"base_model_name_or_path": "some/base"}')
     with pytest.raises(ConfigError, match=r"adapter_model\.safetensors"):
@@ -70,3 +66,22 @@ def test_pickled_weights_are_not_read(tiny_model, tmp_path):
     torch.save({}, folder / "pytorch_model.bin")
     with pytest.raises((OSError, ConfigError), match="safetensors"):
         TransformersModel.from_pretrained(str(folder))
+
+
+@pytest.mark.parametrize(
+    "name", ["adapter_model.safetensors", "adapter_config.json", "tokenizer.json", "../base/model.safetensors"]
+)
+def test_a_policy_with_a_damaged_file_is_refused(tmp_path, name):
+    folder = adapter_model(tmp_path)
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(content[: len(content) // 2])
+    for load in (Policy.from_pretrained, lambda path: load_trainable(str(path), 2, 0)):
+        with pytest.raises(ConfigError, match="damaged"):
+            load(folder)
+
+
+def test_an_adapter_that_does_not_fit_its_base_model_is_refused(tmp_path):
+    config = adapter_model(tmp_path) / "adapter_config.json"
+    config.write_text(config.read_text().replace('"r": 4', '"r": 5'))
+    with pytest.raises(ConfigError):
+        Policy.from_pretrained(config.parent)

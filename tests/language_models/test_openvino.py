@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
-from tiny_policy import adapter_model, byte_tokenizer, full_model
+from tiny_policy import adapter_model, byte_tokenizer
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models import openvino
 from acqo_rl.language_models.gguf import write_gguf
 from acqo_rl.language_models.local import TransformersModel
-from acqo_rl.language_models.openvino import EXPORT_FILE, OpenVinoModel, gguf_file
+from acqo_rl.language_models.openvino import OpenVinoModel, gguf_file
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.time_limit import TimeLimit, limited
@@ -60,9 +59,8 @@ def random_model(kind, tokenizer):
 
 def on_openvino(model, folder, **settings):
     """The same model on OpenVINO, in float16 weights."""
-    folder.mkdir()
-    write_gguf(model.model, model.chat.tokenizer, folder / EXPORT_FILE)
-    return OpenVinoModel(folder / EXPORT_FILE, model.chat, **{"max_new_tokens": 12, **settings})
+    write_gguf(model.model, model.chat.tokenizer, folder / "model.gguf")
+    return OpenVinoModel(folder / "model.gguf", model.chat, **{"max_new_tokens": 12, **settings})
 
 
 def in_float16(model):
@@ -74,7 +72,7 @@ def in_float16(model):
 
 
 def test_a_call_whose_time_is_over_leaves_the_batch_to_others(tokenizer, tmp_path):
-    model = on_openvino(random_model("llama", tokenizer), tmp_path / "model", max_new_tokens=1_000)
+    model = on_openvino(random_model("llama", tokenizer), tmp_path, max_new_tokens=1_000)
     with ThreadPoolExecutor(1) as pool, limited(TimeLimit(0.2)):
         other = pool.submit(model.at_temperature(0.5).generate, CONVERSATIONS[:1])
         begin = time.monotonic()
@@ -90,7 +88,7 @@ def test_openvino_writes_what_transformers_writes(kind, tokenizer, tmp_path, mon
     original = in_float16(random_model(kind, tokenizer))
     expected = original.generate(CONVERSATIONS)
     monkeypatch.setattr(openvino, "COMPUTED_IN", {"INFERENCE_PRECISION_HINT": "f32", "KV_CACHE_PRECISION": "f32"})
-    assert on_openvino(original, tmp_path / "model").generate(CONVERSATIONS) == expected
+    assert on_openvino(original, tmp_path).generate(CONVERSATIONS) == expected
     assert len({completion.text for completion in expected}) > 2
 
 
@@ -105,7 +103,7 @@ def test_a_policy_of_the_package_answers_as_with_transformers(monkeypatch):
 
 
 def test_concurrent_calls_get_their_own_completions(tokenizer, tmp_path):
-    model = on_openvino(random_model("llama", tokenizer), tmp_path / "model", batch_size=4)
+    model = on_openvino(random_model("llama", tokenizer), tmp_path, batch_size=4)
     alone = [model.generate([conversation])[0] for conversation in CONVERSATIONS]
     with ThreadPoolExecutor(8) as threads:
         for _ in range(3):
@@ -114,21 +112,16 @@ def test_concurrent_calls_get_their_own_completions(tokenizer, tmp_path):
 
 def test_completions_match_the_expression(tokenizer, tmp_path):
     """A random model would write anything."""
-    model = on_openvino(random_model("llama", tokenizer), tmp_path / "model", regex=Grammar(2).ascii_regex)
+    model = on_openvino(random_model("llama", tokenizer), tmp_path, regex=Grammar(2).ascii_regex)
     tags = ("pass", "resolve", "split")
     assert all(any(tag.startswith(c.text.split("\n")[0]) for tag in tags) for c in model.generate(CONVERSATIONS))
 
 
 def test_samples_differ_from_greedy_completions(tokenizer, tmp_path):
-    model = on_openvino(random_model("llama", tokenizer), tmp_path / "model")
+    model = on_openvino(random_model("llama", tokenizer), tmp_path)
     greedy = model.generate(CONVERSATIONS)
     assert model.at_temperature(2.0).generate(CONVERSATIONS) != greedy
     assert model.generate(CONVERSATIONS) == greedy
-
-
-def _parts(folder):
-    model = TransformersModel.from_pretrained(str(folder))
-    return model.model, model.chat.tokenizer
 
 
 def test_the_file_of_a_policy_is_written_once_and_again_if_its_adapter_changes(tmp_path, cache):
@@ -139,20 +132,9 @@ def test_the_file_of_a_policy_is_written_once_and_again_if_its_adapter_changes(t
     assert first.stat().st_mtime_ns == written
     assert first.is_relative_to(cache)
 
-    shutil.rmtree(tmp_path / "model")
-    shutil.rmtree(tmp_path / "base")
-    torch.manual_seed(5)
-    other = str(adapter_model(tmp_path))
     config = tmp_path / "model" / "adapter_config.json"
     config.write_text(json.dumps({**json.loads(config.read_text()), "lora_alpha": 64}))
-    assert gguf_file(other) != first
-
-
-def test_an_exported_file_is_used_as_it_is(tmp_path, cache):
-    folder = full_model(tmp_path)
-    write_gguf(*_parts(folder), folder / EXPORT_FILE)
-    assert gguf_file(str(folder)) == folder / EXPORT_FILE
-    assert not cache.exists()
+    assert gguf_file(name) != first
 
 
 def test_other_architectures_are_refused(tmp_path):
@@ -161,34 +143,17 @@ def test_other_architectures_are_refused(tmp_path):
     tokenizer = byte_tokenizer()
     config = GPT2Config(vocab_size=len(tokenizer), n_embd=16, n_layer=1, n_head=2)
     with pytest.raises(ConfigError, match="gpt2"):
-        write_gguf(GPT2LMHeadModel(config), tokenizer, tmp_path / EXPORT_FILE)
+        write_gguf(GPT2LMHeadModel(config), tokenizer, tmp_path / "model.gguf")
 
 
-def test_the_package_is_named_where_it_is_missing(tmp_path, monkeypatch):
-    monkeypatch.setattr(openvino, "is_installed", lambda: False)
-    with pytest.raises(ConfigError, match=r"acqo-rl\[openvino\]"):
-        Policy.from_pretrained(f"openvino:{full_model(tmp_path)}")
-
-
-def test_the_engine_is_chosen_for_policies_made_for_it(tmp_path, monkeypatch):
-    from acqo_rl.reformulation.load import with_engine_prefix
-
+def test_the_engine_is_chosen_for_the_policies_of_the_package_on_a_cpu(monkeypatch, caplog):
     monkeypatch.setattr("acqo_rl.language_models.local.default_device", lambda: "cpu")
-    folder = full_model(tmp_path)
-    assert with_engine_prefix("policy", str(folder), "auto") == str(folder)
-    write_gguf(*_parts(folder), folder / EXPORT_FILE)
-    assert with_engine_prefix("policy", str(folder), "auto") == f"openvino:{folder}"
-    assert with_engine_prefix("policy", "trained:demo", "auto") == "openvino:trained:demo"
-    assert with_engine_prefix("policy", "openvino:trained:demo", "auto") == "openvino:trained:demo"
-    assert with_engine_prefix("policy", "trained:demo", "transformers") == "trained:demo"
-    assert with_engine_prefix("prompted", str(folder), "auto") == str(folder)
-    monkeypatch.setattr("acqo_rl.language_models.local.default_device", lambda: "cuda")
-    assert with_engine_prefix("policy", "trained:demo", "auto") == "trained:demo"
-
-
-def test_without_the_package_transformers_is_used_and_the_log_says_so(monkeypatch, caplog):
-    monkeypatch.setattr("acqo_rl.language_models.local.default_device", lambda: "cpu")
+    assert openvino.fastest("trained:demo") == "openvino:trained:demo"
+    assert openvino.fastest("some/policy") == "some/policy"
     monkeypatch.setattr(openvino, "is_installed", lambda: False)
     assert openvino.fastest("trained:demo") == "trained:demo"
-    [record] = caplog.records
-    assert record.levelname == "WARNING"
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    with pytest.raises(ConfigError, match=r"acqo-rl\[openvino\]"):
+        Policy.from_pretrained("openvino:trained:demo")
+    monkeypatch.setattr("acqo_rl.language_models.local.default_device", lambda: "cuda")
+    assert openvino.fastest("trained:demo") == "trained:demo"
