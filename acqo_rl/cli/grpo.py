@@ -52,20 +52,15 @@ class GrpoRunConfig(GrpoSettings, WithReward, WithPrompt, PathSettings):
 
 def main(config: GrpoRunConfig) -> None:
     """Trains, or resumes training."""
-    from pathlib import Path
-
     from acqo_rl.language_models.local import TransformersModel, load_tokenizer
     from acqo_rl.reformulation.policy import prompt_of
-    from acqo_rl.training.callbacks import Alarms
     from acqo_rl.training.data import grpo_dataset
     from acqo_rl.training.grpo import build_trainer, finish
     from acqo_rl.training.materials import start_run
-    from acqo_rl.training.model import changed_settings, load_trainable
-    from acqo_rl.training.run_folder import last_checkpoint
+    from acqo_rl.training.model import changed_settings, load_trainable, resume
 
     settings, arguments = check(config)
     load_tokenizer(config.model)  # refuses a model that cannot be prompted before any work is done
-    folder = Path(config.output_dir)
     state, materials = start_run(config, settings.feedback)
     if materials is None:
         return
@@ -88,9 +83,8 @@ def main(config: GrpoRunConfig) -> None:
         dev_measures=partial(
             materials.dev_measures, limit=config.eval_limit, measure=config.eval_measure, reward=reward
         ),
-        callbacks=[Alarms(config.alarm_patience, folder)],
     )
-    trainer.resume(last_checkpoint(folder))
+    resume(trainer)
     state.print(finish(trainer, settings, config.model, config.eval_measure))
 
 

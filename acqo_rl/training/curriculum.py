@@ -1,4 +1,4 @@
-"""Selects training queries by their difficulty and by the rewards of their earlier rollouts.
+"""Selects training queries by their difficulty.
 
 In arXiv 2601.21208, section 3.4, Stage II keeps queries whose mean Stage I reward over K = 8 rollouts is at most 5/3.
 According to its text, the paper also drops queries that are too hard, but its equation has no lower bound. This
@@ -10,10 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from tqdm import tqdm
 
 from acqo_rl.errors import ConfigError
@@ -109,44 +107,3 @@ def hardest_of(difficulties: Sequence[Difficulty], share: float) -> tuple[Diffic
         : math.ceil(share * len(difficulties))
     ]
     return tuple(difficulties[i] for i in sorted(lowest))
-
-
-class RewardHistory:
-    """Counts, for each prompt, its groups and the groups whose completions differ in quality.
-
-    GRPO learns nothing from a group with equal rewards, because its advantages are 0. Differences that only the costs
-    make are not counted, because such a group teaches nothing about retrieval. The probability of drawing a
-    prompt is proportional to (groups that differ + 1) / (groups + 1). A prompt whose rewards never differ
-    becomes rarer as 1/(n + 1), but stays in the pool, because the policy changes.
-    """
-
-    def __init__(self, prompts: int) -> None:
-        self.groups = np.zeros(prompts, np.int64)
-        self.varied = np.zeros(prompts, np.int64)
-
-    def record(self, rows: Sequence[int], qualities: Sequence[float]) -> None:
-        """Adds one generation batch.
-
-        Args:
-            rows: row of each rollout's prompt in the data set.
-            qualities: quality of each rollout; NaN for a rollout outside the grammar.
-        """
-        for row in dict.fromkeys(rows):
-            values = np.array([value for r, value in zip(rows, qualities, strict=True) if r == row])
-            values = values[~np.isnan(values)]
-            self.groups[row] += 1
-            self.varied[row] += len(values) > 0 and bool(np.ptp(values) > 1e-6)
-
-    def probabilities(self) -> NDArray[np.float64]:
-        """The probability of drawing each prompt, float64[prompts]; they sum to 1."""
-        weights = (self.varied + 1.0) / (self.groups + 1.0)
-        return np.asarray(weights / weights.sum())
-
-    def state(self) -> dict[str, Any]:
-        """The counts, for a checkpoint."""
-        return {"groups": self.groups.tolist(), "varied": self.varied.tolist()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restores the counts from a checkpoint."""
-        self.groups = np.array(state["groups"], np.int64)
-        self.varied = np.array(state["varied"], np.int64)

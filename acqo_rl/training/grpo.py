@@ -1,98 +1,35 @@
-"""GRPO with TRL's trainer: sampling by reward history, shared prompts, and dev measures of the search path."""
+"""GRPO with TRL's trainer: shared prompts, and dev measures of the search path."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from accelerate.utils import gather_object
 from datasets import Dataset
 from torch.utils.data import Sampler
+from transformers import EarlyStoppingCallback
 from trl import GRPOConfig, GRPOTrainer
 from trl.models import unwrap_model_for_generation
 
 from acqo_rl.errors import ConfigError, MissingPackageError
-from acqo_rl.files import writing
 from acqo_rl.language_models.chat import end_tokens
 from acqo_rl.language_models.decoding import Decoding, Forbidden, complete, keeps_every_token
 from acqo_rl.language_models.guided import GuidedDecoding
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.policy import Policy, PolicySettings
-from acqo_rl.training.curriculum import RewardHistory
 from acqo_rl.training.model import load_trainable, save_run
 from acqo_rl.training.prefix_tree import completion_log_probs
 from acqo_rl.training.rewards import Reward
-from acqo_rl.training.run_folder import write_json
+from acqo_rl.training.run_folder import last_checkpoint
 from acqo_rl.training.settings import FULL_RATE, GRPO, LORA_RATE, GrpoSettings, trainer_arguments
-
-SAMPLER_FILE = "sampler.json"
-
-
-class HistorySampler(Sampler[int]):
-    """Draws prompts with the probabilities of :class:`RewardHistory`, in the order of TRL's RepeatSampler.
-
-    The prompts of a generation batch are distinct. An epoch has as many groups as there are prompts. The sampler saves
-    the draws of the current epoch, because a resumed trainer iterates over the epoch again and skips finished steps.
-
-    Args:
-        history: reward history of the prompts of the data set; the trainer updates it.
-        groups_per_batch: prompts per generation batch.
-        group_size: rollouts per prompt.
-        repeats: number of times that each generation batch is repeated.
-        seed: seed of the draws.
-    """
-
-    def __init__(self, history: RewardHistory, groups_per_batch: int, group_size: int, repeats: int, seed: int) -> None:
-        self.history = history
-        self.groups_per_batch = groups_per_batch
-        self.group_size = group_size
-        self.repeats = repeats
-        self.batches = len(history.groups) // groups_per_batch
-        self._generator = np.random.default_rng(seed)
-        self._draws: list[list[int]] = []
-        self._replay: list[list[int]] = []
-
-    def __len__(self) -> int:
-        return self.batches * self.groups_per_batch * self.group_size * self.repeats
-
-    def __iter__(self) -> Iterator[int]:
-        self._draws, replay, self._replay = [], self._replay, []
-        for number in range(self.batches):
-            rows = replay[number] if number < len(replay) else self._draw()
-            self._draws.append(rows)
-            for _ in range(self.repeats):
-                for row in rows:
-                    yield from [row] * self.group_size
-
-    def _draw(self) -> list[int]:
-        probabilities = self.history.probabilities()
-        drawn = self._generator.choice(len(probabilities), self.groups_per_batch, replace=False, p=probabilities)
-        return [int(row) for row in drawn]
-
-    def state(self, epoch_is_over: bool) -> dict[str, Any]:
-        """The state for a checkpoint; at the end of an epoch no draws need to be repeated."""
-        return {
-            "history": self.history.state(),
-            "draws": [] if epoch_is_over else self._draws,
-            "generator": self._generator.bit_generator.state,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restores the state from a checkpoint; the draws of the interrupted epoch are repeated."""
-        self.history.restore(state["history"])
-        self._replay = state["draws"]
-        self._generator.bit_generator.state = state["generator"]
 
 
 class AcqoTrainer(GRPOTrainer):
     """TRL's trainer with changes.
 
-    - Prompts are drawn by their reward history.
     - The prompt of a group is processed only once, for log-probabilities and, on a CPU, for sampling.
     - Evaluation runs the search path on dev queries.
     """
@@ -102,30 +39,17 @@ class AcqoTrainer(GRPOTrainer):
         *,
         dev_measures: Callable[[Policy, Policy], dict[str, float]],
         settings: PolicySettings,
-        prioritised_sampling: bool,
         shared_prefix: bool,
         **trainer: Any,
     ) -> None:
         self._dev_measures = dev_measures
         self._policy_settings = settings
-        self._history = RewardHistory(len(trainer["train_dataset"]))
-        self._prioritised_sampling = prioritised_sampling
         self._shared_prefix = shared_prefix and keeps_every_token(trainer["model"])
-        self._sampler: HistorySampler | None = None
-        self._sampler_state: dict[str, Any] | None = None
         super().__init__(**trainer)
         self._constraint = self._decoding_constraint()
         if self.is_fsdp_enabled:
             # All processes must make the same number of forward passes, but prefix trees need different numbers.
             self._shared_prefix = False
-
-    def resume(self, checkpoint: Path | None) -> None:
-        """Trains; with a checkpoint, resumes from it."""
-        if checkpoint is not None and (file := checkpoint / SAMPLER_FILE).exists():
-            self._sampler_state = json.loads(file.read_text(encoding="utf-8"))
-        self.args.eval_on_start = self.args.eval_on_start and checkpoint is None
-        with writing(self.args.output_dir):
-            self.train(resume_from_checkpoint=str(checkpoint) if checkpoint is not None else None)
 
     def _decoding_constraint(self) -> Forbidden | None:
         """Forbids completions outside the grammar; ``None`` if the texts of single tokens are not known."""
@@ -136,29 +60,17 @@ class AcqoTrainer(GRPOTrainer):
         return GuidedDecoding(self.processing_class, self.eos_token_ids, regex, vocabulary)
 
     def _get_train_sampler(self, dataset: Dataset | None = None) -> Sampler[int]:
-        if not self._prioritised_sampling:
-            return super()._get_train_sampler(dataset)
-        self._sampler = HistorySampler(
-            self._history,
-            groups_per_batch=self.args.generation_batch_size // self.num_generations,
-            group_size=self.num_generations,
-            repeats=self.num_iterations * self.args.steps_per_generation,
-            seed=self.args.seed,
-        )
-        if self._sampler_state is not None:
-            self._sampler.restore(self._sampler_state)
-        return self._sampler
+        sampler = super()._get_train_sampler(dataset)
+        if sampler.shuffle:  # by the epoch, so that a resumed run draws the same prompts
+            sampler.set_epoch = lambda epoch: sampler.generator.manual_seed(self.args.seed + epoch)
+        return sampler
 
     def _calculate_rewards(
         self, inputs: list[dict[str, Any]], prompts: list[Any], completions: list[Any], completion_ids_list: list[Any]
     ) -> torch.Tensor:
         rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
-        reward = self.reward_funcs[0]
         groups = rewards[:, 0].reshape(-1, self.num_generations)
-        rewards[:, 0] = below_the_group(groups, reward.invalid_reward).flatten()
-        if self.model.training:
-            rows = gather_object([example["row"] for example in inputs])
-            self._history.record(rows, gather_object(reward.qualities))
+        rewards[:, 0] = below_the_group(groups, self.reward_funcs[0].invalid_reward).flatten()
         return rewards
 
     def _decoding(self, rows: int) -> Decoding:
@@ -223,12 +135,8 @@ class AcqoTrainer(GRPOTrainer):
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         """Also saves the settings of the policy, so that every checkpoint can be evaluated and served."""
         super()._save_checkpoint(model, trial)
-        if not self.args.should_save:
-            return
-        folder = Path(self.args.output_dir, f"checkpoint-{self.state.global_step}")
-        self._policy_settings.save(folder)
-        if self._sampler is not None:
-            write_json(folder / SAMPLER_FILE, self._sampler.state(epoch_is_over=float(self.state.epoch).is_integer()))
+        if self.args.should_save:
+            self._policy_settings.save(Path(self.args.output_dir, f"checkpoint-{self.state.global_step}"))
 
 
 def below_the_group(rewards: torch.Tensor, invalid_reward: float) -> torch.Tensor:
@@ -272,7 +180,8 @@ def grpo_arguments(settings: GrpoSettings, policy: PolicySettings, **ours: Any) 
         max_completion_length=policy.max_new_tokens,
         mask_truncated_completions=False,
         eval_strategy="steps",
-        eval_on_start=True,
+        eval_on_start=last_checkpoint(ours["output_dir"]) is None,
+        restore_callback_states_from_checkpoint=True,
         save_strategy="steps",
         save_steps=given["eval_steps"],
         load_best_model_at_end=True,
@@ -310,7 +219,6 @@ def build_trainer(
     return AcqoTrainer(
         dev_measures=dev_measures,
         settings=policy,
-        prioritised_sampling=settings.prioritised_sampling,
         shared_prefix={"auto": arguments.use_cpu, "always": True, "never": False}[settings.shared_prefix],
         model=model,
         reward_funcs=[reward],
@@ -318,7 +226,7 @@ def build_trainer(
         processing_class=tokenizer,
         train_dataset=train_dataset,
         eval_dataset=train_dataset,
-        callbacks=list(callbacks),
+        callbacks=[EarlyStoppingCallback(settings.patience), *callbacks],
     )
 
 

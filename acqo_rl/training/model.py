@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from acqo_rl.files import atomic_folder
+from acqo_rl.files import atomic_folder, writing
 from acqo_rl.language_models.chat import end_tokens
 from acqo_rl.language_models.local import (
     base_model_of,
@@ -19,7 +19,7 @@ from acqo_rl.language_models.local import (
     with_adapter,
 )
 from acqo_rl.reformulation.policy import PolicySettings, settings_of_policy
-from acqo_rl.training.run_folder import write_json
+from acqo_rl.training.run_folder import last_checkpoint, write_json
 
 
 def load_trainable(path: str, lora_rank: int, seed: int) -> tuple[Any, Any]:
@@ -80,6 +80,13 @@ def changed_settings(path: str, settings: PolicySettings) -> str:
         return ""
     new = asdict(settings)
     return ", ".join(f"{name} {old} -> {new[name]}" for name, old in asdict(before).items() if old != new[name])
+
+
+def resume(trainer: Any) -> None:
+    """Trains, from the last checkpoint in the trainer's folder if there is one."""
+    folder = Path(trainer.args.output_dir)
+    with writing(folder):
+        trainer.train(resume_from_checkpoint=last_checkpoint(folder))
 
 
 def save_run(

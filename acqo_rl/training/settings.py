@@ -129,9 +129,6 @@ class GrpoSettings:
     stage: Literal["explore", "converge"] = field(
         default="explore", metadata={"help": "explore (Stage I) or converge (Stage II)."}
     )
-    prioritised_sampling: bool = field(
-        default=True, metadata={"help": "Draw queries more often if their rollouts had different rewards."}
-    )
     shared_prefix: Literal["auto", "always", "never"] = field(
         default="auto",
         metadata={"help": "Process the prompt once per group, not once per completion. auto: only on a CPU."},
@@ -151,8 +148,8 @@ class GrpoSettings:
     )
     eval_limit: Positive = field(default=200, metadata={"help": "Number of dev queries, a fixed sample."})
     eval_measure: str = field(default="nDCG@10", metadata={"help": "Dev measure that chooses the model."})
-    alarm_patience: Count = field(
-        default=5, metadata={"help": "Stop after this many consecutive steps with an alarm; 0 never stops."}
+    patience: Positive = field(
+        default=5, metadata={"help": "Stop after this many consecutive evaluations without a better dev measure."}
     )
     trainer: dict[str, Any] = field(
         default_factory=dict,

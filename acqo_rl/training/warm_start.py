@@ -17,16 +17,14 @@ import numpy as np
 from tqdm import tqdm
 
 from acqo_rl.errors import GrammarError
-from acqo_rl.files import writing
 from acqo_rl.language_models.chat import missing_end
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.reformulation.policy import PolicySettings, prompt_of
 from acqo_rl.training.candidates import Candidate, drops_words, splits_completely
 from acqo_rl.training.data import sft_dataset
-from acqo_rl.training.model import load_trainable, save_run
+from acqo_rl.training.model import load_trainable, resume, save_run
 from acqo_rl.training.rewards import Reward, rank_map
-from acqo_rl.training.run_folder import last_checkpoint
 from acqo_rl.training.settings import FINE_TUNING, trainer_arguments
 from acqo_rl.types import Qrels, Query, Reformulation, Route, SubQuery
 
@@ -280,8 +278,7 @@ def train(
         train_dataset=sft_dataset(pairs, prompt, missing_end(tokenizer)),
         callbacks=list(callbacks),
     )
-    with writing(folder := Path(arguments.output_dir)):
-        trainer.train(resume_from_checkpoint=last_checkpoint(folder))
+    resume(trainer)
     return save_run(trainer, tokenizer, settings)
 
 

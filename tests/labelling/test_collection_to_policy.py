@@ -55,12 +55,11 @@ def test_a_policy_is_trained_and_searches_in_front_of_a_collection(collection, t
         "prompted_baseline": False,
         "prompt": {"max_new_tokens": 4},
         "warm_start": {"limit": 12, "examples": 8, "teacher": ["turns"]},
-        "stage1": {"eval_limit": 4, "alarm_patience": 0, "trainer": TRAINER},
+        "stage1": {"eval_limit": 4, "trainer": TRAINER},
         "stage2": {
             "limit": 4,
             "rollouts": 4,
             "eval_limit": 4,
-            "alarm_patience": 0,
             "min_mean_reward": -9.0,
             "max_mean_reward": 9.0,
             "trainer": TRAINER,

@@ -34,7 +34,6 @@ GRPO = {
     "trainer.top_p": 1.0,
     "lora_rank": 0,
     "prompt.max_new_tokens": 4,
-    "alarm_patience": 0,
 }
 
 pytestmark = pytest.mark.slow
@@ -92,7 +91,7 @@ def test_a_killed_grpo_run_resumes_with_the_same_rewards(whole, shared, tmp_path
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen(command_of("grpo", settings), env=ENVIRONMENT, **quiet)
     deadline = time.monotonic() + 240
-    while not (tmp_path / "run" / "checkpoint-2" / "sampler.json").exists() and time.monotonic() < deadline:
+    while not (tmp_path / "run" / "checkpoint-2" / "acqo.json").exists() and time.monotonic() < deadline:
         assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)

@@ -1,8 +1,6 @@
-"""Difficulty, the band, and the reward history."""
+"""Difficulty and the band."""
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 import pytest
@@ -11,7 +9,7 @@ from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
-from acqo_rl.training.curriculum import Difficulty, RewardHistory, by_gap, hardest_of, score_difficulty, select_band
+from acqo_rl.training.curriculum import Difficulty, by_gap, hardest_of, score_difficulty, select_band
 from acqo_rl.training.rewards import Reward
 from acqo_rl.types import Query
 
@@ -52,24 +50,3 @@ def test_the_hardest_queries_have_the_lowest_mean():
     assert [d.query_id for d in hardest_of(shuffled, 0.5)] == ["a", "b", "c"]
     tied = [Difficulty(name, 1.0, 0.0, 1.0, 1.0) for name in "xyz"]
     assert [d.query_id for d in hardest_of(tied, 0.3)] == ["x"]
-
-
-def test_prompts_are_drawn_by_the_share_of_their_groups_that_differ():
-    """(varied + 1) / (groups + 1) is 2/2, 1/3 and 1/2, and 1 for a prompt that was never drawn."""
-    history, again = RewardHistory(4), RewardHistory(4)
-    history.record([0, 0, 1, 1], [0.0, 1.0, 0.5, 0.5])
-    history.record([1, 1, 2, 2], [2.0, 2.0, float("nan"), 1.0])
-    weights = np.array([1, 1 / 3, 1 / 2, 1])
-    again.restore(json.loads(json.dumps(history.state())))
-    assert again.probabilities() == pytest.approx(weights / weights.sum())
-    with pytest.raises(ValueError):
-        again.record([0, 0], [1.0])
-
-
-@pytest.mark.parametrize(
-    ("rewards", "varied"), [((1.0, 1.0 + 0.9e-6), 0), ((1.0, 1.0 + 1.1e-6), 1), ((np.nan, np.nan), 0)]
-)
-def test_only_rounding_differences_count_as_equal(rewards, varied):
-    history = RewardHistory(1)
-    history.record([0, 0], rewards)
-    assert (history.groups.tolist(), history.varied.tolist()) == ([1], [varied])

@@ -10,6 +10,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from acqo_rl.language_models.decoding import Decoding, complete
 from acqo_rl.training.grpo import finish
+from acqo_rl.training.model import resume
 from acqo_rl.training.prefix_tree import log_probs
 
 pytestmark = [
@@ -52,7 +53,7 @@ def test_log_probs_and_gradients_equal_those_of_the_cpu(models):
 def test_an_adapter_is_trained_on_the_gpu(tmp_path):
     start = str(full_model(tmp_path, max_new_tokens=8))
     trainer = trainer_of(start, tmp_path / "run", lora_rank=8, trainer=TRAINER | {"max_steps": 4}, dev=(0.0, 0.5, 1.0))
-    trainer.resume(None)
+    resume(trainer)
     adapter = {name: value for name, value in trainer.model.named_parameters() if "lora_B" in name}
     assert {value.device.type for value in adapter.values()} == {"cuda"}
     assert all(value.abs().sum() > 0 for value in adapter.values())  # they are initialised with zeros

@@ -12,11 +12,9 @@ from transformers import AutoTokenizer, LlamaForCausalLM, TrainerCallback
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
-from acqo_rl.training.callbacks import Alarms
-from acqo_rl.training.curriculum import RewardHistory
 from acqo_rl.training.data import grpo_dataset
-from acqo_rl.training.grpo import SAMPLER_FILE, HistorySampler, below_the_group, build_trainer, finish, grpo_arguments
-from acqo_rl.training.model import load_trainable
+from acqo_rl.training.grpo import below_the_group, build_trainer, finish, grpo_arguments
+from acqo_rl.training.model import load_trainable, resume
 from acqo_rl.training.run_folder import last_checkpoint
 from acqo_rl.training.settings import GrpoSettings
 from acqo_rl.types import Query
@@ -96,9 +94,8 @@ def test_completions_end_at_the_end_token_of_the_chat_template(tiny, tmp_path, s
 
 def test_settings_reach_the_trainer(tiny, tmp_path):
     groups = {"num_generations": 16, "per_device_train_batch_size": 16}
-    trainer = trainer_of(tiny, tmp_path, trainer=groups, eval_measure="R@10", prioritised_sampling=False)
+    trainer = trainer_of(tiny, tmp_path, trainer=groups, eval_measure="R@10")
     assert (trainer.num_generations, trainer.args.metric_for_best_model) == (16, "eval_R@10")
-    assert not isinstance(trainer._get_train_sampler(), HistorySampler)
     rates = [grpo_arguments(GrpoSettings(), POLICY, lora_rank=rank, output_dir="out", seed=0) for rank in (0, 8)]
     assert [arguments.learning_rate for arguments in rates] == [1e-6, 2e-5]
 
@@ -125,7 +122,7 @@ class Stop(TrainerCallback):
         self.step = step
 
     def on_save(self, args, state, control, **_):
-        control.should_training_stop = state.global_step == self.step
+        control.should_training_stop |= state.global_step == self.step
 
 
 def steps_of(trainer):
@@ -147,7 +144,7 @@ def whole(tiny, tmp_path_factory):
     """An uninterrupted run of six steps over two epochs, and its initial weights."""
     trainer = trainer_of(tiny, tmp_path_factory.mktemp("whole"))
     before = weights_of(trainer.model)
-    trainer.resume(None)
+    resume(trainer)
     return trainer, before
 
 
@@ -159,7 +156,6 @@ def test_a_run_trains_all_weights_and_logs_every_step(whole):
     assert all(np.isfinite(values).all() for values in steps.values())
     assert any(values[2] > 0 for values in steps.values())
     checkpoint = last_checkpoint(trainer.args.output_dir)
-    assert sum(json.loads((checkpoint / SAMPLER_FILE).read_text())["history"]["groups"]) == 12
     policy = Policy.from_pretrained(checkpoint)
     assert policy.settings == POLICY
     assert policy.reformulate(QUERIES[:1])[0].sub_queries
@@ -168,12 +164,11 @@ def test_a_run_trains_all_weights_and_logs_every_step(whole):
 @pytest.mark.slow
 @pytest.mark.parametrize("step", [2, 3], ids=["within an epoch", "at the end of an epoch"])
 def test_a_resumed_run_equals_an_uninterrupted_one(whole, tiny, tmp_path, step):
-    """Prompts are drawn by reward history; prompts, completions, rewards and losses are the same."""
-    trainer_of(tiny, tmp_path, callbacks=[Stop(step)]).resume(None)
-    checkpoint = last_checkpoint(tmp_path)
-    assert checkpoint.name == f"checkpoint-{step}"
+    """Prompts, completions, rewards and losses are the same."""
+    resume(trainer_of(tiny, tmp_path, callbacks=[Stop(step)]))
+    assert last_checkpoint(tmp_path).name == f"checkpoint-{step}"
     resumed = trainer_of(tiny, tmp_path)
-    resumed.resume(checkpoint)
+    resume(resumed)
     wanted = steps_of(whole[0])
     assert steps_of(resumed) == {s: pytest.approx(values, rel=1e-4, abs=1e-6) for s, values in wanted.items()}
     assert measured_at(resumed) == measured_at(whole[0])
@@ -192,7 +187,7 @@ def test_an_invalid_completion_does_not_outweigh_its_group():
 def test_the_model_with_the_best_dev_measure_is_kept(tiny, tmp_path, dev, best):
     """The best checkpoint, or the starting model if none is better."""
     trainer = trainer_of(tiny, tmp_path, dev=dev, trainer=TRAINER | {"max_steps": 2})
-    trainer.resume(None)
+    resume(trainer)
     finish(trainer, POLICY, tiny, "nDCG@10")
     names = str(tmp_path / "model"), str(tmp_path / f"checkpoint-{best}") if best else tiny
     kept, wanted = (weights_of(load_trainable(name, 0, 0)[0]) for name in names)
@@ -202,39 +197,15 @@ def test_the_model_with_the_best_dev_measure_is_kept(tiny, tmp_path, dev, best):
     assert tuple(e["eval_nDCG@10"] for e in log if "eval_nDCG@10" in e)[: len(dev)] == dev
 
 
-def test_alarms_stop_training_and_an_adapter_is_saved_as_one(tiny, tmp_path):
-    """Every completion of a random model is truncated by the token limit."""
-    trainer = trainer_of(tiny, tmp_path, lora_rank=2, callbacks=[Alarms(2, tmp_path)])
-    trainer.resume(None)
-    assert trainer.state.global_step == len((tmp_path / "alarms.jsonl").read_text().splitlines()) == 2
-    trainer.state.log_history = [{"eval_nDCG@10": 0.9}]  # as if it had stopped before the second evaluation
+@pytest.mark.parametrize("stop", [9, 2], ids=["whole", "resumed"])
+def test_evaluations_without_a_better_measure_stop_training_and_an_adapter_is_saved_as_one(tiny, tmp_path, stop):
+    given = {"lora_rank": 2, "patience": 2, "dev": (0.9, 0.3, 0.2, 0.1)}
+    trainer = trainer_of(tiny, tmp_path, callbacks=[Stop(stop)], **given)
+    resume(trainer)
+    if stop == 2:
+        trainer = trainer_of(tiny, tmp_path, **given | {"dev": (0.1,)})
+        resume(trainer)
+    assert trainer.state.global_step == 3
     finish(trainer, POLICY, tiny, "nDCG@10")
     assert json.loads((tmp_path / "model" / "adapter_config.json").read_text())["base_model_name_or_path"] == tiny
     assert Policy.from_pretrained(str(tmp_path / "model")).reformulate(QUERIES[:1])[0].tokens > 0
-
-
-def sampler_of(history=None, **changed):
-    arguments = {"groups_per_batch": 2, "group_size": 3, "repeats": 2, "seed": 0, **changed}
-    return HistorySampler(history or RewardHistory(5), **arguments)
-
-
-def test_prompts_are_drawn_in_the_order_of_trl_and_equally_in_all_processes():
-    """The prompts of a batch are distinct, the rollouts of a prompt are adjacent, and each batch is repeated."""
-    sampler, other = sampler_of(), sampler_of()
-    rows, next_epoch = list(sampler), list(sampler)
-    assert (rows, next_epoch) == (list(other), list(other))
-    assert len(rows) == len(sampler) == 2 * 2 * 3 * 2
-    assert rows != next_epoch
-    for first in (rows[:6], rows[12:18]):
-        assert first == [first[0]] * 3 + [first[3]] * 3
-        assert first[0] != first[3]
-    assert rows[6:12] + rows[18:] == rows[:6] + rows[12:18]
-
-
-def test_prompts_with_different_rewards_are_drawn_more_often():
-    history = RewardHistory(10)
-    for _ in range(20):
-        history.record([0, 0, 1, 1], [1.0, 1.0, 0.0, 1.0])
-    drawn = [next(iter(sampler_of(history, groups_per_batch=1, seed=s, repeats=1))) for s in range(300)]
-    assert drawn.count(1) > 15
-    assert drawn.count(0) < 10
