@@ -8,7 +8,7 @@ after it; it is known for the options that the scorer prefers, because their res
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -92,38 +92,21 @@ def collect(
 
 
 def write_options(options: Sequence[Options], file: Path) -> None:
-    """Writes options to one .npz file, atomically."""
-    arrays = {
-        "query_ids": np.array([one.query_id for one in options], np.str_),
-        "sizes": np.array([len(one.rewards) for one in options], np.int64),
-        "searches": np.array([len(one.searched) for one in options], np.int64),
-        "searched": np.array([text for one in options for text in one.searched], np.str_),
-        "names": np.array([name for one in options for name in one.names], np.str_),
-        "features": np.concatenate([one.features for one in options]),
-        "rewards": np.concatenate([one.rewards for one in options]),
-    }
+    """Writes options to one .npz file, atomically; its arrays are named ``NUMBER.FIELD``."""
+    arrays = {f"{i}.{name}": np.array(value) for i, one in enumerate(options) for name, value in vars(one).items()}
     with atomic(file) as half_done, open(half_done, "wb") as out:
         np.savez_compressed(out, **arrays)  # type: ignore[arg-type]
 
 
 def read_options(file: Path) -> list[Options]:
     """Reads a file written by :func:`write_options`."""
+    names = [f.name for f in fields(Options)]
     with np.load(file, allow_pickle=False) as there:
-        arrays = {name: there[name] for name in there.files}
-    options, row, name, text = [], 0, 0, 0
-    sizes, searches = arrays["sizes"].tolist(), arrays["searches"].tolist()
-    for query_id, size, number in zip(arrays["query_ids"].tolist(), sizes, searches, strict=True):
-        options.append(
-            Options(
-                query_id,
-                tuple(arrays["searched"][text : text + number].tolist()),
-                tuple(arrays["names"][name : name + size - 1].tolist()),
-                arrays["features"][row : row + size],
-                arrays["rewards"][row : row + size],
-            )
-        )
-        row, name, text = row + size, name + size - 1, text + number
-    return options
+        rows = [[there[f"{i}.{name}"] for name in names] for i in range(len(there.files) // len(names))]
+    return [
+        Options(str(query_id), tuple(searched.tolist()), tuple(found.tolist()), features, rewards)
+        for query_id, searched, found, features, rewards in rows
+    ]
 
 
 def expand(states: Sequence[Reformulation], options: Sequence[Options], scorer: Scorer) -> list[Reformulation]:
@@ -188,7 +171,7 @@ class Training:
 
 
 def train(options: Sequence[Options], settings: Training) -> tuple[Scorer, list[tuple[int, float]]]:
-    """Trains networks on the options; all seeds are trained in the same batched operations.
+    """Trains networks on the options.
 
     Returns:
         The scorer, and (step, mean expected reward minus that of stopping) every hundred steps.
@@ -207,16 +190,15 @@ def train(options: Sequence[Options], settings: Training) -> tuple[Scorer, list[
     mean, scale = features[valid].mean(0), features[valid].std(0) + 1e-3
     features = ((features - mean) / scale).clamp(-CLIP, CLIP)
     best = gains.masked_fill(~valid, -torch.inf).argmax(1)
-    generator = torch.Generator().manual_seed(settings.seed)
-    layers = _new_layers(features.shape[2], settings.seeds, generator)
-    optimizer = torch.optim.AdamW(
-        [p for pair in layers for p in pair], settings.learning_rate, weight_decay=_WEIGHT_DECAY
-    )
+    torch.manual_seed(settings.seed)
+    networks = torch.nn.ModuleList(_network(features.shape[2]) for _ in range(settings.seeds))
+    optimizer = torch.optim.AdamW(networks.parameters(), settings.learning_rate, weight_decay=_WEIGHT_DECAY)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / settings.steps)
     curve, sums = [], 0.0
     for step in range(1, settings.steps + 1):
-        rows = torch.randint(len(options), (settings.seeds, settings.batch_size), generator=generator)
-        scores = _scores(layers, features[rows], generator).masked_fill(~valid[rows], -1e9)
+        rows = torch.randint(len(options), (settings.seeds, settings.batch_size))
+        scores = torch.cat([network(features[some]) for network, some in zip(networks, rows, strict=True)])
+        scores = scores.view(*rows.shape, most).masked_fill(~valid[rows], -1e9)
         log_chances = scores.log_softmax(-1)
         expected = (log_chances.exp() * gains[rows]).sum(-1)
         if step <= settings.imitation * settings.steps:
@@ -231,35 +213,21 @@ def train(options: Sequence[Options], settings: Training) -> tuple[Scorer, list[
         if step % 100 == 0:
             curve.append((step, sums / 100))
             sums = 0.0
-    weights = tuple((weight.detach().numpy(), bias.detach().numpy()) for weight, bias in layers)
+    linear = [[layer for layer in network if isinstance(layer, torch.nn.Linear)] for network in networks]
+    weights = tuple(
+        (_stacked([one.weight.T for one in layers]), _stacked([one.bias[None] for one in layers]))
+        for layers in zip(*linear, strict=True)
+    )
     return Scorer(settings.kind, mean.numpy(), scale.numpy(), weights, settings.margin), curve
 
 
-def _new_layers(inputs: int, networks: int, generator: torch.Generator) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    import torch
+def _network(inputs: int) -> torch.nn.Sequential:
+    from torch.nn import Dropout, Linear, ReLU, Sequential
 
-    layers = []
-    for size, outputs in zip((inputs, *_HIDDEN), (*_HIDDEN, 1), strict=True):
-        bound = size**-0.5
-        weight = (2 * torch.rand(networks, size, outputs, generator=generator) - 1) * bound
-        bias = (2 * torch.rand(networks, 1, outputs, generator=generator) - 1) * bound
-        layers.append((weight.requires_grad_(), bias.requires_grad_()))
-    return layers
+    return Sequential(
+        Linear(inputs, _HIDDEN[0]), ReLU(), Dropout(_DROPOUT), Linear(*_HIDDEN), ReLU(), Linear(_HIDDEN[1], 1)
+    )
 
 
-def _scores(
-    layers: Sequence[tuple[torch.Tensor, torch.Tensor]], features: torch.Tensor, generator: torch.Generator
-) -> torch.Tensor:
-    """Scores with dropout after the first layer, float32[networks, queries, options]."""
-    import torch
-
-    networks, queries, options, inputs = features.shape
-    hidden = features.reshape(networks, queries * options, inputs)
-    for number, (weight, bias) in enumerate(layers):
-        hidden = torch.baddbmm(bias, hidden, weight)
-        if number < len(layers) - 1:
-            hidden = hidden.relu()
-        if number == 0:
-            kept = torch.rand(hidden.shape, generator=generator) >= _DROPOUT
-            hidden = hidden * kept / (1 - _DROPOUT)
-    return hidden.reshape(networks, queries, options)
+def _stacked(tensors: Sequence[torch.Tensor]) -> NDArray[np.float32]:
+    return np.stack([tensor.detach().numpy() for tensor in tensors])
