@@ -56,6 +56,10 @@ class Options:
     features: NDArray[np.float32]
     rewards: NDArray[np.float32]
 
+    def gains(self, cost: float) -> NDArray[np.float32]:
+        """The rewards minus that of stopping, and minus ``cost`` for each option except stopping."""
+        return self.rewards - self.rewards[0] - np.float32(cost) * (np.arange(len(self.rewards)) > 0)
+
 
 def collect(
     states: Sequence[Reformulation],
@@ -131,9 +135,9 @@ def with_returns(options: Sequence[Options], after: Sequence[Options], scorer: S
     for one in after:
         scores = scorer.score(one.features)
         chances = np.exp(scores - scores.max())
-        net = one.rewards - cost * (np.arange(len(one.rewards)) > 0)
+        value = one.rewards[0] + chances @ one.gains(cost) / chances.sum()
         for searched in (one.searched, one.searched[:-1]):  # the name was searched last, or before question and name
-            values[one.query_id, searched] = float(chances @ net / chances.sum())
+            values[one.query_id, searched] = float(value)
     returns = []
     for one in options:
         keys = [(one.query_id, (*one.searched, name)) for name in one.names]
@@ -177,28 +181,24 @@ def train(options: Sequence[Options], settings: Training) -> tuple[Scorer, list[
         The scorer, and (step, mean expected reward minus that of stopping) every hundred steps.
     """
     import torch
+    from torch.nn.utils.rnn import pad_sequence
 
-    most = max(len(one.rewards) for one in options)
-    features = torch.zeros(len(options), most, options[0].features.shape[1])
-    gains, valid = torch.zeros(len(options), most), torch.zeros(len(options), most, dtype=torch.bool)
-    for row, one in enumerate(options):
-        size = len(one.rewards)
-        features[row, :size] = torch.from_numpy(one.features)
-        gains[row, :size] = torch.from_numpy(one.rewards - one.rewards[0])
-        gains[row, 1:size] -= settings.cost
-        valid[row, :size] = True
+    features = pad_sequence([torch.from_numpy(one.features) for one in options], batch_first=True)
+    gains = pad_sequence([torch.from_numpy(one.gains(settings.cost)) for one in options], batch_first=True)
+    valid = pad_sequence([torch.ones(len(one.rewards), dtype=torch.bool) for one in options], batch_first=True)
     mean, scale = features[valid].mean(0), features[valid].std(0) + 1e-3
     features = ((features - mean) / scale).clamp(-CLIP, CLIP)
     best = gains.masked_fill(~valid, -torch.inf).argmax(1)
     torch.manual_seed(settings.seed)
-    networks = torch.nn.ModuleList(_network(features.shape[2]) for _ in range(settings.seeds))
-    optimizer = torch.optim.AdamW(networks.parameters(), settings.learning_rate, weight_decay=_WEIGHT_DECAY)
+    networks = [_network(features.shape[2]) for _ in range(settings.seeds)]
+    weights = [parameter for network in networks for parameter in network.parameters()]
+    optimizer = torch.optim.AdamW(weights, settings.learning_rate, weight_decay=_WEIGHT_DECAY)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / settings.steps)
     curve, sums = [], 0.0
     for step in range(1, settings.steps + 1):
         rows = torch.randint(len(options), (settings.seeds, settings.batch_size))
         scores = torch.cat([network(features[some]) for network, some in zip(networks, rows, strict=True)])
-        scores = scores.view(*rows.shape, most).masked_fill(~valid[rows], -1e9)
+        scores = scores.view(*rows.shape, -1).masked_fill(~valid[rows], -1e9)
         log_chances = scores.log_softmax(-1)
         expected = (log_chances.exp() * gains[rows]).sum(-1)
         if step <= settings.imitation * settings.steps:
@@ -214,11 +214,11 @@ def train(options: Sequence[Options], settings: Training) -> tuple[Scorer, list[
             curve.append((step, sums / 100))
             sums = 0.0
     linear = [[layer for layer in network if isinstance(layer, torch.nn.Linear)] for network in networks]
-    weights = tuple(
+    stacked = tuple(
         (_stacked([one.weight.T for one in layers]), _stacked([one.bias[None] for one in layers]))
         for layers in zip(*linear, strict=True)
     )
-    return Scorer(settings.kind, mean.numpy(), scale.numpy(), weights, settings.margin), curve
+    return Scorer(settings.kind, mean.numpy(), scale.numpy(), stacked, settings.margin), curve
 
 
 def _network(inputs: int) -> torch.nn.Sequential:
