@@ -47,19 +47,21 @@ class BenchmarkConfig:
 
 
 class Vectors(Encoder):
-    """An encoder of numbers: the text ``17`` is query 17."""
+    """An encoder of numbers: the query ``17`` and the passage ``17`` have the vectors of these rows."""
 
     fingerprint, settings = "benchmark", None
 
-    def __init__(self, queries: NDArray[np.float32]) -> None:
+    def __init__(self, vectors: NDArray[np.float32], queries: NDArray[np.float32]) -> None:
         self.dim = queries.shape[1]
-        self._queries = queries
+        self._vectors, self._queries = vectors, queries
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The queries of these numbers."""
         return self._queries[[int(text) for text in texts]]
 
-    encode_passages = encode_queries
+    def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The passages of these numbers."""
+        return self._vectors[[int(text) for text in texts]]
 
 
 def main(config: BenchmarkConfig) -> None:
@@ -114,13 +116,13 @@ def build(name: str, folder: Path, vectors: NDArray[np.float32], queries: NDArra
     from acqo_rl.retrieval.faiss_index import import_faiss
     from acqo_rl.types import Document
 
-    documents = [Document(str(row), "", f"passage {row}") for row in range(len(vectors))]
+    documents = [Document(str(row), "", str(row)) for row in range(len(vectors))]
     import_faiss().omp_set_num_threads(1)
     factory = {"IVF-PQ": f"IVF{lists(len(vectors))},PQ48", "OPQ": f"OPQ48,IVF{lists(len(vectors))},PQ48"}.get(
         name, name
     )
     begin = time.process_time()
-    build_dense_index(folder, documents, Vectors(queries), embeddings=vectors, factory=factory)
+    build_dense_index(folder, documents, Vectors(vectors, queries), factory=factory)
     return time.process_time() - begin
 
 
@@ -134,7 +136,7 @@ def search(folder: Path, queries: NDArray[np.float32]) -> tuple[int, float, floa
     from acqo_rl.retrieval.faiss_index import import_faiss
     from acqo_rl.retrieval.load import load_retriever
 
-    encoder = Vectors(queries)
+    encoder = Vectors(queries, queries)
     import_faiss().omp_set_num_threads(1)  # imported here, because libraries are not memory of the index
     before = resident_bytes()
     retriever: Retriever = load_retriever(folder, encoder=encoder)

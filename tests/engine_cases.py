@@ -11,7 +11,7 @@ import numpy as np
 from acqo_rl.roles import Encoder
 from acqo_rl.types import Document
 
-ENGINES = ("qdrant", "milvus", "postgresql")
+ENGINES = ("qdrant", "postgresql")
 
 
 class UnitEncoder(Encoder):
@@ -113,44 +113,6 @@ def _drop_qdrant(index: str, numbers: list[int]) -> None:
     client.delete(name, numbers)
 
 
-def of_milvus(index: str) -> tuple[Any, str]:
-    """Client and name of a collection."""
-    from acqo_rl.retrieval.engines import milvus
-
-    file, _, name = index.removeprefix("milvus:").rpartition("/")
-    return milvus.of_file(file), name
-
-
-def _put_milvus(index: str, rows: list[dict[str, Any]]) -> None:
-    from pymilvus import DataType, Function, FunctionType, MilvusClient
-
-    client, name = of_milvus(index)
-    if not client.has_collection(name):
-        schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
-        schema.add_field("number", DataType.INT64, is_primary=True)
-        for field in ("key", "owner", "day"):
-            schema.add_field(field, DataType.VARCHAR, max_length=100)
-        schema.add_field("body", DataType.VARCHAR, max_length=100, enable_analyzer=True)
-        for field, kind in {"page": DataType.INT32, "rate": DataType.FLOAT, "draft": DataType.BOOL}.items():
-            schema.add_field(field, kind)
-        schema.add_field("tags", DataType.ARRAY, element_type=DataType.VARCHAR, max_capacity=5, max_length=20)
-        schema.add_field("more", DataType.JSON)
-        schema.add_field("vec", DataType.FLOAT_VECTOR, dim=16)
-        schema.add_field("words", DataType.SPARSE_FLOAT_VECTOR)
-        names: dict[str, Any] = {"input_field_names": ["body"], "output_field_names": ["words"]}
-        schema.add_function(Function(name="bm25", function_type=FunctionType.BM25, **names))
-        indexes = client.prepare_index_params()
-        indexes.add_index("vec", index_type="AUTOINDEX", metric_type="COSINE")
-        indexes.add_index("words", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
-        client.create_collection(name, schema=schema, index_params=indexes, consistency_level="Strong")
-    client.upsert(name, rows)
-
-
-def _drop_milvus(index: str, numbers: list[int]) -> None:
-    client, name = of_milvus(index)
-    client.delete(name, filter=f"number in {numbers}")
-
-
 def _put_postgresql(index: str, rows: list[dict[str, Any]]) -> None:
     import psycopg
     from psycopg.types.json import Jsonb
@@ -177,5 +139,5 @@ def _drop_postgresql(index: str, numbers: list[int]) -> None:
         connection.execute(f"DELETE FROM {name} WHERE number = ANY(%s)", [numbers])
 
 
-PUT = {"qdrant": _put_qdrant, "milvus": _put_milvus, "postgresql": _put_postgresql}
-DROP = {"qdrant": _drop_qdrant, "milvus": _drop_milvus, "postgresql": _drop_postgresql}
+PUT = {"qdrant": _put_qdrant, "postgresql": _put_postgresql}
+DROP = {"qdrant": _drop_qdrant, "postgresql": _drop_postgresql}

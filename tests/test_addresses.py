@@ -38,7 +38,7 @@ FORMS = [
     "http://me:{}@host:8100",
     "https://h/x?api_key={}",
     "indexes/dense+http://me:{}@host",
-    "wiki=data/wiki,indexes/dense,milvus://me:{}@host/t@original",
+    "wiki=data/wiki,indexes/dense,qdrant://me:{}@host/t@original",
     "rerank:a/b@https://me:{}@host/v1",
     "qdrant://host/t?encoder=openai:m@http://me:{}@host/v1",
 ]

@@ -5,7 +5,6 @@ r"""Build a search index from a BEIR folder.
         --faiss.build_parameters efConstruction=2000 --faiss.search_parameters efSearch=256
     acqo index --data data/my_corpus --output indexes/bm25 --kind bm25
     acqo index --data data/my_corpus --output indexes/both --kind hybrid
-    acqo index --data data/my_corpus --embeddings vectors.npz --encoder my/model --output indexes/vectors
     acqo index --data data/my_corpus --output indexes/split --split_passages True
     acqo index --data data/my_corpus --output indexes/served --encoder openai:BAAI/bge-m3@http://localhost:8080/v1
     accelerate launch --num_processes 4 -m acqo_rl.cli index --data data/my_corpus --output indexes/my_corpus
@@ -25,7 +24,6 @@ from annotated_types import Ge, Le
 
 from acqo_rl.cli.fields import group, setting
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.embedding_files import read_embeddings
 from acqo_rl.retrieval.encoders import SERVER_SETTINGS, is_on_server
 from acqo_rl.retrieval.engines.location import is_engine
 
@@ -82,9 +80,6 @@ class BuildIndexConfig:
 
     output: str = setting("Folder of the index.")
     data: str = setting("BEIR folder with corpus.jsonl.")
-    embeddings: str | None = setting(
-        "Precomputed embeddings of the documents: a .npz file with the arrays ids and embeddings.", None
-    )
     kind: Literal["dense", "bm25", "hybrid"] = setting(
         "hybrid builds a dense and a BM25 index, which are searched together.", "dense"
     )
@@ -118,7 +113,7 @@ def main(config: BuildIndexConfig) -> None:
     passages = passages_of(config, documents, encoder, notes) if config.split_passages or not finished else documents
     dense = Path(config.output, "dense") if config.kind == "hybrid" else Path(config.output)
     shards = None
-    if not finished and not (dense / FILE_NAME).exists() and encoder and not config.embeddings:
+    if not finished and not (dense / FILE_NAME).exists() and encoder:
         shards = Shards(dense, passages, encoder, config.encoding.shard_size)
         notes.append(f"{len(shards.missing()):,} of {shards.total:,} shards must be encoded.")
     if not finished and state.is_main_process:
@@ -148,8 +143,7 @@ def check(config: BuildIndexConfig) -> None:
         )
     on_server = is_on_server(config.encoder)
     useless = {
-        "embeddings": config.kind == "bm25",
-        "split_passages": config.kind == "bm25" or on_server or bool(config.embeddings),
+        "split_passages": config.kind == "bm25" or on_server,
         **dict.fromkeys(_OF_PROCESS, on_server),
         **dict.fromkeys(_OF_SERVER, not on_server),
     }
@@ -201,7 +195,7 @@ def passages_of(
     passages = documents
     if found := without_text(documents):
         notes.append(f"The corpus has {counted(found)}; without a text, a document is found by its title at most.")
-    if encoder is None or config.embeddings:
+    if encoder is None:
         return passages
     if is_on_server(config.encoder):
         tokens = [len(passage_text(passage)) / 4 for passage in passages]  # four characters per token
@@ -230,7 +224,6 @@ def build(
             documents,
             encoder,
             passages=passages,
-            embeddings=read_embeddings(config.embeddings, documents) if config.embeddings else None,
             shard_size=config.encoding.shard_size,
             **asdict(config.faiss),
         )

@@ -15,16 +15,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from acqo_rl.data.beir import corpus_hash
 from acqo_rl.errors import DataError, IndexMismatchError
 from acqo_rl.files import write_atomic, writing
 from acqo_rl.retrieval import faiss_index
 from acqo_rl.retrieval.bm25 import Bm25Retriever
-from acqo_rl.retrieval.encoder import normalised
 from acqo_rl.retrieval.manifest import (
     BM25_NAME,
     FILE_NAME,
@@ -42,11 +38,6 @@ from acqo_rl.retrieval.shards import Shards
 from acqo_rl.roles import Encoder
 from acqo_rl.types import Document
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-_ROWS = 65_536  # precomputed embeddings per block
-
 
 def build_dense_index(
     folder: str | Path,
@@ -54,7 +45,6 @@ def build_dense_index(
     encoder: Encoder,
     *,
     passages: Sequence[Document] | None = None,
-    embeddings: NDArray[np.floating] | None = None,
     factory: str = "Flat",
     build_parameters: str = "",
     search_parameters: str = "",
@@ -70,8 +60,6 @@ def build_dense_index(
         passages: encoded instead of the documents, see :func:`acqo_rl.retrieval.splitting.split_passages`. Each
             document has one or more passages with its id, in the order of the documents. The score of a document is
             that of its best passage.
-        embeddings: indexed instead of encoding, after L2 normalisation: those of the documents by the same model,
-            float[documents, dim]; may be memory-mapped.
         factory: FAISS factory string, see ``faiss_index.make_index``.
         build_parameters: FAISS parameters for the build, such as ``efConstruction=200``.
         search_parameters: FAISS parameters for searches, such as ``efSearch=128``. If empty, IVF indexes get a default
@@ -81,7 +69,7 @@ def build_dense_index(
 
     Raises:
         ConfigError: FAISS does not know a setting, or there are too few vectors to train on.
-        DataError: there are no documents, an id appears twice, or passages or embeddings do not match the documents.
+        DataError: there are no documents, an id appears twice, or passages do not match the documents.
         IndexMismatchError: the folder contains another index.
     """
     folder = Path(folder)
@@ -103,19 +91,14 @@ def build_dense_index(
     wanted = Manifest(settings, len(documents), digest)
     if _is_finished(folder, wanted):
         return read_manifest(folder)
-    _check_documents(documents, encoder, embeddings)
+    _check_documents(documents)
     doc_ids = [passage.id for passage in passages]
     if [doc_id for doc_id, _ in groupby(doc_ids)] != [document.id for document in documents]:
         raise DataError("The ids of the passages do not match the documents in their order; split the documents again.")
-    if embeddings is None:
-        shards.encode()
-        blocks = shards.read()
-    else:
-        starts = range(0, len(documents), _ROWS)
-        blocks = [normalised(np.asarray(embeddings[start : start + _ROWS], np.float32)) for start in starts]
+    shards.encode()
     faiss_index.use_threads(threads)
     index = faiss_index.make_index(encoder.dim, factory, build_parameters)
-    faiss_index.fill(index, blocks, factory)
+    faiss_index.fill(index, shards.read(), factory)
     folder.mkdir(parents=True, exist_ok=True)
     faiss_index.write_index(index, folder / INDEX_NAME)
     manifest = _finish(folder, wanted, doc_ids)
@@ -182,7 +165,7 @@ def build_hybrid_index(folder: str | Path, builders: Mapping[str, Callable[[Path
     wanted = Manifest(settings, one.document_count, one.corpus_hash)
     if _is_finished(folder, wanted):
         return read_manifest(folder)
-    return write_manifest(folder, wanted, [f"{name}/{FILE_NAME}" for name in parts])
+    return write_manifest(folder, wanted)
 
 
 def _is_finished(folder: Path, wanted: Manifest) -> bool:
@@ -210,10 +193,8 @@ def _finish(folder: Path, wanted: Manifest, doc_ids: Sequence[str]) -> Manifest:
     return write_manifest(folder, wanted, [path.relative_to(folder).as_posix() for path in paths])
 
 
-def _check_documents(
-    documents: Sequence[Document], encoder: Encoder | None = None, embeddings: NDArray[np.floating] | None = None
-) -> None:
-    """Checks that there are documents, that each has its own id, and that embeddings by the encoder have their shape.
+def _check_documents(documents: Sequence[Document]) -> None:
+    """Checks that there are documents, and that each has its own id.
 
     Raises:
         DataError: it is otherwise.
@@ -223,8 +204,3 @@ def _check_documents(
     doc_id, times = Counter(document.id for document in documents).most_common(1)[0]
     if times > 1:
         raise DataError(f"The document id {doc_id!r} appears {times} times; ids must be unique.")
-    if encoder and embeddings is not None and embeddings.shape != (len(documents), encoder.dim):
-        raise DataError(
-            f"The embeddings have the shape {embeddings.shape}; for {len(documents)} documents and this encoder it must"
-            f" be {(len(documents), encoder.dim)}."
-        )

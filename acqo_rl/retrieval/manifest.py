@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import json
 import zlib
 from collections.abc import Iterable
@@ -20,17 +19,6 @@ FILE_NAME = "manifest.json"
 IDS_NAME = "doc_ids.json"
 INDEX_NAME = "index.faiss"
 BM25_NAME = "bm25"
-
-_PACKAGES = (
-    "acqo-rl",
-    "bm25s",
-    "faiss-cpu",
-    "faiss-gpu",
-    "numpy",
-    "semantic-text-splitter",
-    "sentence-transformers",
-    "torch",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,19 +86,14 @@ class Manifest:
     Attributes:
         settings: settings of the index; their type is the kind of index.
         document_count: number of documents.
-        corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the documents. For precomputed embeddings without documents,
-            a hash of ids and vectors.
-        files: file name -> size in bytes; for a hybrid index, only the manifests of its parts.
-        checksums: file name -> checksum; indexes of format version 1 have none.
-        packages: versions of the packages that built the index; not part of the fingerprint.
+        corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the documents.
+        checksums: file name -> checksum; a hybrid index has none, but the fingerprints of its parts.
     """
 
     settings: DenseSettings | Bm25Settings | HybridSettings
     document_count: int
     corpus_hash: str
-    files: dict[str, int] = field(default_factory=dict)
     checksums: dict[str, str] = field(default_factory=dict)
-    packages: dict[str, str] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
@@ -144,24 +127,18 @@ class Manifest:
         }
 
 
-def write_manifest(folder: Path, manifest: Manifest, files: Iterable[str]) -> Manifest:
+def write_manifest(folder: Path, manifest: Manifest, files: Iterable[str] = ()) -> Manifest:
     """Writes the manifest. It must be the last file written, because it marks the index as complete.
 
     Args:
         folder: of the index.
-        manifest: without its files and packages.
+        manifest: without checksums.
         files: names of the files of the index.
 
     Returns:
-        The manifest with its files and packages.
+        The manifest with checksums.
     """
-    names = list(files)
-    manifest = replace(
-        manifest,
-        files={name: (folder / name).stat().st_size for name in names},
-        checksums={name: _checksum(folder / name) for name in names},
-        packages={p: version for p in _PACKAGES for version in _versions(p)},
-    )
+    manifest = replace(manifest, checksums={name: _checksum(folder / name) for name in files})
     row = {"format_version": FORMAT_VERSION, "kind": manifest.kind, **asdict(manifest)}
     write_atomic(folder / FILE_NAME, [json.dumps(row, indent=2, ensure_ascii=False)])
     return manifest
@@ -171,13 +148,13 @@ def check_contents(folder: Path, manifest: Manifest) -> None:
     """Checks the contents of the files of an index; takes about 0.2 s per GB.
 
     Raises:
-        IndexMismatchError: a file has changed since the index was built.
+        IndexMismatchError: a file is missing or has changed since the index was built.
     """
     for name, checksum in manifest.checksums.items():
-        if (seen := _checksum(folder / name)) != checksum:
+        path = folder / name
+        if not path.is_file() or _checksum(path) != checksum:
             raise IndexMismatchError(
-                f"{folder / name} has changed since the index was built (its checksum is {seen}, expected {checksum});"
-                f" delete {folder} and build it again."
+                f"{path} is missing or has changed since the index was built; delete {folder} and build it again."
             )
 
 
@@ -190,16 +167,11 @@ def _checksum(path: Path) -> str:
     return f"{value:08x}"
 
 
-def _versions(package: str) -> list[str]:
-    return [distribution.version for distribution in importlib.metadata.distributions(name=package)][:1]
-
-
 def read_manifest(folder: Path) -> Manifest:
-    """Reads the manifest of a complete index and checks that its files exist with the recorded sizes.
+    """Reads the manifest of a complete index.
 
     Raises:
-        IndexMismatchError: there is no complete index, its format is newer, its tokenization has another version, or a
-            file is missing or damaged.
+        IndexMismatchError: there is no complete index, or its format or its tokenization has another version.
     """
     path = folder / FILE_NAME
     if not path.is_file():
@@ -208,18 +180,14 @@ def read_manifest(folder: Path) -> Manifest:
         )
     try:
         row = json.loads(path.read_text(encoding="utf-8"))
-        version, kind, given = row.pop("format_version"), row.pop("kind"), row.pop("settings")
-        if version > FORMAT_VERSION:
-            raise ValueError(f"its format version is {version}, expected at most {FORMAT_VERSION}; update acqo_rl")
-        settings = _SETTINGS[kind](**given)
-        if isinstance(settings, Bm25Settings) and given.get("words") != tokens.VERSION:
+        if row["format_version"] != FORMAT_VERSION:
+            raise ValueError(f"its format version is {row['format_version']}, expected {FORMAT_VERSION}")
+        given = row["settings"]
+        if row["kind"] == "bm25" and given.get("words") != tokens.VERSION:
             raise ValueError(f"its tokens of BM25 have version {given.get('words')}, expected {tokens.VERSION}")
-        manifest = Manifest(settings, **row)
-        seen = {name: (folder / name).stat().st_size for name in manifest.files}
-        if wrong := [name for name, size in manifest.files.items() if seen[name] != size]:
-            raise ValueError(f"{wrong[0]} has {seen[wrong[0]]:,} bytes, expected {manifest.files[wrong[0]]:,} bytes")
+        settings = _SETTINGS[row["kind"]](**given)
+        return Manifest(settings, row["document_count"], row["corpus_hash"], row["checksums"])
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise IndexMismatchError(
             f"{folder} is not an index that can be searched ({error!r}); delete it and build it again."
         ) from error
-    return manifest

@@ -18,8 +18,7 @@ from shared import ACQO, in_thread
 from acqo_rl.cli import command, module_of
 from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
-from acqo_rl.retrieval import SentenceTransformerEncoder, load_retriever, passage_text
-from acqo_rl.retrieval.embedding_files import read_embeddings
+from acqo_rl.retrieval import SentenceTransformerEncoder, load_retriever
 from acqo_rl.roles import Encoder
 from acqo_rl.types import Document
 
@@ -174,56 +173,10 @@ def test_long_documents_are_counted_and_split_on_request(tmp_path, build, capsys
     assert all(len(ranking.doc_ids) == len(set(ranking.doc_ids)) for ranking in found)
 
 
-def test_embeddings_are_indexed_with_their_ids(data, tmp_path, build):
-    documents = list(read_corpus(data).values())
-    embeddings = SentenceTransformerEncoder("embedded:minilm").encode_passages([passage_text(d) for d in documents])
-    ids = [document.id for document in documents]
-    for name, order in (("same", slice(None)), ("turned", slice(None, None, -1))):
-        np.savez(tmp_path / f"{name}.npz", ids=np.array(ids)[order], embeddings=embeddings[order])
-        build("--embeddings", tmp_path / f"{name}.npz", "--data", data, "--output", tmp_path / name)
-    same, turned = (load_retriever(tmp_path / name).search(["a lynx"], 5)[0] for name in ("same", "turned"))
-    assert same == turned
-    assert read_corpus(data)[same.doc_ids[0]].text.startswith("The lynx")
-    np.savez(tmp_path / "short.npz", ids=ids[1:], embeddings=embeddings[1:])
-    with pytest.raises(DataError, match=r"short\.npz"):
-        build("--embeddings", tmp_path / "short.npz", "--data", data, "--output", tmp_path / "short")
-
-
-VECTORS = np.random.default_rng(0).normal(size=(3, 384)).astype(np.float32)
-
-
-@pytest.mark.parametrize("ids", [["d1", "d2", "d3"], [11, 12, 13], [b"d1", b"d2", b"d3"]])
-def test_ids_of_embeddings_are_texts_bytes_or_numbers(tmp_path, ids):
-    np.savez(tmp_path / "both.npz", ids=np.array(ids), embeddings=VECTORS)
-    names = [one.decode() if isinstance(one, bytes) else str(one) for one in ids]
-    read = read_embeddings(str(tmp_path / "both.npz"), [Document(name, "", "") for name in names[::-1]])
-    np.testing.assert_array_equal(read, VECTORS[::-1])
-
-
-@pytest.mark.parametrize(
-    "arrays",
-    [
-        {"embeddings": VECTORS},
-        {"ids": np.array(["a", "b"]), "embeddings": VECTORS},
-        {"ids": np.array(["a", "b", "c"], dtype=object), "embeddings": VECTORS},
-        {"ids": np.array(["a", "b", "c"]), "embeddings": np.array([["a"], ["b"], ["c"]])},
-        b"PK\x03\x04 cut off",
-        b"",
-    ],
-)
-def test_other_embeddings_are_refused(tmp_path, arrays):
-    file = tmp_path / "vectors.npz"
-    file.write_bytes(arrays) if isinstance(arrays, bytes) else np.savez(file, **arrays)
-    with pytest.raises(DataError, match=r"vectors\.npz"):
-        read_embeddings(str(file), [])
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--data", "D", "--kind", "tree"], "'tree'"),
-        (["--data", "D", "--embeddings", "E.npz", "--kind", "bm25"], "bm25"),
-        (["--data", "D", "--embeddings", "E.npz", "--split_passages"], "split_passages"),
         (["--data", "D", "--kind", "bm25", "--split_passages"], "split_passages"),
         (["--colour", "red"], "colour"),
         (["--data", "D", "--encoder", "openai:letters@http://127.0.0.1:9/v1", "--encoding.dtype", "float32"], "dtype"),

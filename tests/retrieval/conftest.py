@@ -97,7 +97,6 @@ def engine_index(tmp_path_factory, request):
     def located(engine: str, name: str) -> str:
         if engine == "postgresql":
             return f"{request.getfixturevalue('postgres')}/{name}_{next(numbers)}"
-        folder = tmp_path_factory.mktemp(engine)
-        return f"{engine}:{folder}{'/here.db' if engine == 'milvus' else ''}/{name}"
+        return f"{engine}:{tmp_path_factory.mktemp(engine)}/{name}"
 
     return located

@@ -123,7 +123,7 @@ def test_a_dot_leads_into_an_object_and_not_into_the_objects_of_a_list(engine_in
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_filter_leaves_as_many_documents_as_asked(engine_index, engine):
-    """The first documents hold True, which the JSON of Milvus Lite does not tell from 1."""
+    """The first documents hold True, which is not 1."""
     index = engine_index(engine, "many")
     texts = ["the query"] * 20 + [f"text {row}" for row in range(5)]
     corpus = [Document(f"d{row}", "", text, {"v": True if row < 20 else 1}) for row, text in enumerate(texts)]

@@ -16,8 +16,7 @@ from acqo_rl.retrieval.engines.engine import Fields
 
 Mode = Literal["dense", "text", "hybrid"]
 
-_SERVERS = ("qdrant", "milvus", "postgresql")
-_FOLDERS = ("qdrant", "milvus")
+_SERVERS = ("qdrant", "postgresql")
 _SCHEME = re.compile(rf"({'|'.join(_SERVERS)}):")
 _OTHER_SCHEME = re.compile(r"\A(?!https?:)([A-Za-z][A-Za-z0-9+.-]+)://")
 
@@ -131,10 +130,10 @@ def read_location(index: str) -> Location:
     is_server = rest.startswith("//")
     place, _, collection = rest.removeprefix("//").rpartition("/")
     has_place = "/" in place if scheme == "postgresql" else bool(place)
-    if scheme not in (_SERVERS if is_server else _FOLDERS) or not collection or not has_place:
+    if scheme not in (_SERVERS if is_server else ("qdrant",)) or not collection or not has_place:
         raise ConfigError(
             f"{Address(index)!r} is not a location of a collection; write ENGINE://HOST:PORT/COLLECTION, or"
-            " ENGINE:FOLDER/COLLECTION for qdrant and milvus (a file); postgresql://USER@HOST:PORT/DATABASE/TABLE"
+            " ENGINE:FOLDER/COLLECTION for qdrant; postgresql://USER@HOST:PORT/DATABASE/TABLE"
         )
     if is_server:
         credentials, _, host_and_rest = place.rpartition("@")
