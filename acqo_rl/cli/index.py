@@ -30,7 +30,7 @@ from acqo_rl.retrieval.engines.location import is_engine
 if TYPE_CHECKING:
     from accelerate import PartialState
 
-    from acqo_rl.retrieval import Manifest
+    from acqo_rl.retrieval.manifest import Manifest
     from acqo_rl.roles import Encoder
     from acqo_rl.types import Document
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.parallel import search_all
+from acqo_rl.retrieval.hybrid import search_all
 from acqo_rl.roles import Composite, Fusion, Restrictable, Retriever, restrict
 from acqo_rl.types import Ranking, Scope
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.parallel import search_all
 from acqo_rl.roles import Composite, Fusion, Restrictable, Retriever, restrict
 from acqo_rl.types import Ranking, Scope
 
@@ -64,3 +64,18 @@ class HybridRetriever(Retriever, Composite, Restrictable):
 def joined_fingerprint(fingerprints: Sequence[str], fusion: str = "rsf") -> str:
     """The fingerprint of a hybrid whose retrievers have these fingerprints, in the order of fusion."""
     return hashlib.sha256(json.dumps([fusion, _DEPTH, *fingerprints]).encode()).hexdigest()
+
+
+def search_all(retrievers: Sequence[Retriever], texts: Sequence[str], k: int) -> list[tuple[Ranking, ...]]:
+    """Searches several retrievers concurrently; returns the rankings of each text, one per retriever, in input order.
+
+    Raises:
+        ValueError: a retriever did not return one ranking per text.
+        Exception: an exception of a retriever.
+    """
+    if len(retrievers) == 1:
+        found = [retrievers[0].search(texts, k)]
+    else:
+        with ThreadPoolExecutor(max(len(retrievers), 1)) as pool:
+            found = list(pool.map(lambda retriever: retriever.search(texts, k), retrievers))
+    return [tuple(rankings) for _, *rankings in zip(texts, *found, strict=True)]

@@ -18,7 +18,8 @@ from shared import ACQO, in_thread
 from acqo_rl.cli import command, module_of
 from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
-from acqo_rl.retrieval import SentenceTransformerEncoder, load_retriever
+from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
+from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.roles import Encoder
 from acqo_rl.types import Document
 

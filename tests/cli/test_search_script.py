@@ -17,8 +17,8 @@ from tiny_policy import full_model
 from acqo_rl.cli import module_of
 from acqo_rl.data.beir import write_beir
 from acqo_rl.language_models import load
-from acqo_rl.retrieval import SentenceTransformerEncoder
 from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
+from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.types import Document
 
 SCRIPT = "search"

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from acqo_rl.retrieval import SentenceTransformerEncoder, faiss_index
+from acqo_rl.retrieval import faiss_index
+from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.roles import Encoder
 from acqo_rl.types import Document
 

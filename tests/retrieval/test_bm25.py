@@ -63,7 +63,7 @@ def test_without_numba_the_scores_are_the_same(retriever, tmp_path, monkeypatch)
 
 def test_saved_index_is_the_same_for_every_hash_seed(tmp_path):
     code = (
-        "import sys; from pathlib import Path; from acqo_rl.retrieval import Bm25Retriever;"
+        "import sys; from pathlib import Path; from acqo_rl.retrieval.bm25 import Bm25Retriever;"
         "Bm25Retriever.build(['one two three four', 'five six'], ['a', 'b']).save(Path(sys.argv[1]))"
     )
     for seed in "12":

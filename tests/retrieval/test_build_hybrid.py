@@ -6,13 +6,9 @@ from acqo_rl.data.beir import corpus_hash
 from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
 from acqo_rl.evaluation.cache import Cache, CachedRetriever
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.retrieval import (
-    build_bm25_index,
-    build_dense_index,
-    build_hybrid_index,
-    load_retriever,
-)
+from acqo_rl.retrieval.build import build_bm25_index, build_dense_index, build_hybrid_index
 from acqo_rl.retrieval.federated import InCollection
+from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.remote import describe
 from acqo_rl.serving.batching import BatchedRetriever, Batcher
 

@@ -9,7 +9,9 @@ from safetensors.numpy import save_file
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.embedded import resolve
-from acqo_rl.retrieval import SentenceTransformerEncoder, build_dense_index, load_retriever
+from acqo_rl.retrieval.build import build_dense_index
+from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
+from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.types import Document
 
 TEXTS = ["Paris is the capital of France.", "", "A", "The Danube flows through Vienna and Budapest. " * 9]

@@ -10,9 +10,9 @@ from stand_ins import BrokenRetriever, ranking
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.pass_through import PassThrough
-from acqo_rl.retrieval import HybridRetriever
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.federated import FederatedFusion, FederatedRetriever, InCollection
+from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.roles import Retriever
 from acqo_rl.searching.path import search
 from acqo_rl.searching.searcher import AdaptiveSearcher

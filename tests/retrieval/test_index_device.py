@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval import build_dense_index, load_retriever
+from acqo_rl.retrieval.build import build_dense_index
 from acqo_rl.retrieval.gpu import to_device
+from acqo_rl.retrieval.load import load_retriever
 
 
 class Gpus:

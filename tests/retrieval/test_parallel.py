@@ -8,8 +8,7 @@ import pytest
 from stand_ins import ScriptedRetriever, ranking
 
 from acqo_rl.fusion import ReciprocalRankFusion
-from acqo_rl.retrieval import HybridRetriever
-from acqo_rl.retrieval.parallel import search_all
+from acqo_rl.retrieval.hybrid import HybridRetriever, search_all
 from acqo_rl.roles import Retriever
 from acqo_rl.types import Passage
 

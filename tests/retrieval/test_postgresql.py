@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
+from datetime import timedelta
 from urllib.parse import quote
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -97,14 +100,18 @@ def test_rows_without_a_direction_are_not_found_by_vectors(postgres):
 
 @pytest.fixture(scope="module")
 def odd_vectors(postgres):
-    """Vectors without a declared dimension and of half precision; and a row without an id."""
+    """Vectors without a declared dimension and of half precision; a row without an id; and values unknown to JSON."""
     with psycopg.connect(postgres) as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        connection.execute('CREATE TABLE odd ("the id" int, body varchar(50), bare vector, half halfvec(16))')
+        connection.execute(
+            'CREATE TABLE odd ("the id" int, body varchar(50), bare vector, half halfvec(16), raw bytea, age interval,'
+            " who uuid, rate float8, at timestamptz, parts jsonb)"
+        )
         for row, vector in enumerate(UnitEncoder().encode_queries(TEXTS)):
             text = Vector(vector).to_text()
             values = [row + 1 if row < 2 else None, TEXTS[row], text, text]
-            connection.execute("INSERT INTO odd VALUES (%s, %s, %s, %s)", values)
+            others = [b"a", timedelta(hours=1), UUID(int=1), math.nan, "2024-01-05T10:00Z", '[{"a": [1]}]']
+            connection.execute(f"INSERT INTO odd VALUES ({', '.join(['%s'] * 10)})", [*values, *others])
     return f"{postgres}/odd"
 
 
@@ -118,7 +125,9 @@ def test_vectors_of_any_column_are_searched(odd_vectors, column):
     assert ranking.doc_ids == ("2", "1")
     assert ranking.scores[0] == pytest.approx(1, abs=1e-3)
     assert len(retriever.search([TEXTS[2]], 1)[0].doc_ids) == 1
-    assert documents_of(index)["2"].text == TEXTS[1]
+    document = documents_of(f"{index}&options={quote('-c timezone=UTC')}")["2"]
+    shown = {"age": "PT1H", "who": str(UUID(int=1)), "rate": None, "at": "2024-01-05T10:00:00Z", "parts": [{"a": [1]}]}
+    assert (document.text, document.metadata) == (TEXTS[1], {"raw": "YQ==", **shown})
 
 
 def test_postgresql_is_found_again_soon_after_it_was_away_for_long(postgres_server, engine_index):

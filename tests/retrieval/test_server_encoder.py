@@ -11,8 +11,9 @@ from engine_cases import CORPUS
 from shared import in_thread
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
-from acqo_rl.retrieval import build_dense_index, load_retriever
+from acqo_rl.retrieval.build import build_dense_index
 from acqo_rl.retrieval.encoders import SERVERS_VARIABLE
+from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.retrieval.server_encoder import ServerEncoder
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from acqo_rl.errors import SearchError
 from acqo_rl.retrieval.engines.engine import Engine
+from acqo_rl.retrieval.engines.location import Location
 from acqo_rl.retrieval.http_calls import make_retrying
 from acqo_rl.text import one_line
 
@@ -20,17 +21,17 @@ _UNREADABLE = (AssertionError, AttributeError, LookupError, StopIteration, TypeE
 class Calls:
     """Repeats calls of an engine after temporary failures, with growing, random pauses."""
 
-    def __init__(self, engine: Engine, shown: str, seconds: float | None = None) -> None:
+    def __init__(self, engine: Engine, location: Location, seconds: float | None = None) -> None:
         """Creates the calls of an engine.
 
         Args:
             engine: is called.
-            shown: its location, for messages.
+            location: of the collection.
             seconds: time limit of a call over all attempts. By default a call is repeated for about a minute, so that a
                 training run survives a restart of the engine.
         """
         self.engine = engine
-        self.shown = shown
+        self.location = location
         self._retrying = make_retrying(engine.is_temporary, seconds)
 
     def __call__(self, method: Callable[..., T], *arguments: Any) -> T:
@@ -39,12 +40,12 @@ class Calls:
         Raises:
             SearchError: the engine does not answer or rejects the call.
         """
-        with reported(self.shown, self.engine):
+        with reported(self.location, self.engine):
             return self._retrying(method, *arguments)
 
 
 @contextmanager
-def reported(shown: str, engine: Engine | type[Engine]) -> Iterator[None]:
+def reported(location: Location, engine: Engine | type[Engine]) -> Iterator[None]:
     """Turns exceptions of an engine's client, and those after an unreadable answer, into ``SearchError``."""
     caught: tuple[type[Exception], ...] = (*engine.errors, *_UNREADABLE)
     try:
@@ -56,4 +57,4 @@ def reported(shown: str, engine: Engine | type[Engine]) -> Iterator[None]:
             if engine.is_temporary(error)
             else "check the collection and its location"
         )
-        raise SearchError(f"A call of {shown} failed ({type(error).__name__}: {reason}); {remedy}.") from error
+        raise SearchError(f"A call of {location.shown} failed ({type(error).__name__}: {reason}); {remedy}.") from error

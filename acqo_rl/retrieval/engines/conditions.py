@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, timedelta
 from typing import Any
 
+from pydantic_core import to_jsonable_python
+
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.engines.engine import Fields, Row
-from acqo_rl.retrieval.engines.rows import as_json, as_numbers, at
-from acqo_rl.retrieval.filters import holds, instant, kind_of
+from acqo_rl.retrieval.engines.engine import Row
+from acqo_rl.retrieval.engines.location import Location, Options
+from acqo_rl.retrieval.filters import holds, instant
 from acqo_rl.types import Condition, Filter, Scope
 
 SIGNS = {"gte": ">=", "lte": "<="}
 
+_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 _MARGINS = {"gte": -1, "lte": 2}
 """Days by which bounds of dates are moved, because the text of a time may have any offset."""
 
 
-def conditions_of(shown: str, tenant_field: str, scope: Scope) -> Filter:
-    """The conditions of a scope.
-
-    Args:
-        shown: location of the collection, for messages.
-        tenant_field: metadata field with the tenant of a document; empty if the collection has no tenants.
-        scope: the part of the documents that may be seen.
+def conditions_of(location: Location, scope: Scope) -> Filter:
+    """The conditions of a scope: the part of the documents of a collection that may be seen.
 
     Raises:
         ConfigError: the collection has tenants and the scope names none, or the reverse.
     """
+    shown, tenant_field = location.shown, location.options.tenant
     if scope.tenant is None and tenant_field:
         raise ConfigError(
             f"{shown} has tenants (field {tenant_field!r}), but the search names none. Name the tenant, or omit the"
@@ -41,12 +42,12 @@ def conditions_of(shown: str, tenant_field: str, scope: Scope) -> Filter:
     return (*scope.where, Condition(tenant_field, (scope.tenant, *as_numbers([scope.tenant]))))
 
 
-def meets(where: Filter, row: Row, fields: Fields) -> bool:
+def meets(where: Filter, row: Row, fields: Options) -> bool:
     """Whether an entry meets all conditions on its metadata."""
     return all(holds(condition, as_json(at(row, fields.path_of(condition.field)))) for condition in where)
 
 
-def widened(where: Filter, fields: Fields) -> Filter:
+def widened(where: Filter, fields: Options) -> Filter:
     """Conditions on paths that begin with a field of the collection; they hold wherever the given ones do.
 
     Bounds become ``gte`` and ``lte``, and bounds of dates whole days, so that texts can be compared as texts.
@@ -70,13 +71,25 @@ def _widened(sign: str, bound: Any) -> Any:
         return bound[:10]
 
 
-def fitting(condition: Condition, kind: str | None) -> Condition | None:
-    """The part of a condition that a field of one type can meet; ``None`` if there is none.
+def at(row: Row, name: str) -> Any:
+    """The value of a field; of a nested field if the name has dots: ``metadata.title``."""
+    if name in row:
+        return row[name]
+    first, _, rest = name.partition(".")
+    inner = row.get(first)
+    return at(inner, rest) if rest and isinstance(inner, Mapping) else None
 
-    Args:
-        condition: a widened one.
-        kind: ``text``, ``number``, ``truth``, or ``None`` for a field that cannot be compared.
-    """
-    values = tuple(value for value in condition.any_of if kind_of(value) == kind)
-    bounds = tuple(bound for bound in condition.bounds if kind_of(bound[1]) == kind)
-    return replace(condition, any_of=values, bounds=bounds) if values or bounds else None
+
+def as_json(value: Any) -> Any:
+    """A value of an engine as JSON can hold it: dates in ISO format, bytes in Base64, NaN and infinity as ``None``."""
+    return to_jsonable_python(
+        value,
+        bytes_mode="base64",
+        inf_nan_mode="null",
+        fallback=lambda other: list(other) if isinstance(other, Iterable) else str(other),
+    )
+
+
+def as_numbers(doc_ids: Sequence[str]) -> list[int]:
+    """Those of the ids that are whole numbers of 64 bits, as collections may hold them."""
+    return [int(doc_id) for doc_id in doc_ids if _NUMBER.fullmatch(doc_id) and -(2**63) <= int(doc_id) < 2**63]

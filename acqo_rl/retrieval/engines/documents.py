@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, replace
 
 from acqo_rl.retrieval.engines.calls import Calls, reported
-from acqo_rl.retrieval.engines.conditions import conditions_of, meets, widened
-from acqo_rl.retrieval.engines.rows import as_document
+from acqo_rl.retrieval.engines.conditions import as_json, at, conditions_of, meets, widened
+from acqo_rl.retrieval.engines.engine import Row
+from acqo_rl.retrieval.engines.location import Options
 from acqo_rl.roles import RemoteCorpus
 from acqo_rl.types import UNRESTRICTED, Document, Scope
 
@@ -21,12 +22,10 @@ class EngineDocuments(Mapping[str, Document], RemoteCorpus):
 
     Attributes:
         calls: of the engine.
-        tenant_field: metadata field with the tenant of a document; empty if the collection has no tenants.
         scope: the part of the documents that may be seen.
     """
 
     calls: Calls
-    tenant_field: str = ""
     scope: Scope = UNRESTRICTED
 
     def restrict(self, scope: Scope) -> EngineDocuments:
@@ -50,7 +49,7 @@ class EngineDocuments(Mapping[str, Document], RemoteCorpus):
 
     def passages(self) -> Iterator[Document]:
         """All passages, in any order."""
-        with reported(self.calls.shown, self.calls.engine):
+        with reported(self.calls.location, self.calls.engine):
             yield from self._read(None)
 
     def __getitem__(self, doc_id: str) -> Document:
@@ -64,7 +63,7 @@ class EngineDocuments(Mapping[str, Document], RemoteCorpus):
         return schema.count if schema else 0
 
     def _read(self, doc_ids: Sequence[str] | None) -> Iterator[Document]:
-        where, fields = conditions_of(self.calls.shown, self.tenant_field, self.scope), self.calls.engine.fields
+        where, fields = conditions_of(self.calls.location, self.scope), self.calls.engine.fields
         for doc_id, row in self.calls.engine.rows(doc_ids, widened(where, fields)):
             if doc_id is not None and meets(where, row, fields):
                 yield as_document(doc_id, row, fields)
@@ -78,3 +77,15 @@ def _joined(passages: Iterable[Document]) -> Iterable[Document]:
         found.setdefault(passage.id, passage)
         texts.setdefault(passage.id, {})[passage.text] = None
     return [replace(document, text="\n".join(texts[document.id])) for document in found.values()]
+
+
+def as_document(doc_id: str, row: Row, fields: Options) -> Document:
+    """The document of an entry; fields that are not of the document itself are its metadata."""
+    title, text = (str(at(row, name) or "") for name in (fields.title, fields.text))
+    if fields.metadata:
+        given = at(row, fields.metadata) or {}
+        metadata = given if isinstance(given, Mapping) else {fields.metadata: given}
+    else:
+        own = {fields.id, fields.title, fields.text, fields.vector}
+        metadata = {name: value for name, value in row.items() if name not in own}
+    return Document(doc_id, title, text, as_json(metadata)) if metadata else Document(doc_id, title, text)

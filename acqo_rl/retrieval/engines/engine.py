@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from acqo_rl.retrieval.engines.location import Options
 from acqo_rl.types import Filter
 
 if TYPE_CHECKING:
@@ -20,29 +21,6 @@ Hit = tuple[str | None, float, Row]
 
 COSINE, DOT = "cosine", "dot"
 """Metrics with which a dense index can be searched."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """Names of the fields of a collection.
-
-    Attributes:
-        id: document id; empty for the id of the engine itself.
-        title: may be missing from the collection.
-        text: the text of a document.
-        vector: the embedding; empty for the unnamed vector of engines that have one.
-        metadata: an object with all other fields; empty if these stand beside the text.
-    """
-
-    id: str = ""
-    title: str = "title"
-    text: str = "text"
-    vector: str = ""
-    metadata: str = ""
-
-    def path_of(self, name: str) -> str:
-        """The path of a metadata field, with dots."""
-        return f"{self.metadata}.{name}" if self.metadata else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +50,11 @@ class Engine(Protocol):
 
     Attributes:
         errors: exceptions of the engine's client that mean that a call failed.
-        largest_k: the most entries that one search returns.
-        fields: names of the fields; set by the opener of the collection.
+        fields: names of the fields, as in the location of the collection; the opener fills in ``id`` and ``vector``.
     """
 
     errors: tuple[type[Exception], ...]
-    largest_k: int = 10_000
-    fields: Fields = Fields()
+    fields: Options = Options()
 
     @staticmethod
     def is_temporary(error: BaseException) -> bool:

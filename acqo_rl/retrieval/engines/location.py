@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from acqo_rl.addresses import Address, whole_of
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.engines.engine import Fields
 
 Mode = Literal["dense", "text", "hybrid"]
 
@@ -30,7 +29,11 @@ class Options(BaseModel):
         tls: whether the connection is encrypted.
         tenant: metadata field that holds the tenant of a document; empty if the collection has no tenants.
         encoder: model of the vectors, with its settings below.
-        id: name of a field in the collection, as of the other fields below.
+        id: field with the document id; empty for the id of the engine itself.
+        title: field that may be missing from the collection.
+        text: field with the text of a document.
+        vector: field with the embedding; empty for the unnamed vector of engines that have one.
+        metadata: field with an object of all other fields; empty if these stand beside the text.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -45,10 +48,14 @@ class Options(BaseModel):
     passage_prompt: str | None = None
     dimensions: int | None = None
     id: str = ""
-    title: str = Fields().title
-    text: str = Fields().text
+    title: str = "title"
+    text: str = "text"
     vector: str = ""
     metadata: str = ""
+
+    def path_of(self, name: str) -> str:
+        """The path of a metadata field, with dots."""
+        return f"{self.metadata}.{name}" if self.metadata else name
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,12 +82,6 @@ class Location:
         names = {"revision", "query_prompt", "passage_prompt", "dimensions"}
         given = self.options.model_dump(include=names, exclude_unset=True)
         return {"model": self.options.encoder, **given} if self.options.encoder else None
-
-    @property
-    def fields(self) -> Fields:
-        """The names of the fields in the collection."""
-        given = self.options
-        return Fields(given.id, given.title, given.text, given.vector, given.metadata)
 
     def with_mode(self, mode: Mode) -> Address:
         """The location of the same collection that is searched in another way."""

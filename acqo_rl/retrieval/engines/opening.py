@@ -6,7 +6,7 @@ import hashlib
 import importlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -31,21 +31,20 @@ class OpenCollection:
     """A collection that can be searched.
 
     Attributes:
-        location: of the collection.
         calls: of its engine.
         schema: what the engine tells of it.
     """
 
-    location: Location
     calls: Calls
     schema: Schema
 
     @property
     def info(self) -> IndexInfo:
         """Its description; its documents are known by location and number only."""
-        corpus = _hash(self.location.shown, self.schema.count)
-        is_dense = self.location.options.mode == "dense"
-        kind, encoder = ("dense", _hash(self.location.encoder)) if is_dense else ("bm25", "")
+        location = self.calls.location
+        corpus = _hash(location.shown, self.schema.count)
+        is_dense = location.options.mode == "dense"
+        kind, encoder = ("dense", _hash(location.encoder)) if is_dense else ("bm25", "")
         return IndexInfo(kind, _hash(kind, corpus, encoder), corpus, self.schema.count, encoder)
 
 
@@ -80,7 +79,7 @@ def open_collection(index: str, seconds: float | None = None) -> OpenCollection:
             f"{shown} has no full text index that can be searched; search it with mode=dense, or create one"
             " (in Qdrant a text index with scoring=True)."
         )
-    return OpenCollection(location, calls, schema)
+    return OpenCollection(calls, schema)
 
 
 def retriever_of(
@@ -97,12 +96,12 @@ def retriever_of(
         ConfigError: no encoder is known.
         IndexMismatchError: the encoder does not fit.
     """
-    info, tenant = opened.info, opened.location.options.tenant
+    info, location = opened.info, opened.calls.location
     if info.kind != "dense":
-        return EngineRetriever(opened.calls, None, info.fingerprint, tenant)
-    shown = opened.location.shown
-    if encoder is None and opened.location.encoder:
-        encoder = load_encoder(opened.location.encoder, seconds)
+        return EngineRetriever(opened.calls, None, info.fingerprint)
+    shown = location.shown
+    if encoder is None and location.encoder:
+        encoder = load_encoder(location.encoder, seconds)
     if encoder is None:
         raise ConfigError(f"{shown} does not say which encoder made its vectors; add the option encoder=MODEL.")
     dimension, metric = opened.schema.vectors[opened.calls.engine.fields.vector]
@@ -111,7 +110,7 @@ def retriever_of(
             f"{shown} has vectors of {dimension} dimensions and the encoder makes {encoder.dim}; name the encoder of"
             " the collection with the option encoder=MODEL."
         )
-    return EngineRetriever(opened.calls, encoder, info.fingerprint, tenant, cosine=metric == COSINE)
+    return EngineRetriever(opened.calls, encoder, info.fingerprint, cosine=metric == COSINE)
 
 
 def documents_of(index: str, seconds: float | None = None) -> EngineDocuments:
@@ -121,8 +120,8 @@ def documents_of(index: str, seconds: float | None = None) -> EngineDocuments:
         IndexMismatchError: the documents have no field ``text``, and no other is named.
     """
     opened = open_collection(index, seconds)
-    _check_fields(opened.location, opened.schema, text=opened.calls.engine.fields.text)
-    return EngineDocuments(opened.calls, opened.location.options.tenant)
+    _check_fields(opened.calls.location, opened.schema, text=opened.calls.engine.fields.text)
+    return EngineDocuments(opened.calls)
 
 
 def check_overlap(index: str, doc_ids: Sequence[str]) -> None:
@@ -131,12 +130,11 @@ def check_overlap(index: str, doc_ids: Sequence[str]) -> None:
     Raises:
         IndexMismatchError: it holds none of a sample of the documents.
     """
-    opened = open_collection(index)
-    documents, asked = EngineDocuments(opened.calls), doc_ids[:: 1 + len(doc_ids) // _SAMPLED]
-    if not documents.fetch(asked):
-        its_own = ", ".join(map(repr, islice(documents, 3)))
+    calls, asked = open_collection(index).calls, doc_ids[:: 1 + len(doc_ids) // _SAMPLED]
+    if not calls(lambda: [*calls.engine.rows(asked, ())]):
+        its_own = ", ".join(repr(doc_id) for doc_id, _ in calls(lambda: [*islice(calls.engine.rows(None, ()), 3)]))
         raise IndexMismatchError(
-            f"{opened.location.shown} holds none of {len(asked)} documents of the corpus; its ids are such as"
+            f"{calls.location.shown} holds none of {len(asked)} documents of the corpus; its ids are such as"
             f" {its_own}, those of the corpus such as {', '.join(map(repr, asked[:3]))}. Give the data of the"
             " collection, or name the field with the corpus's ids by the option id=FIELD."
         )
@@ -158,8 +156,8 @@ def _connect(location: Location, seconds: float | None = None) -> Calls:
             f"{location.shown} needs the package {error.name}; run: pip install 'acqo-rl[{extra}]'"
         ) from error
     engine = getattr(module, f"{location.scheme.capitalize()}Engine")
-    with reported(location.shown, engine):
-        return Calls(engine(location), location.shown, seconds)
+    with reported(location, engine):
+        return Calls(engine(location), location, seconds)
 
 
 def _read_schema(calls: Calls, location: Location) -> Schema | None:
@@ -169,11 +167,12 @@ def _read_schema(calls: Calls, location: Location) -> Schema | None:
         SearchError: the engine does not answer within a few seconds: one that does not run is reported before work
             begins.
     """
-    soon = Calls(calls.engine, calls.shown, _OPENING_SECONDS)
+    soon = Calls(calls.engine, location, _OPENING_SECONDS)
     if schema := soon(calls.engine.schema):
-        fields = location.fields
+        fields = location.options
         only = next(iter(schema.vectors)) if len(schema.vectors) == 1 else ""
-        calls.engine.fields = replace(fields, id=fields.id or schema.key, vector=fields.vector or only)
+        named = {"id": fields.id or schema.key, "vector": fields.vector or only}
+        calls.engine.fields = fields.model_copy(update=named)
     return schema
 
 

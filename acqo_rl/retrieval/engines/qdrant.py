@@ -14,9 +14,9 @@ from qdrant_client.http.exceptions import ApiException, ResponseHandlingExceptio
 
 from acqo_rl.api_keys import key_in
 from acqo_rl.language_models.http_clients import TEMPORARY, is_loopback
+from acqo_rl.retrieval.engines.conditions import as_numbers, at
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Engine, Hit, Row, Schema
 from acqo_rl.retrieval.engines.location import Location
-from acqo_rl.retrieval.engines.rows import as_numbers, at
 from acqo_rl.retrieval.filters import kind_of
 from acqo_rl.types import Condition, Filter
 

@@ -19,6 +19,8 @@ from acqo_rl.types import UNRESTRICTED, Filter, Passage, Ranking, Scope, search_
 
 logger = logging.getLogger(__name__)
 
+_LARGEST_K = 10_000
+
 
 @dataclass(frozen=True, eq=False)
 class EngineRetriever(Retriever, Restrictable):
@@ -30,7 +32,6 @@ class EngineRetriever(Retriever, Restrictable):
         calls: of the engine.
         encoder: embeds the texts; without one, full text is searched.
         corpus: changes with the documents.
-        tenant_field: metadata field with the tenant of a document; empty if the collection has no tenants.
         cosine: whether the scores are cosines.
         scope: the part of the documents to search.
     """
@@ -38,7 +39,6 @@ class EngineRetriever(Retriever, Restrictable):
     calls: Calls
     encoder: Encoder | None
     corpus: str
-    tenant_field: str
     cosine: bool = False
     scope: Scope = UNRESTRICTED
 
@@ -66,24 +66,22 @@ class EngineRetriever(Retriever, Restrictable):
             ConfigError: ``k`` is out of range, or the collection has tenants and none is given, or the reverse.
             SearchError: the engine does not answer or rejects the call.
         """
-        largest = self.calls.engine.largest_k
-        if not 1 <= k <= largest:
-            raise ConfigError(f"k is {k}; for {self.calls.shown} it must be from 1 to {largest:,}.")
+        if not 1 <= k <= _LARGEST_K:
+            raise ConfigError(f"k is {k}; for {self.calls.location.shown} it must be from 1 to {_LARGEST_K:,}.")
         if self.encoder is None:
             return self._search(texts, k)
         return search_windows(self.encoder, texts, k, lambda parts: self._search(parts, k))
 
     def _search(self, texts: Sequence[str], k: int) -> list[Ranking]:
-        largest = self.calls.engine.largest_k
-        where = conditions_of(self.calls.shown, self.tenant_field, self.scope)
+        where = conditions_of(self.calls.location, self.scope)
         missing = {search_key(text): text for text in texts if self.encoder or one_line(text)}
         found: dict[object, dict[str, float]] = {}
         asked = k
         while missing:
             hits = dict(zip(missing, self._hits(list(missing.values()), asked, where), strict=True))
             found |= {key: self._best(some, where) for key, some in hits.items()}
-            several = {key for key, some in hits.items() if len(some) == asked < largest and len(found[key]) < k}
-            missing, asked = {key: missing[key] for key in several}, min(4 * asked, largest)
+            several = {key for key, some in hits.items() if len(some) == asked < _LARGEST_K and len(found[key]) < k}
+            missing, asked = {key: missing[key] for key in several}, min(4 * asked, _LARGEST_K)
         return [self._ranking(text, found.get(search_key(text), {}), k) for text in texts]
 
     def _hits(self, texts: list[str], k: int, where: Filter) -> list[list[Hit]]:
@@ -99,7 +97,7 @@ class EngineRetriever(Retriever, Restrictable):
         best: dict[str, float] = {}
         for doc_id, score, row in hits:
             if doc_id is None:
-                _report_missing_ids(self.calls.shown)
+                _report_missing_ids(self.calls.location.shown)
             elif meets(where, row, self.calls.engine.fields):
                 best[doc_id] = max(score, best.get(doc_id, score))
         return best
