@@ -62,7 +62,6 @@ class FaissOptions:
     factory: str = setting("FAISS index: Flat, HNSW64, IVF256,Flat, IVF256,PQ32 ...", "Flat")
     build_parameters: str = setting("FAISS build parameters, such as efConstruction=200.", "")
     search_parameters: str = setting("FAISS search parameters, such as efSearch=128 or nprobe=32.", "")
-    threads: int | None = setting("FAISS threads; with 1 thread, an HNSW graph is reproducible.", None)
 
 
 @dataclass

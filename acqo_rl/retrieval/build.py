@@ -49,7 +49,6 @@ def build_dense_index(
     build_parameters: str = "",
     search_parameters: str = "",
     shard_size: int = 8192,
-    threads: int | None = None,
 ) -> Manifest:
     """Encodes the documents shard by shard and builds an index; resumes an interrupted build.
 
@@ -61,11 +60,11 @@ def build_dense_index(
             document has one or more passages with its id, in the order of the documents. The score of a document is
             that of its best passage.
         factory: FAISS factory string, see ``faiss_index.make_index``.
-        build_parameters: FAISS parameters for the build, such as ``efConstruction=200``.
+        build_parameters: FAISS parameters for the build, such as ``efConstruction=200``. An HNSW graph is
+            reproducible only with one thread (``OMP_NUM_THREADS=1``).
         search_parameters: FAISS parameters for searches, such as ``efSearch=128``. If empty, IVF indexes get a default
             ``nprobe``.
         shard_size: documents per shard; each shard is saved when it is encoded.
-        threads: number of FAISS threads. An HNSW graph is reproducible only with one thread.
 
     Raises:
         ConfigError: FAISS does not know a setting, or there are too few vectors to train on.
@@ -96,7 +95,6 @@ def build_dense_index(
     if [doc_id for doc_id, _ in groupby(doc_ids)] != [document.id for document in documents]:
         raise DataError("The ids of the passages do not match the documents in their order; split the documents again.")
     shards.encode()
-    faiss_index.use_threads(threads)
     index = faiss_index.make_index(encoder.dim, factory, build_parameters)
     faiss_index.fill(index, shards.read(), factory)
     folder.mkdir(parents=True, exist_ok=True)

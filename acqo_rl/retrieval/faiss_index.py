@@ -114,12 +114,6 @@ class FaissRetriever(Retriever):
         return documents[order].tolist(), scores[order].tolist()
 
 
-def use_threads(threads: int | None) -> None:
-    """Sets the number of OpenMP threads of FAISS for the calling thread; ``None`` does not change it."""
-    if threads is not None:
-        import_faiss().omp_set_num_threads(threads)
-
-
 def make_index(dim: int, factory: str, build_parameters: str = "") -> Any:
     """Creates an empty index for inner product.
 
@@ -204,21 +198,6 @@ def write_index(index: Any, path: Path) -> None:
     faiss = import_faiss()
     with atomic(path) as unfinished, unfinished.open("wb") as file:
         faiss.write_index(index, faiss.PyCallbackIOWriter(file.write))
-
-
-def read_index(path: Path) -> Any:
-    """Reads an index.
-
-    Raises:
-        IndexMismatchError: FAISS cannot read the file.
-    """
-    faiss = import_faiss()
-    try:
-        return faiss.read_index(str(path))
-    except RuntimeError as error:
-        raise IndexMismatchError(
-            f"{path} is not a valid FAISS index: {reason_of(error)}\nDelete its folder and build it again."
-        ) from error
 
 
 def import_faiss() -> Any:

@@ -49,7 +49,14 @@ class HybridRetriever(Retriever, Composite, Restrictable):
         return HybridRetriever(parts, self._fusion, self.name)
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
-        """Returns at most ``k`` documents per text, in input order; propagates exceptions of the retrievers."""
+        """Returns at most ``k`` documents per text, in input order.
+
+        Raises:
+            ConfigError: ``k`` is less than 1.
+            Exception: an exception of a retriever.
+        """
+        if k < 1:
+            raise ConfigError(f"k is {k}; it must be at least 1.")
         found = search_all(self.parts, texts, max(k, _DEPTH))
         return [replace(self.merge(lists, k), query=text) for lists, text in zip(found, texts, strict=True)]
 

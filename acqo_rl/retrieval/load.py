@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import groupby
 from pathlib import Path
 
 from acqo_rl.addresses import Address
@@ -23,7 +22,6 @@ from acqo_rl.retrieval.manifest import (
     INDEX_NAME,
     Bm25Settings,
     DenseSettings,
-    Manifest,
     check_contents,
     read_manifest,
 )
@@ -85,12 +83,12 @@ def _load(
     manifest = read_manifest(folder)
     check_contents(folder, manifest)
     _check_corpus(folder, manifest.corpus_hash, corpus_hash)
-    doc_ids = _read_ids(folder, manifest)
+    doc_ids = json.loads((folder / IDS_NAME).read_text(encoding="utf-8"))
     settings, fingerprint = manifest.settings, manifest.fingerprint
     if isinstance(settings, Bm25Settings):
         return Bm25Retriever.load(folder / BM25_NAME, doc_ids, language=settings.language, fingerprint=fingerprint)
     assert isinstance(settings, DenseSettings), folder
-    index = faiss_index.read_index(folder / INDEX_NAME)
+    index = faiss_index.import_faiss().read_index(str(folder / INDEX_NAME))
     faiss_index.set_parameters(index, settings.search_parameters)
     index = to_device(index, device)
     encoder = fitting_encoder(folder, settings.encoder, settings.encoder_fingerprint, encoder, seconds)
@@ -103,16 +101,3 @@ def _check_corpus(index: str | Path, seen: str | None, wanted: str | None) -> No
             f"{index} was built from another corpus or another version of it (its corpus hash is {seen[:8]}, expected"
             f" {wanted[:8]}); build an index from this corpus."
         )
-
-
-def _read_ids(folder: Path, manifest: Manifest) -> list[str]:
-    try:
-        doc_ids: list[str] = json.loads((folder / IDS_NAME).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise IndexMismatchError(f"{folder / IDS_NAME} cannot be read ({error}); build the index again.") from error
-    count = sum(1 for _ in groupby(doc_ids))  # the passages of a document are adjacent
-    if count != manifest.document_count:
-        raise IndexMismatchError(
-            f"{folder / IDS_NAME} contains {count} ids, expected {manifest.document_count}; build the index again."
-        )
-    return doc_ids

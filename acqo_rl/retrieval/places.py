@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from acqo_rl.addresses import Address, whole_of
@@ -24,7 +24,7 @@ def is_place(text: str) -> bool:
 def split_places(text: str | Path, known: Callable[[str], bool] = is_place) -> list[Address]:
     """Splits index locations that are joined by ``+``.
 
-    The text is split only where both sides are known, so that names of folders and URLs may contain a ``+``.
+    The text is split only where both sides are known, so the first name of a folder or URL may contain a ``+``.
 
     Args:
         text: such as ``indexes/dense+indexes/bm25``.
@@ -40,22 +40,20 @@ def split_places(text: str | Path, known: Callable[[str], bool] = is_place) -> l
     if "+" not in whole or Path(whole).exists():
         return [Address(text)]
 
-    def split(words: Sequence[str]) -> list[Address]:
-        for end in range(1, len(words) + 1):
-            if known(first := "+".join(words[:end])):
-                rest = split(words[end:])
-                if rest or end == len(words):
-                    return [Address(first), *rest]
-        return []
-
+    parts = [""]
     words = whole.split("+")
-    if parts := split(words):
-        return parts
-    unknown = next(word for word in words if not known(word))
-    raise ConfigError(
-        f"{Address(text)!r} joins indexes by '+', but {Address(unknown)!r} is not an index. Give existing folders or"
-        " URLs of retriever servers."
-    )
+    for word in words:
+        if known(parts[-1]) and known(word):
+            parts.append(word)
+        else:
+            parts[-1] += f"{'+' * bool(parts[-1])}{word}"
+    if not all(map(known, parts)):
+        unknown = next(word for word in words if not known(word))
+        raise ConfigError(
+            f"{Address(text)!r} joins indexes by '+', but {Address(unknown)!r} is not an index. Give existing folders"
+            " or URLs of retriever servers."
+        )
+    return [*map(Address, parts)]
 
 
 def parts_of(index: str | Path) -> list[Address]:

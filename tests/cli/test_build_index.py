@@ -60,7 +60,7 @@ def build(script):
 def test_two_processes_build_the_same_index_as_one(data, tmp_path):
     """On a CPU, ``--multi_gpu`` only makes accelerate start several processes."""
     one, two = tmp_path / "one", tmp_path / "two"
-    settings = ["--data", data, "--encoding.shard_size", "8", "--faiss.threads", "1"]
+    settings = ["--data", data, "--encoding.shard_size", "8"]
     first = subprocess.run(
         [*ACQO, SCRIPT, *settings, "--output", one],
         capture_output=True,
@@ -87,7 +87,7 @@ def test_two_processes_build_the_same_index_as_one(data, tmp_path):
 @pytest.mark.slow
 def test_a_killed_build_resumes_with_the_same_result(data, tmp_path, build):
     killed, whole = tmp_path / "killed", tmp_path / "whole"
-    settings = ["--data", data, "--encoding.shard_size", "1", "--faiss.threads", "1"]
+    settings = ["--data", data, "--encoding.shard_size", "1"]
     process = subprocess.Popen(
         [*ACQO, SCRIPT, *settings, "--output", killed], env=ENVIRONMENT, stderr=subprocess.DEVNULL
     )

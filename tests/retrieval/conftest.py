@@ -32,7 +32,7 @@ class ExactEncoder(Encoder):
 @pytest.fixture(autouse=True)
 def one_thread() -> None:
     """FAISS waits for its threads in a busy loop, which takes minutes on a machine that others use too."""
-    faiss_index.use_threads(1)
+    faiss_index.import_faiss().omp_set_num_threads(1)
 
 
 @pytest.fixture

@@ -105,7 +105,6 @@ def cut(path):
         lambda f: (f / "index.faiss").unlink(),
         lambda f: cut(f / "index.faiss"),
         lambda f: cut(f / "doc_ids.json"),
-        lambda f: edit_manifest(f, document_count=69),
     ],
 )
 def test_a_damaged_index_is_refused(dense, encoder, damage):

@@ -25,7 +25,7 @@ def here(tmp_path, monkeypatch):
         ("c++", ["c++"]),
         ("c+++bm25", ["c++", "bm25"]),
         ("a+b", ["a+b"]),
-        ("bm25+a+b", ["bm25", "a+b"]),
+        ("a+b+bm25", ["a+b", "bm25"]),
         ("http://one:8100", ["http://one:8100"]),
         ("http://one:8100/a+c", ["http://one:8100/a+c"]),
         ("http://one:8100+https://two/x", ["http://one:8100", "https://two/x"]),
