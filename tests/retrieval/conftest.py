@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from engine_cases import ENGINES
 
 from acqo_rl.retrieval import faiss_index
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
@@ -88,6 +89,12 @@ def postgres_server():
 def postgres(postgres_server):
     """Address of the PostgreSQL server of the tests."""
     return "postgresql://postgres@/postgres"
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request):
+    """Name of an engine that the tests have."""
+    return request.param
 
 
 @pytest.fixture(scope="session")

@@ -123,14 +123,6 @@ def test_an_index_with_other_tokens_is_refused(tmp_path, documents, change):
         read_manifest(tmp_path)
 
 
-def test_an_older_manifest_keeps_its_fingerprint(dense):
-    manifest = read_manifest(dense)
-    settings = asdict(manifest.settings)
-    del settings["passages"]
-    edit_manifest(dense, settings=settings)
-    assert read_manifest(dense).fingerprint == manifest.fingerprint
-
-
 def test_files_of_the_right_size_with_other_content_are_refused(dense, encoder, tmp_path, documents):
     """Garbled vectors, ids in another order, garbled postings."""
     build_bm25_index(tmp_path / "bm25", documents)

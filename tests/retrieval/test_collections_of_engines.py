@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from engine_cases import ENGINES, UnitEncoder, drop_rows, put_rows
+from engine_cases import UnitEncoder, drop_rows, put_rows
 
 from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.retrieval.engines.opening import documents_of, open_collection
@@ -12,11 +12,6 @@ from acqo_rl.types import Document
 
 TEXTS = ["the river", "a stone", "the river and a stone"]
 FIELDS = "id=key&title=owner&text=body"
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request):
-    return request.param
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ def holds(value, wanted):
 
 VALUES = [
     *(1, 1.0, True, False, 0, -0.0, "1", "", "true", -3, -3.0, 2.5, -2.5, 2**53 + 1, 1e300, "a'b", None),
-    *([1, "a"], ["z", "b"], [2.5, True], ["2.5"], [-7, 7], [], {"inner": 1}),
+    *([1, "a"], ["z", "b"], [2.5, True], ["2.5"], [-7, 7], [], {"inner": 1}, [{"inner": 1}], {"inner": [1, 2]}),
     *("2024-01-10", "2024-01-10T12:00:00Z", "2024-01-10T23:30:00-05:00", "2024-01-11T00:00:00+02:00"),
 ]
 scalars = st.sampled_from(
@@ -53,6 +53,7 @@ scalars = st.sampled_from(
 numbers = st.sampled_from([-3, 0, 0.5, 2.5, 2**53])
 times = st.sampled_from(["2024-01-10", "2024-01-10T12:00:00Z", "2024-01-11T04:30:00Z", "2024-01-11", "2024-01-09"])
 bounds = st.one_of(*(st.dictionaries(st.sampled_from(list(BOUNDS)), of, min_size=1) for of in (numbers, times)))
+inner = st.sampled_from([1, 2, [2, "a"], {"gte": 1}])
 conditions = st.one_of(scalars, st.lists(scalars, min_size=1, max_size=3), bounds)
 
 
@@ -92,51 +93,28 @@ def typed(request, engine_index):
 
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(given=st.one_of(typed_filters, conditions.map(lambda wanted: {"more.v": wanted})))
+@given(
+    given=st.one_of(
+        typed_filters,
+        conditions.map(lambda wanted: {"more.v": wanted}),
+        inner.map(lambda wanted: {"more.v.inner": wanted}),
+    )
+)
 def test_a_filter_finds_what_a_test_of_each_value_finds(typed, given):
     [ranking] = restrict(typed, Scope(read_filter(given))).search(["t"], 100)
 
-    rows = [{**ROWS[n % len(ROWS)], "more.v": value} for n, value in enumerate(VALUES)]
+    rows = [
+        {
+            **ROWS[n % len(ROWS)],
+            "more.v": value,
+            "more.v.inner": value.get("inner") if isinstance(value, dict) else None,
+        }
+        for n, value in enumerate(VALUES)
+    ]
     wanted = {f"k{n}" for n, row in enumerate(rows) if all(holds(row.get(name), w) for name, w in given.items())}
     assert set(ranking.doc_ids) == wanted
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_dot_leads_into_an_object_and_not_into_the_objects_of_a_list(engine_index, engine):
-    index = engine_index(engine, "nested")
-    parts = [
-        {"name": "wheel", "n": 1},
-        [{"name": "wheel", "n": 1}],
-        [[{"name": "wheel"}]],
-        {"name": ["wheel"]},
-        "wheel",
-    ]
-    documents = [Document(f"d{i}", "", f"t {i}", {"parts": p}) for i, p in enumerate(parts)]
-    retriever = load_retriever(put_documents(engine, index, documents), encoder=UnitEncoder())
-
-    found = [
-        set(restrict(retriever, Scope(read_filter(given))).search(["t"], 9)[0].doc_ids)
-        for given in ({"parts.name": "wheel"}, {"parts.n": {"gte": 1}}, {"parts.n": [1, 2]})
-    ]
-    assert found == [{"d0", "d3"}, {"d0"}, {"d0"}]
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_filter_leaves_as_many_documents_as_asked(engine_index, engine):
-    """The first documents hold True, which is not 1."""
-    index = engine_index(engine, "many")
-    texts = ["the query"] * 20 + [f"text {row}" for row in range(5)]
-    corpus = [Document(f"d{row}", "", text, {"v": True if row < 20 else 1}) for row, text in enumerate(texts)]
-    index = put_documents(engine, index, corpus)
-    part = restrict(load_retriever(index, encoder=UnitEncoder()), Scope(read_filter({"v": 1})))
-
-    [ranking] = part.search(["the query"], 3)
-
-    assert len(ranking.doc_ids) == 3
-    assert {int(doc_id[1:]) for doc_id in ranking.doc_ids} <= {*range(20, 25)}
-
-
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_tenant_may_be_a_number_in_the_documents(engine_index, engine):
     index = engine_index(engine, "tenants")
     owners = [7, 7.0, "7", 70, True, "07", -7]

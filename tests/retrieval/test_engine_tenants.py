@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 import pytest
-from engine_cases import ENGINES, UnitEncoder, drop_rows, put_rows
+from engine_cases import UnitEncoder, drop_rows, put_rows
 from serving_stand_ins import running
 
 from acqo_rl.errors import ConfigError
@@ -40,11 +40,6 @@ class Reading(Reranker):
     def score(self, pairs):
         self.read += [passage for _, passage in pairs]
         return [0.0] * len(pairs)
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request):
-    return request.param
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import importlib
 import time
 
 import pytest
-from engine_cases import CORPUS, ENGINES, UnitEncoder, put_documents
+from engine_cases import CORPUS, UnitEncoder, put_documents
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
 from acqo_rl.retrieval.engines.opening import documents_of
@@ -14,11 +14,6 @@ from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.roles import restrict
 from acqo_rl.types import Document, Scope
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request):
-    return request.param
 
 
 @pytest.fixture

@@ -21,32 +21,6 @@ from acqo_rl.types import Query, Reformulation, SubQuery
 
 FUSIONS = (RankScoreFusion(), ReciprocalRankFusion())
 
-WIKI = {
-    "oslo": "Oslo is the capital of Norway. It has a population of 700,000.",
-    "bergen": "Bergen is a city in Norway with a population of 290,000.",
-    "python": "Python is a programming language with readable syntax.",
-    "snake": "The python is a large snake that kills its prey by constriction.",
-    "lima": "Lima is the capital of Peru and has a population of ten million.",
-    "danube": "The Danube flows through Vienna and Budapest.",
-    "tea": "Tea is made of the leaves of Camellia sinensis.",
-    "cello": "The cello is a bowed string instrument with four strings.",
-    "mars": "Mars is the fourth planet from the Sun.",
-    "bread": "Bread is baked from flour, water, salt and yeast.",
-    "chess": "Chess is played on a board of sixty-four squares.",
-    "glacier": "A glacier is a body of ice that moves under its own weight.",
-}
-LITERATURE = {
-    "romeo": "Two young lovers of hostile families die in Verona.",
-    "whale": "A captain hunts the white whale that took his leg.",
-    "pride": "Elizabeth refuses the proud Mr Darcy and changes her mind.",
-}
-LAW = {"tenancy": "The tenant pays the rent in advance on the first of each month."}
-QUESTIONS = (
-    ("python",),
-    ("population of Oslo", "population of Bergen"),
-    ("capital of Norway", "capital of Peru", "python snake"),
-)
-
 
 class Scored(Retriever):
     """Scripted cosines: text -> document -> score."""
@@ -72,25 +46,13 @@ def bm25(name, passages):
     return InCollection(Bm25Retriever.build(list(passages.values()), list(passages)), name, f"{name}/bm25")
 
 
-def found_by(make, fusion, texts, pools):
-    """The best documents, as many as are relevant."""
-    k = max(2, len(texts))
-    retriever = FederatedRetriever([make(name, passages) for name, passages in pools.items()])
-    [found] = search([asking(*texts)], retriever, FederatedFusion(fusion), k)
-    return found.fused.doc_ids
-
-
-@pytest.mark.parametrize("fusion", FUSIONS, ids=lambda fusion: fusion.name)
-@pytest.mark.parametrize("texts", QUESTIONS, ids=len)
-@pytest.mark.parametrize("pools", [{"literature": LITERATURE}, {"literature": LITERATURE, "law": LAW}], ids=len)
-def test_bm25_finds_what_the_relevant_collection_alone_finds(fusion, texts, pools):
-    alone = found_by(bm25, fusion, texts, {"wiki": WIKI})
-    assert found_by(bm25, fusion, texts, {**pools, "wiki": WIKI})[: len(alone)] == alone
-
-
 def test_an_exact_match_by_bm25_outweighs_unrelated_cosines():
     """The question has three words that no passage contains, so that the match covers only a part of it."""
-    books = bm25("books", {**LITERATURE, "tale": "A Tale of Two Cities, a novel by Charles Dickens"})
+    tale, whale = (
+        "A Tale of Two Cities, a novel by Charles Dickens",
+        "A captain hunts the white whale that took his leg.",
+    )
+    books = bm25("books", {"whale": whale, "tale": tale})
     text = "Who is the author of A Tale of Two Cities?"
     places = InCollection(Scored({text: {"vienna": 0.35, "rent": 0.3}}), "places", "minilm")
     [found] = FederatedRetriever([places, books]).search([text], 3)
@@ -112,7 +74,9 @@ def test_cosines_are_unchanged_and_bm25_scores_become_comparable_to_them():
     text = "capital of Norway"
     [cosines] = InCollection(Scored({text: {"oslo": 0.81, "lima": 0.25}}), "wiki", "minilm").search([text], 2)
     assert (cosines.scores, cosines.ceiling) == ((0.81, 0.25), 1.0)
-    part = bm25("wiki", WIKI)
+    part = bm25(
+        "wiki", {"oslo": "Oslo is the capital of Norway.", "lima": "Lima is the capital of Peru.", "tea": "Tea"}
+    )
     [raw], [shown] = part.retriever.search([text], 2), part.search([text], 2)
     assert shown.scores == pytest.approx([(score / raw.ceiling) ** 0.5 for score in raw.scores])
     assert shown.ceiling == 1.0
@@ -134,21 +98,6 @@ def test_a_collection_less_similar_than_the_k_th_changes_no_top_k(fusion, lists,
         )
         assert both.doc_ids == alone.doc_ids
         assert both.similarities == alone.similarities
-
-
-@pytest.mark.parametrize("fusion", FUSIONS, ids=lambda fusion: fusion.name)
-def test_nor_does_one_so_large_that_it_fills_every_list(fusion):
-    """More documents than a list holds, all between the k-th of the relevant collection and its last."""
-    one = {"A": 0.8, **{f"x{i}": 0.3 - i / 1000 for i in range(60)}}
-    other = {"C": 0.81, **{f"y{i}": 0.3 - i / 1000 for i in range(97)}, "A": 0.1}
-    relevant = InCollection(Scored({"one": one, "other": other}), "relevant", "cosine")
-    many = {f"z{i}": 0.5 - i / 10_000 for i in range(300)}
-    irrelevant = InCollection(Scored(dict.fromkeys(("one", "other"), many)), "irrelevant", "cosine")
-    alone, both = (
-        search([asking("one", "other")], FederatedRetriever(some), FederatedFusion(fusion), 1)[0].fused.doc_ids
-        for some in ([relevant], [relevant, irrelevant])
-    )
-    assert both == alone
 
 
 @pytest.mark.parametrize("fusion", FUSIONS, ids=lambda fusion: fusion.name)
@@ -201,12 +150,10 @@ def test_an_index_that_only_some_collections_have_gives_no_second_vote():
         assert searched_apart([wrong, right]) == []
 
 
-@pytest.mark.parametrize("kind", ["federated", "hybrid"])
+@pytest.mark.parametrize("kind", [FederatedRetriever, lambda parts: HybridRetriever(parts, RankScoreFusion())])
 def test_a_part_that_fails_costs_its_own_list_only(kind):
     working = InCollection(Scored({"q": {"a": 0.9}}), "one", "dense 1")
-    broken = InCollection(BrokenRetriever(), "two", "dense 1")
-    parts = [broken, working]
-    retriever = FederatedRetriever(parts) if kind == "federated" else HybridRetriever(parts, RankScoreFusion())
+    retriever = kind([InCollection(BrokenRetriever(), "two", "dense 1"), working])
     found = AdaptiveSearcher(PassThrough(), retriever, RankScoreFusion()).search("q")
     assert found.fused.doc_ids == ("one/a",)
     assert [failure.retriever for failure in found.failures] == ["two/broken"]

@@ -16,7 +16,7 @@ TEXTS = ["the river", "a stone", "the river and a stone"]
 
 @pytest.fixture
 def folder(tmp_path):
-    """Two chunks of one page and one of another, with fields of their own; and vectors of another metric."""
+    """Two chunks of one page and one of another, with fields of their own."""
     client = qdrant._folder(str(tmp_path))
     client.create_collection("pages", vectors_config=models.VectorParams(size=16, distance=models.Distance.COSINE))
     scored = models.TextIndexParams(type=models.TextIndexType.TEXT, scoring=True)
@@ -25,24 +25,10 @@ def folder(tmp_path):
     payloads = [{"page": f"p{row // 2}", "name": f"Page {row // 2}", "body": TEXTS[row], "n": row} for row in range(3)]
     points = [models.PointStruct(id=row, vector=vectors[row].tolist(), payload=payloads[row]) for row in range(3)]
     client.upsert("pages", points)
-    client.create_collection("far", vectors_config=models.VectorParams(size=16, distance=models.Distance.EUCLID))
     return tmp_path
 
 
 FIELDS = "id=page&title=name&text=body"
-
-
-def test_points_without_an_id_field_are_known_by_their_own(folder):
-    index = f"qdrant:{folder}/pages?text=body"
-
-    assert load_retriever(index, encoder=UnitEncoder()).search(["a stone"], 1)[0].doc_ids == ("1",)
-    assert documents_of(index)["1"].text == "a stone"
-
-
-def test_a_collection_of_another_metric_or_vector_is_refused(folder):
-    for collection in ("far", "pages?vector=other"):
-        with pytest.raises(IndexMismatchError):
-            load_retriever(f"qdrant:{folder}/{collection}", encoder=UnitEncoder())
 
 
 def test_nested_fields_are_read_and_documents_without_a_known_text_are_refused(tmp_path):
@@ -71,11 +57,12 @@ def test_a_collection_without_a_text_index_is_refused_when_it_is_opened_for_full
 
 
 @pytest.mark.parametrize("name", ["", "body"])
-def test_inner_products_are_searched_and_are_no_cosines(tmp_path, name):
+def test_inner_products_are_searched_and_are_no_cosines_and_other_metrics_are_refused(tmp_path, name):
     client = qdrant._folder(str(tmp_path))
-    params = models.VectorParams(size=16, distance=models.Distance.DOT)
     vectors = UnitEncoder().encode_queries(TEXTS)
-    client.create_collection("dots", vectors_config={name: params} if name else params)
+    for collection, metric in (("dots", models.Distance.DOT), ("far", models.Distance.EUCLID)):
+        params = models.VectorParams(size=16, distance=metric)
+        client.create_collection(collection, vectors_config={name: params} if name else params)
     client.upsert("dots", [
         models.PointStruct(id=row, vector={name: vector} if name else vector, payload={"body": TEXTS[row]})
         for row, vector in enumerate((2 * vectors).tolist())
@@ -85,3 +72,6 @@ def test_inner_products_are_searched_and_are_no_cosines(tmp_path, name):
     [ranking] = retriever.search(["a stone"], 3)
     assert not retriever.cosine
     assert (ranking.doc_ids[0], ranking.scores[0]) == ("1", pytest.approx(2, abs=1e-6))
+    assert documents_of(f"qdrant:{tmp_path}/dots?text=body")["1"].text == "a stone"
+    with pytest.raises(IndexMismatchError):
+        load_retriever(f"qdrant:{tmp_path}/far", encoder=UnitEncoder())

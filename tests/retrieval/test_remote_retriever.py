@@ -105,9 +105,3 @@ def test_the_key_is_sent(index, connect, monkeypatch):
             connect(url).search(["x"], 1)
         monkeypatch.setenv("ACQO_RETRIEVER_KEY", "secret")
         assert len(connect(url).search(["about red"], 3)[0].doc_ids) == 3
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_a_server_on_this_machine_is_not_asked_through_a_proxy(dead_proxy, url, connect, host):
-    retriever = connect(url.replace("127.0.0.1", host), seconds=5)
-    assert len(retriever.search(["about red"], 3)[0].doc_ids) == 3

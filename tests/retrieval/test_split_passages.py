@@ -53,10 +53,6 @@ def test_passages_keep_the_title_and_end_at_sentences():
     assert [p.text for p in passages] == ["One two three four. Five six seven.", "Eight nine ten. Eleven twelve."]
 
 
-def test_nothing_is_long_for_an_encoder_without_a_limit():
-    assert long_documents([Document("d", "", "word " * 10_000)], Words(None)) == []
-
-
 def test_a_document_of_white_space_stays():
     class Characters(Words):
         def count_tokens(self, texts):
