@@ -99,11 +99,9 @@ def cut(path):
     [
         lambda f: (f / "manifest.json").unlink(),
         lambda f: (f / "manifest.json").write_text("{"),
-        lambda f: (f / "manifest.json").write_text('{"kind": "hybrid"}'),
         lambda f: edit_manifest(f, kind="tree"),
         lambda f: edit_manifest(f, format_version=99),
         lambda f: (f / "index.faiss").unlink(),
-        lambda f: cut(f / "index.faiss"),
         lambda f: cut(f / "doc_ids.json"),
     ],
 )

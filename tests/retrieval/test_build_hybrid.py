@@ -1,6 +1,7 @@
 """Several indexes as one: joined by ``+``, or in one folder."""
 
 import pytest
+from serving_stand_ins import running
 
 from acqo_rl.data.beir import corpus_hash
 from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
@@ -11,6 +12,8 @@ from acqo_rl.retrieval.federated import InCollection
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.remote import describe
 from acqo_rl.serving.batching import BatchedRetriever, Batcher
+from acqo_rl.serving.limits import Limits
+from acqo_rl.serving.retriever_app import make_retriever_app
 
 TEXTS = ["passage number 3", "number", "nothing of this kind", "Title 5"]
 
@@ -47,12 +50,12 @@ def test_each_text_gets_one_list_by_rsf_of_both_lists(both, documents, encoder):
     dense, words = (load_retriever(both / name, encoder=encoder) for name in ("dense", "bm25"))
     pairs = zip(dense.search(TEXTS, 100), words.search(TEXTS, 100), strict=True)
     by_hand = RankScoreFusion().fuse(list(pairs), 5)
-    for place in (both, f"{both}/dense+{both}/bm25"):
-        hybrid = load_retriever(place, encoder=encoder, expected_corpus_hash=corpus_hash(documents))
-        found = hybrid.search(TEXTS, 5)
-        assert [(r.doc_ids, r.scores) for r in found] == [(r.doc_ids, r.scores) for r in by_hand]
-        assert [(r.query, r.retriever, r.similarities) for r in found] == [(text, "hybrid", ()) for text in TEXTS]
-        assert not hybrid.cosine
+    with running(make_retriever_app(words, describe(str(both / "bm25")), Limits())) as url:
+        for place in (both, f"{both}/dense+{both}/bm25", f"{both}/dense+{url}"):
+            hybrid = load_retriever(place, encoder=encoder, expected_corpus_hash=corpus_hash(documents))
+            found = hybrid.search(TEXTS, 5)
+            assert [(r.doc_ids, r.scores) for r in found] == [(r.doc_ids, r.scores) for r in by_hand]
+            assert [(r.query, r.retriever, r.similarities) for r in found] == [(text, "hybrid", ()) for text in TEXTS]
 
 
 def test_it_is_known_by_both_parts(both, encoder, tmp_path, build):

@@ -40,13 +40,17 @@ def test_fields_are_named_in_the_location(index):
     assert documents["p1"] == Document("p1", "me", "the river and a stone", shown)
 
 
-def test_documents_are_looked_up_by_ids_that_are_numbers(index):
-    [ranking] = load_retriever(f"{index}?id=number&text=body", encoder=UnitEncoder()).search(["a stone"], 1)
-    documents = documents_of(f"{index}?id=number&text=body")
+def test_documents_have_ids_that_are_numbers_and_a_fingerprint_of_their_number(engine, index):
+    place = f"{index}?id=number&text=body"
+    [ranking] = load_retriever(place, encoder=UnitEncoder()).search(["a stone"], 1)
+    documents, before = documents_of(place), open_collection(place).info.fingerprint
 
     assert ranking.doc_ids == ("1",)
     assert documents["1"].text == "a stone"
     assert not documents.fetch(["01", "nothing", "9" * 25, "²", "", "-1"])
+    assert open_collection(place).info.fingerprint == before
+    drop_rows(engine, index, [1])
+    assert open_collection(place).info.fingerprint != before
 
 
 def test_what_does_not_fit_is_refused(index):
@@ -72,12 +76,3 @@ def test_many_passages_of_one_document_do_not_displace_other_documents(engine, e
 
     assert len(retriever.search(["the river"], 5)[0].doc_ids) == 5
     assert len(retriever.search(["the river", "a stone"], 50)[0].doc_ids) == 6
-
-
-def test_the_fingerprint_changes_with_the_number_of_rows(engine, index):
-    before = open_collection(f"{index}?id=number&text=body").info.fingerprint
-    assert open_collection(f"{index}?id=number&text=body").info.fingerprint == before
-
-    drop_rows(engine, index, [1])
-
-    assert open_collection(f"{index}?id=number&text=body").info.fingerprint != before

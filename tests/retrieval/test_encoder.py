@@ -5,7 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.embedded import resolve
@@ -40,6 +40,14 @@ def test_prompts_and_length_change_embeddings_and_fingerprint(minilm):
     assert prompted.fingerprint != minilm.fingerprint
 
 
+def test_a_lower_precision_is_used_and_changes_the_fingerprint(minilm):
+    half = SentenceTransformerEncoder("embedded:minilm", dtype="bfloat16")
+
+    difference = abs(half.encode_queries(TEXTS) - minilm.encode_queries(TEXTS)).max()
+    assert 1e-4 < difference < 0.05
+    assert half.fingerprint != minilm.fingerprint
+
+
 def test_fingerprint_follows_the_content_of_a_folder(minilm, tmp_path):
     folder = shutil.copytree(resolve("embedded:minilm"), tmp_path / "model")
     copied = SentenceTransformerEncoder(str(folder), dtype="float32")
@@ -66,11 +74,13 @@ def static(tmp_path_factory, minilm):
     return folder
 
 
-def test_a_static_model_embeds_texts_without_a_maximum_length(static, tmp_path):
-    encoder = SentenceTransformerEncoder(str(static))
+def test_a_static_model_embeds_the_mean_of_the_tokens_without_a_maximum_length(static, tmp_path, minilm):
+    encoder = SentenceTransformerEncoder(str(static), dtype="float32")
 
     assert encoder.max_tokens is None
-    np.testing.assert_allclose(np.linalg.norm(encoder.encode_queries(["Oslo", "the capital"]), axis=1), 1, atol=1e-6)
+    tokens = minilm._model.tokenizer(TEXTS[3], add_special_tokens=False, truncation=False, verbose=False)["input_ids"]
+    mean = load_file(static / "model.safetensors")["embeddings"][tokens].mean(axis=0)
+    np.testing.assert_allclose(encoder.encode_queries(TEXTS[3:]), [mean / np.linalg.norm(mean)], atol=1e-6)
     documents = [Document("f", "France", TEXTS[0]), Document("d", "", TEXTS[3]), Document("e", "", "")]
     build_dense_index(tmp_path, documents, encoder)
     found = load_retriever(tmp_path).search(["capital of France", "river Danube"], 1)

@@ -12,7 +12,7 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.retrieval.load import load_retriever
-from acqo_rl.roles import Reranker, restrict
+from acqo_rl.roles import Reranker
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.app import make_app
 from acqo_rl.serving.collections import open_collection
@@ -112,20 +112,6 @@ def test_documents_of_a_tenant_are_read_with_its_name(index):
     for read in (lambda: documents.fetch(["faq"]), lambda: list(documents)):
         with pytest.raises(ConfigError):
             read()
-
-
-def test_an_open_collection_sees_what_other_programs_write(engine, index):
-    retriever = load_retriever(f"{index}&tenant=owner", encoder=UnitEncoder())
-    documents = documents_of(index)
-    place = index.partition("?")[0]
-
-    put_rows(engine, place, [{"number": 4, "key": "new", "body": "news", "owner": "anna"}, {**ROWS[2], "owner": "ben"}])
-    drop_rows(engine, place, [1])
-
-    [anna] = restrict(retriever, Scope(tenant="anna")).search(["news"], 5)
-    [ben] = restrict(retriever, Scope(tenant="ben")).search(["news"], 5)
-    assert (set(anna.doc_ids), set(ben.doc_ids)) == ({"new"}, {"faq", "note"})
-    assert (documents["new"].text, documents["faq"].text) == ("news", "the river of ben")
 
 
 def test_documents_of_tenants_are_not_read_from_a_folder(index, tmp_path):

@@ -93,10 +93,6 @@ def test_results_that_faiss_pads_with_minus_one_are_dropped(filled, make_encoder
     assert len(set(ranking.doc_ids)) == len(ranking.doc_ids) == len(ranking.scores)
 
 
-def test_training_on_a_sample_keeps_every_vector(filled):
-    assert filled("IVF8,Flat", 9000).ntotal == 9000
-
-
 def test_parameters_reach_the_index():
     index = faiss_index.make_index(32, "HNSW16", "efConstruction=77")
     faiss_index.set_parameters(index, "efSearch=99")

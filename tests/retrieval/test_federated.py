@@ -46,19 +46,6 @@ def bm25(name, passages):
     return InCollection(Bm25Retriever.build(list(passages.values()), list(passages)), name, f"{name}/bm25")
 
 
-def test_an_exact_match_by_bm25_outweighs_unrelated_cosines():
-    """The question has three words that no passage contains, so that the match covers only a part of it."""
-    tale, whale = (
-        "A Tale of Two Cities, a novel by Charles Dickens",
-        "A captain hunts the white whale that took his leg.",
-    )
-    books = bm25("books", {"whale": whale, "tale": tale})
-    text = "Who is the author of A Tale of Two Cities?"
-    places = InCollection(Scored({text: {"vienna": 0.35, "rent": 0.3}}), "places", "minilm")
-    [found] = FederatedRetriever([places, books]).search([text], 3)
-    assert found.doc_ids[0] == "books/tale"
-
-
 @pytest.mark.parametrize("fusion", FUSIONS)
 @pytest.mark.parametrize("texts", [["written Hamlet", "written Faust"], ["Hamlet", "Faust", "Emma"]])
 def test_unrelated_cosines_collect_no_votes_against_documents_that_one_sub_query_finds(fusion, texts):
