@@ -20,7 +20,7 @@ def here(tmp_path, monkeypatch):
     [
         ("missing", ["missing"]),
         ("dense+bm25", ["dense", "bm25"]),
-        ("dense+bm25+c++", ["dense", "bm25", "c++"]),
+        ("c+++dense+bm25", ["c++", "dense", "bm25"]),
         ("c++", ["c++"]),
         ("c+++bm25", ["c++", "bm25"]),
         ("a+b", ["a+b"]),
