@@ -3,6 +3,7 @@ r"""Build a search index from a BEIR folder.
     acqo index --data data/my_corpus --output indexes/my_corpus
     acqo index --data data/my_corpus --output indexes/hnsw --faiss.factory HNSW64 \
         --faiss.build_parameters efConstruction=2000 --faiss.search_parameters efSearch=256
+    acqo index --data data/my_corpus --output indexes/dense --plan True
     acqo index --data data/my_corpus --output indexes/bm25 --kind bm25
     acqo index --data data/my_corpus --output indexes/both --kind hybrid
     acqo index --data data/my_corpus --output indexes/split --split_passages True
@@ -91,6 +92,7 @@ class BuildIndexConfig:
     )
     faiss: FaissOptions = group("Settings of a FAISS index, such as --faiss.factory HNSW64.", FaissOptions)
     bm25: Bm25Options = group("Settings of a BM25 index, such as --bm25.language none.", Bm25Options)
+    plan: bool = setting("Print which FAISS indexes fit the corpus, and write nothing.", False)
 
 
 def main(config: BuildIndexConfig) -> None:
@@ -115,8 +117,12 @@ def main(config: BuildIndexConfig) -> None:
     if not finished and not (dense / FILE_NAME).exists() and encoder:
         shards = Shards(dense, passages, encoder, config.encoding.shard_size)
         notes.append(f"{len(shards.missing()):,} of {shards.total:,} shards must be encoded.")
-    if not finished and state.is_main_process:
+    if config.plan and encoder:
+        notes += plan_lines(len(passages), len(documents), encoder.dim)
+    if (not finished or config.plan) and state.is_main_process:
         print("".join(f"{note}\n" for note in notes), end="", flush=True)
+    if config.plan:
+        return
     if shards:
         state.wait_for_everyone()
         shards.encode(state.process_index, state.num_processes)
@@ -128,6 +134,19 @@ def main(config: BuildIndexConfig) -> None:
         print(manifest.fingerprint[:16], "(already exists, nothing to do)" if finished else "(ready to search)")
     if state.num_processes > 1:
         state.destroy_process_group()
+
+
+def plan_lines(vectors: int, documents: int, dim: int) -> list[str]:
+    """A table of the FAISS indexes that fit."""
+    from acqo_rl.retrieval.plan import plan_indexes
+
+    rows = [("--faiss.factory", "memory", "memory on a GPU (--index_device)")]
+    for index in plan_indexes(vectors, documents, dim):
+        on_gpu = "only on the CPU" if index.gpu_memory is None else f"{index.gpu_memory / 1e9:,.2f} GB"
+        if index.factory == "Flat" and index.gpu_memory:
+            on_gpu += f", {index.gpu_memory / 2e9:,.2f} GB with gpu_float16"
+        rows.append((index.factory, f"{index.memory / 1e9:,.2f} GB", on_gpu))
+    return [f"{vectors:,} vectors of {dim} dimensions:", *(f"{a:<18}{b:>12}  {c}" for a, b, c in rows)]
 
 
 def check(config: BuildIndexConfig) -> None:
@@ -142,6 +161,7 @@ def check(config: BuildIndexConfig) -> None:
         )
     on_server = is_on_server(config.encoder)
     useless = {
+        "plan": config.kind == "bm25",
         "split_passages": config.kind == "bm25" or on_server,
         **dict.fromkeys(_OF_PROCESS, on_server),
         **dict.fromkeys(_OF_SERVER, not on_server),

@@ -24,7 +24,8 @@ def to_device(index: Any, device: IndexDevice) -> Any:
     Args:
         index: FAISS index on the CPU, with its search parameters set.
         device: ``gpu`` copies the whole index to the GPU of this process, chosen by ``LOCAL_RANK``, so that each
-            process of a distributed training has its own copy. ``shards`` splits the index over all visible GPUs
+            process of a distributed training has its own copy. ``gpu_float16`` does so with vectors of half
+            precision; only a Flat index becomes smaller. ``shards`` splits the index over all visible GPUs
             (``CUDA_VISIBLE_DEVICES``), for an index that is too large for one GPU. ``auto`` means ``gpu`` if FAISS has
             a GPU and supports the index type there, else ``cpu``.
 
@@ -60,17 +61,22 @@ def _copy(faiss: Any, index: Any, device: IndexDevice) -> Any:
     Raises:
         RuntimeError: the index type has no form for GPUs, or lacks GPU memory.
     """
-    inner = index
-    while isinstance(inner, faiss.IndexPreTransform):  # such as PCA
-        inner = faiss.downcast_index(inner.index)
-    kinds = (faiss.IndexFlat, faiss.IndexIVFFlat, faiss.IndexIVFPQ, faiss.IndexIVFScalarQuantizer)
-    if not isinstance(inner, kinds):
+    if not has_gpu_form(index):
         raise RuntimeError("FAISS does not support this index type on GPUs")
-    if device == "shards":
-        options = faiss.GpuMultipleClonerOptions()
-        options.shard = True
+    options = faiss.GpuMultipleClonerOptions()
+    options.shard = device == "shards"
+    options.useFloat16 = device == "gpu_float16"
+    if options.shard:
         return faiss.index_cpu_to_all_gpus(index, options)
-    return faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), _local_rank() % faiss.get_num_gpus(), index)
+    return faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), _local_rank() % faiss.get_num_gpus(), index, options)
+
+
+def has_gpu_form(index: Any) -> bool:
+    """Whether FAISS can search an index of this type on a GPU."""
+    faiss = import_faiss()
+    while isinstance(index, faiss.IndexPreTransform):  # such as PCA
+        index = faiss.downcast_index(index.index)
+    return isinstance(index, faiss.IndexFlat | faiss.IndexIVFFlat | faiss.IndexIVFPQ | faiss.IndexIVFScalarQuantizer)
 
 
 class _OneSearchAtATime:

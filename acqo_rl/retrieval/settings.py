@@ -9,7 +9,7 @@ from typing import Any, Literal
 from acqo_rl.roles import Retriever
 from acqo_rl.types import Document
 
-IndexDevice = Literal["auto", "cpu", "gpu", "shards"]
+IndexDevice = Literal["auto", "cpu", "gpu", "gpu_float16", "shards"]
 
 INDEX_HELP = (
     "Index folder written by acqo index, URL of a retriever server, or collection of a search engine such as "
@@ -29,7 +29,8 @@ class IndexSettings:
     index_device: IndexDevice = field(
         default="auto",
         metadata={
-            "help": "Device that searches FAISS indexes. gpu: each process copies the index to its GPU. shards: the "
+            "help": "Device that searches FAISS indexes. gpu: each process copies the index to its GPU. "
+            "gpu_float16: the same with vectors of half precision. shards: the "
             "index is split over all visible GPUs. auto: gpu if FAISS has a GPU and supports the index type there, "
             "else cpu. A retriever server has its own setting."
         },

@@ -174,6 +174,15 @@ def test_long_documents_are_counted_and_split_on_request(tmp_path, build, capsys
     assert all(len(ranking.doc_ids) == len(set(ranking.doc_ids)) for ranking in found)
 
 
+def test_a_plan_shows_the_indexes_that_fit_and_writes_nothing(data, tmp_path, build, capsys):
+    build("--data", data, "--output", tmp_path / "planned", "--plan", "True")
+
+    shown = capsys.readouterr().out
+    assert "40 vectors of 384 dimensions" in shown
+    assert "only on the CPU" in next(line for line in shown.splitlines() if line.startswith("HNSW32"))
+    assert not (tmp_path / "planned").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -18,20 +18,22 @@ class Gpus:
     """The functions of FAISS with GPU support, on a machine with two GPUs."""
 
     def __init__(self, monkeypatch):
-        self.calls, self.failure, self.inside, self.crowded = [], None, 0, False
+        self.calls, self.failure, self.inside, self.crowded, self.is_half = [], None, 0, False, False
         monkeypatch.delenv("LOCAL_RANK", raising=False)
         functions = {
             "StandardGpuResources": SimpleNamespace,
             "GpuMultipleClonerOptions": SimpleNamespace,
             "get_num_gpus": lambda: 2,
-            "index_cpu_to_gpu": lambda resources, device, index: self.copy(device, index),
-            "index_cpu_to_all_gpus": lambda index, options: self.copy("all" if options.shard else "copies", index),
+            "index_cpu_to_gpu": lambda resources, device, index, options: self.copy(device, index, options),
+            "index_cpu_to_all_gpus": lambda index, options: self.copy("all", index, options),
         }
         for name, function in functions.items():
             monkeypatch.setattr(faiss, name, function, raising=False)
 
-    def copy(self, device, index):
+    def copy(self, device, index, options):
+        assert options.shard == (device == "all")
         self.calls.append((device, type(index).__name__))
+        self.is_half = options.useFloat16
         if self.failure:
             raise RuntimeError(self.failure)
 
@@ -64,12 +66,13 @@ def test_search_parameters_are_set_before_the_index_is_copied(gpus, tmp_path, do
     assert load_retriever(tmp_path, encoder=encoder)._index._index.nprobe == 3
 
 
-@pytest.mark.parametrize("device", ["cpu", "auto", "gpu", "shards"])
+@pytest.mark.parametrize("device", ["cpu", "auto", "gpu", "gpu_float16", "shards"])
 def test_a_retriever_finds_the_same_wherever_its_index_is(gpus, tmp_path, documents, encoder, device):
     build_dense_index(tmp_path, documents, encoder)
     texts = ["passage number 3", "other"]
     found = load_retriever(tmp_path, encoder=encoder, device=device).search(texts, 5)
     assert len(gpus.calls) == (device != "cpu")
+    assert gpus.is_half == (device == "gpu_float16")
     assert found == load_retriever(tmp_path, encoder=encoder, device="cpu").search(texts, 5)
 
 
@@ -107,7 +110,7 @@ def test_without_a_gpu_auto_is_the_cpu_and_gpu_is_refused(filled, caplog):
 
 @pytest.mark.gpu
 @pytest.mark.skipif(faiss.get_num_gpus() == 0, reason="FAISS finds no GPU")
-@pytest.mark.parametrize("device", ["auto", "gpu", "shards"])
+@pytest.mark.parametrize("device", ["auto", "gpu", "gpu_float16", "shards"])
 @pytest.mark.parametrize("factory", ["Flat", "IVF16,Flat"])
 def test_four_threads_find_on_a_gpu_what_the_cpu_finds(filled, factory, device):
     queries = np.random.default_rng(1).standard_normal((4, 50, 32)).astype(np.float32)
@@ -117,4 +120,4 @@ def test_four_threads_find_on_a_gpu_what_the_cpu_finds(filled, factory, device):
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda rows: moved.search(rows, 10)[0], queries))
     for scores, rows in zip(found, queries, strict=True):
-        np.testing.assert_allclose(scores, index.search(rows, 10)[0], atol=1e-4)
+        np.testing.assert_allclose(scores, index.search(rows, 10)[0], atol=0.05 if device == "gpu_float16" else 1e-4)
