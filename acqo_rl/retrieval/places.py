@@ -40,13 +40,13 @@ def split_places(text: str | Path, known: Callable[[str], bool] = is_place) -> l
     if "+" not in whole or Path(whole).exists():
         return [Address(text)]
 
-    parts = [""]
     words = whole.split("+")
-    for word in words:
+    parts = words[:1]
+    for word in words[1:]:
         if known(parts[-1]) and known(word):
             parts.append(word)
         else:
-            parts[-1] += f"{'+' * bool(parts[-1])}{word}"
+            parts[-1] += f"+{word}"
     if not all(map(known, parts)):
         unknown = next(word for word in words if not known(word))
         raise ConfigError(
