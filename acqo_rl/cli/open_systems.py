@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache as once
 from functools import lru_cache, partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -31,11 +32,11 @@ from acqo_rl.retrieval.remote import describe
 from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.roles import LanguageModel, Reformulator, Reranker
 from acqo_rl.searching.names import ORIGINAL, RERANKED, name_indexes, name_reformulators
+from acqo_rl.searching.settings import Steps, words_of
 from acqo_rl.types import Document, Qrels
 
 if TYPE_CHECKING:
     from acqo_rl.cli.evaluate import EvaluateConfig
-    from acqo_rl.searching.choice import Choice
 
 _WARM_UP = "The first call of a process is slow and is not measured."
 
@@ -49,7 +50,7 @@ def open_components(
 ) -> StudyComponents:
     """Opens the components of all systems; a model is loaded when it is first needed."""
     retrievers = open_retrievers(config.index, config, cache, corpus)
-    reformulators, choices = open_reformulators(config, cache, corpus)
+    reformulators, steps = open_reformulators(config, cache, corpus)
     if REWRITE_RETRIEVE_READ in reformulators and not any(parts.has_dense for parts in retrievers.values()):
         raise ConfigError(f"{REWRITE_RETRIEVE_READ} compares cosines; give a dense index, alone or in a hybrid.")
     return StudyComponents(
@@ -61,8 +62,7 @@ def open_components(
         metadata=metadata,
         measures=config.measures,
         batch_size=config.batch_size,
-        hops=config.open_hops(corpus),
-        choices=choices,
+        steps=steps,
         reranker=open_reranker(config.reranker, cache) if config.reranker else None,
         rerank_depth=config.rerank_depth,
     )
@@ -83,8 +83,8 @@ def open_reranker(name: str, cache: Cache) -> CachedReranker:
 
 def open_reformulators(
     config: EvaluateConfig, cache: Cache, corpus: Mapping[str, Document]
-) -> tuple[dict[str, CachedReformulator], dict[str, Choice]]:
-    """Reformulators by name, and the choice of those that have one.
+) -> tuple[dict[str, CachedReformulator], dict[str, Steps]]:
+    """Reformulators by name, and the steps of each that read results.
 
     A language model is shared by all strategies that call it. With ``vary``, a reformulator that reads one of its
     settings is opened once more for each combination of values.
@@ -102,16 +102,16 @@ def open_reformulators(
     models = name_reformulators(config.reformulator, config.model)
     lexicon = lexicon_for(models, corpus.values())
     opened: dict[str, CachedReformulator] = {}
-    choices: dict[str, Choice] = {}
+    steps: dict[str, Steps] = {}
+    words = once(partial(words_of, corpus))
     for name, model in models.items():
         for shown, settings in varied(name, config.vary, config.strategy).items():
             cache_key = reformulator_key(name, model, settings)
             opened[shown] = CachedReformulator(shown, partial(load, name, model, settings), cache_key, cache)
             if name == REWRITE_RETRIEVE_READ:
                 opened[shown].retry_below = settings.similarity_threshold
-            if choice := config.open_choice(name, corpus, asks=bool(model)):
-                choices[shown] = choice
-    return opened, choices
+            steps[shown] = config.open_steps(name, corpus, words, asks=bool(model))
+    return opened, steps
 
 
 def varied(name: str, vary: Mapping[Any, Sequence[Any]], settings: StrategySettings) -> dict[str, StrategySettings]:

@@ -33,6 +33,7 @@ import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -51,7 +52,7 @@ from acqo_rl.retrieval.settings import INDEX_HELP
 from acqo_rl.roles import Retriever
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.names import name_reformulators
-from acqo_rl.searching.settings import SearcherSettings
+from acqo_rl.searching.settings import SearcherSettings, words_of
 from acqo_rl.text import one_line
 from acqo_rl.types import Document, Query, Turn
 
@@ -105,8 +106,7 @@ class Loaded:
             retriever,
             fusion,
             corpus=self.corpus,
-            hops=config.open_hops(self.corpus),
-            choice=config.open_choice(name, self.corpus, asks=bool(model)),
+            **config.open_steps(name, self.corpus, partial(words_of, self.corpus), asks=bool(model))._asdict(),
             **after,
         )
         retriever.search(["the first search of a process is slow"], 1)

@@ -12,12 +12,11 @@ from acqo_rl.evaluation.run import Evaluation, evaluate
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.roles import Fusion, Retriever
-from acqo_rl.searching.choice import Choice
-from acqo_rl.searching.hop import Hops
 from acqo_rl.searching.names import RERANKED
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.reranking import DEPTH, Reranking
 from acqo_rl.searching.result import SearchResult
+from acqo_rl.searching.settings import Steps
 from acqo_rl.searching.sub_queries import RawQueryOnly, Retrievers, searched_text
 from acqo_rl.types import Document, Qrels, Query
 
@@ -81,8 +80,7 @@ class StudyComponents:
         metadata: query id -> metadata; see :func:`acqo_rl.evaluation.run.evaluate`.
         measures: see ``acqo_rl.measures``.
         batch_size: number of queries reformulated and searched together.
-        hops: see :class:`~acqo_rl.searching.path.SearchPath`.
-        choices: reformulator -> choice of its searches; see :class:`~acqo_rl.searching.path.SearchPath`.
+        steps: reformulator -> its steps that read results.
         reranker: scores the documents of the reranked systems.
         rerank_depth: number of documents per query that are reranked.
     """
@@ -95,8 +93,7 @@ class StudyComponents:
     metadata: Mapping[str, Mapping[str, Any]]
     measures: Sequence[str]
     batch_size: int = 64
-    hops: Hops | None = None
-    choices: Mapping[str, Choice] = field(default_factory=dict)
+    steps: Mapping[str, Steps] = field(default_factory=dict)
     reranker: CachedReranker | None = None
     rerank_depth: int = DEPTH
 
@@ -122,13 +119,14 @@ def evaluate_systems(components: StudyComponents, queries: Sequence[Query]) -> E
 
 def _evaluate(components: StudyComponents, system: System, queries: Sequence[Query]) -> Evaluation:
     parts, reranking = components.retrievers[system.retriever], components.reranking(system)
-    reformulator, choice = components.reformulators[system.reformulator], components.choices.get(system.reformulator)
+    reformulator = components.reformulators[system.reformulator]
+    choice, hops = components.steps.get(system.reformulator, Steps())
     path = SearchPath(
         reformulator,
         parts.all(system.retriever),
         components.fusions[system.fusion],
         components.corpus,
-        hops=components.hops,
+        hops=hops,
         reranking=reranking,
         choice=choice,
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from annotated_types import Ge
 
@@ -20,6 +20,16 @@ from acqo_rl.searching.reranking import DEPTH
 from acqo_rl.searching.scorer import Scorer
 from acqo_rl.types import Document, FusionName
 
+AUTO_HOPS = 2
+"""Default number of hops after ``auto``."""
+
+
+class Steps(NamedTuple):
+    """The steps of a search path that read results; see :class:`~acqo_rl.searching.path.SearchPath`."""
+
+    choice: Choice | None = None
+    hops: Hops | None = None
+
 
 @dataclass(kw_only=True)
 class StepSettings:
@@ -29,47 +39,37 @@ class StepSettings:
         default="trained:choice",
         metadata={"help": "Folder of the network that chooses the first searches of the reformulator auto."},
     )
-    hops: int = field(
-        default=0,
+    hops: int | None = field(
+        default=None,
         metadata={
             "help": f"Maximum number of further searches, 0 to {MOST_HOPS}: a small trained network reads the results "
-            "and searches a name in them, or stops."
+            f"and searches a name in them, or stops. By default {AUTO_HOPS} for auto, and 0 for other reformulators."
         },
     )
     hop: str = field(default="trained:hop", metadata={"help": "Folder of the network that chooses the names."})
 
-    def open_hops(self, corpus: Mapping[str, Document], words: CorpusWords | None = None) -> Hops | None:
-        """Loads the network of the hops; ``None`` without hops.
-
-        Args:
-            corpus: document id -> document.
-            words: words of the corpus; by default they are read.
-
-        Raises:
-            ConfigError: the number is out of range, or the folder contains no such network.
-        """
-        if not self.hops:
-            return None
-        words = words or words_of(corpus)
-        return Hops(LearnedHop(Scorer.load(self.hop, hop.KIND), corpus, words), self.hops)
-
-    def open_choice(
-        self, name: str, corpus: Mapping[str, Document], words: CorpusWords | None = None, *, asks: bool
-    ) -> Choice | None:
-        """Loads the network of the choice; ``None`` for all reformulators except ``auto``.
+    def open_steps(
+        self, name: str, corpus: Mapping[str, Document], words: Callable[[], CorpusWords], *, asks: bool
+    ) -> Steps:
+        """Loads the networks that a reformulator needs.
 
         Args:
             name: name of the reformulator.
             corpus: document id -> document.
-            words: words of the corpus; by default they are read.
+            words: reads the words of the corpus; called only if they are needed.
             asks: whether there is a model to ask.
 
         Raises:
-            ConfigError: the folder contains no such network.
+            ConfigError: the number of hops is out of range, or a folder contains no such network.
         """
+        most = self.hops if self.hops is not None else AUTO_HOPS * (name == AUTO)
+        if name != AUTO and not most:
+            return Steps()
+        known = words()
+        hops = Hops(LearnedHop(Scorer.load(self.hop, hop.KIND), corpus, known), most) if most else None
         if name != AUTO:
-            return None
-        return Choice(Scorer.load(self.choice, choice.KIND), corpus, words or words_of(corpus), asks=asks)
+            return Steps(hops=hops)
+        return Steps(Choice(Scorer.load(self.choice, choice.KIND), corpus, known, asks=asks), hops)
 
 
 @dataclass(kw_only=True)

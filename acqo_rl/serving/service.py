@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 from cachetools import LRUCache
 
 from acqo_rl.pipeline.pipeline import Pipeline
-from acqo_rl.reformulation.load import AUTO
 from acqo_rl.retrieval.federated import FederatedFusion
 from acqo_rl.roles import Fusion, LanguageModel, RemoteCorpus, Reranker
 from acqo_rl.searching.corpus_words import CorpusWords
@@ -76,7 +75,7 @@ class Service:
             threads: maximum number of concurrent calls of each retriever and of each reformulator.
             reranker: reorders the fused lists, in searches and in the passages of answers.
             rerank_depth: number of documents per query that are reranked.
-            steps: settings of the choice of the strategy ``auto``, and of the hops; by default there are no hops.
+            steps: settings of the choice of the strategy ``auto``, and of the hops.
             score_threshold: see :class:`acqo_rl.searching.searcher.AdaptiveSearcher`.
 
         Raises:
@@ -176,18 +175,18 @@ class Service:
         def make() -> AdaptiveSearcher:
             retriever, documents = searched_as_one(collections), DocumentsOf(collections)
             fusion = FederatedFusion(self._fusion) if len(collections) > 1 else self._fusion
-            words = self._words(collections) if self._steps.hops or strategy == AUTO else CorpusWords()
+            words = partial(self._words, collections)
+            steps = self._steps.open_steps(strategy, documents, words, asks=bool(offered.calls))
             return AdaptiveSearcher(
                 offered.reformulator,
                 [retriever, *searched_apart(collections)],
                 fusion,
                 corpus=documents,
-                hops=self._steps.open_hops(documents, words),
-                choice=self._steps.open_choice(strategy, documents, words, asks=bool(offered.calls)),
                 timeouts=self.timeouts,
                 workers=self._workers,
                 reranking=Reranking(self._reranker, documents, self._rerank_depth) if self._reranker else None,
                 score_threshold=self._score_threshold,
+                **steps._asdict(),
                 **self._cache_of(collections),
             )
 

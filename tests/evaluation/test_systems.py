@@ -20,6 +20,7 @@ from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.searching.hop import Hops
+from acqo_rl.searching.settings import Steps
 from acqo_rl.searching.sub_queries import RawQueryOnly
 from acqo_rl.types import FeedbackSpec
 
@@ -138,7 +139,9 @@ def test_what_looks_first_rewrites_weak_queries_only_and_pays_for_both_searches(
 
 
 def test_searches_of_hops_are_counted(study):
-    got = evaluate_systems(replace(study.make("raw"), hops=Hops(ScriptedHop("capital"), 3)), QUERIES)
+    got = evaluate_systems(
+        replace(study.make("raw"), steps={"raw": Steps(hops=Hops(ScriptedHop("capital"), 3))}), QUERIES
+    )
     assert [r.searches for r in got[System("raw", "words", "rsf")].results] == [3, 3, 3]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from contextlib import closing
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import httpx
@@ -39,7 +39,7 @@ from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.roles import Encoder, LanguageModel
 from acqo_rl.searching.searcher import AdaptiveSearcher
-from acqo_rl.searching.settings import StepSettings
+from acqo_rl.searching.settings import StepSettings, words_of
 from acqo_rl.serving.app import make_app
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.load import ServiceSettings, load_service
@@ -161,8 +161,10 @@ class Ways:
             fusion, retriever = fusion_named(self.fusion), IndexSettings().open_index(self.index)
             lexicon = lexicon_for([name], self.corpus.values())
             reformulator = load_reformulator(name, "model", lexicon=lexicon)
-            choice = StepSettings().open_choice(name, self.corpus, asks=True)
-            self.searchers[name] = AdaptiveSearcher(reformulator, retriever, fusion, corpus=self.corpus, choice=choice)
+            steps = StepSettings().open_steps(name, self.corpus, partial(words_of, self.corpus), asks=True)
+            self.searchers[name] = AdaptiveSearcher(
+                reformulator, retriever, fusion, corpus=self.corpus, **steps._asdict()
+            )
             assert "policy" not in name or reformulator.feedback == FeedbackSpec(2, 9)
         return self.searchers[name]
 
