@@ -184,7 +184,7 @@ class TestStrategies:
         ).stdout  # fmt: skip
         assert "route: pass, by hyde" in out
         assert "Selected hyde for factual query" in out
-        assert "problem: hyde: APIConnectionError" in out
+        assert "problem: hyde: ConnectError" in out
         assert "Peru-capital" in out
         assert " 1.000 " in out
 
