@@ -54,8 +54,7 @@ def main(config: GrpoRunConfig) -> None:
     """Trains, or resumes training."""
     from acqo_rl.language_models.local import TransformersModel, load_tokenizer
     from acqo_rl.reformulation.policy import prompt_of
-    from acqo_rl.training.data import grpo_dataset
-    from acqo_rl.training.grpo import build_trainer, finish
+    from acqo_rl.training.grpo import build_trainer, finish, grpo_dataset
     from acqo_rl.training.materials import start_run
     from acqo_rl.training.model import changed_settings, load_trainable, resume
 

@@ -105,11 +105,9 @@ def check(config: HeadroomConfig) -> dict[str, str]:
 
 def drawn(config: HeadroomConfig, data: Beir) -> list[Query]:
     """The sampled queries, in file order."""
-    from acqo_rl.data.draw import draw
-    from acqo_rl.training.data import with_gold
+    from acqo_rl.training.materials import with_gold
 
-    queries = with_gold(data.queries[config.split], data.qrels[config.split])
-    return draw(queries, config.limit or len(queries), config.seed)
+    return with_gold(data.queries[config.split], data.qrels[config.split], config.limit, config.seed)
 
 
 def measure_baselines(

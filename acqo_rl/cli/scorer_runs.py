@@ -46,11 +46,9 @@ class TrainingSet:
 
     def training_queries(self) -> list[Query]:
         """The drawn training queries that have a relevant document."""
-        from acqo_rl.data.draw import draw
-        from acqo_rl.training.data import with_gold
+        from acqo_rl.training.materials import with_gold
 
-        queries = with_gold(self.data.queries[self.config.split], self.qrels)
-        return draw(queries, self._limit or len(queries), self.config.seed)
+        return with_gold(self.data.queries[self.config.split], self.qrels, self._limit, self.config.seed)
 
     def kept(self, step: str, size: int, collect: Callable[[slice], Sequence[Options]]) -> list[Options]:
         """The options of a step; those that an earlier run has written are read.

@@ -19,12 +19,16 @@ from acqo_rl.language_models.chat import end_tokens
 from acqo_rl.language_models.decoding import Decoding, Forbidden, complete, keeps_every_token
 from acqo_rl.language_models.guided import GuidedDecoding
 from acqo_rl.language_models.local import TransformersModel
+from acqo_rl.measures import gold_of
 from acqo_rl.reformulation.policy import Policy, PolicySettings
+from acqo_rl.reformulation.prompt import Prompt
+from acqo_rl.text import text_of
 from acqo_rl.training.model import load_trainable, save_run
 from acqo_rl.training.prefix_tree import completion_log_probs
 from acqo_rl.training.rewards import Reward
 from acqo_rl.training.run_folder import last_checkpoint
 from acqo_rl.training.settings import FULL_RATE, GRPO, LORA_RATE, GrpoSettings, trainer_arguments
+from acqo_rl.types import Qrels, Query
 
 
 class AcqoTrainer(GRPOTrainer):
@@ -198,6 +202,21 @@ def grpo_arguments(settings: GrpoSettings, policy: PolicySettings, **ours: Any) 
     if arguments.use_vllm and not find_spec("vllm"):
         raise MissingPackageError("use_vllm needs the package vllm; run: pip install 'acqo-rl[vllm]'")
     return arguments
+
+
+def grpo_dataset(queries: Sequence[Query], qrels: Qrels, prompt: Prompt) -> Dataset:
+    """Creates the data set: ``prompt`` (conversation), and the columns of :class:`Reward`."""
+    return Dataset.from_list(
+        [
+            {
+                "prompt": prompt.render(query),
+                "query": query.text,
+                "visible_text": text_of(query),
+                "gold": gold_of(qrels, query.id),
+            }
+            for query in queries
+        ]
+    )
 
 
 def build_trainer(

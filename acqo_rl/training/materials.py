@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean as mean
@@ -16,11 +16,11 @@ from acqo_rl.data.draw import draw
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.run import evaluate
 from acqo_rl.fusion import fusion_named
+from acqo_rl.measures import gold_of
 from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.roles import Fusion, Reformulator, Retriever
 from acqo_rl.searching.path import SearchPath, add_feedback
 from acqo_rl.training.curriculum import rewards_of
-from acqo_rl.training.data import with_gold
 from acqo_rl.training.rewards import Reward
 from acqo_rl.training.settings import PathSettings, RewardSettings
 from acqo_rl.types import Document, FeedbackSpec, Qrels, Query
@@ -131,6 +131,12 @@ def start_run(config: PathSettings, feedback: FeedbackSpec) -> tuple[PartialStat
     return state, open_materials(config, feedback)
 
 
+def with_gold(queries: Sequence[Query], qrels: Qrels, limit: int, seed: int) -> list[Query]:
+    """At most ``limit`` of the queries with a relevant document, drawn at random, in their order; 0 means all."""
+    kept = [query for query in queries if gold_of(qrels, query.id)]
+    return draw(kept, limit or len(kept), seed)
+
+
 def open_materials(paths: PathSettings, feedback: FeedbackSpec) -> Materials:
     """Reads the data and opens the index.
 
@@ -144,7 +150,7 @@ def open_materials(paths: PathSettings, feedback: FeedbackSpec) -> Materials:
     retriever = paths.open_index_of(paths.index, corpus)
     qrels: Qrels = {}
     parts: list[list[Query]] = []
-    for split in (paths.split, paths.dev_split):
+    for split, limit in ((paths.split, paths.limit), (paths.dev_split, 0)):
         judgements = data.qrels[split]
         if split != paths.split and (both := judgements.keys() & qrels.keys()):
             raise ConfigError(
@@ -152,12 +158,11 @@ def open_materials(paths: PathSettings, feedback: FeedbackSpec) -> Materials:
                 f" Dev queries must not be used for training; remove them from one of the two splits."
             )
         qrels |= judgements
-        queries = with_gold(data.queries[split], judgements)
+        queries = with_gold(data.queries[split], judgements, limit, paths.seed)
         if not queries:
             raise ConfigError(f"No query of {paths.data}/qrels/{split}.tsv has a relevant document; add judgements.")
         parts.append(queries)
     train, dev = parts
-    train = draw(train, paths.limit or len(train), paths.seed)
     fusion = fusion_named(paths.fusion)
     first_search = retriever, fusion, corpus, feedback
     return Materials(

@@ -186,7 +186,12 @@ class Reward:
     ) -> list[float]:
         if self.stage == "converge":
             return [self.score(gold_ranks(r, g)) for r, g in zip(fused_full, gold, strict=True)]
-        subsets = [(i, subset) for i, lists in enumerate(rankings) for subset in _subsets(lists)]
+        subsets = [
+            (i, subset)
+            for i, lists in enumerate(rankings)
+            for size in range(1, len(lists) + 1)
+            for subset in combinations(lists, size)
+        ]
         fused = self.fusion.fuse([subset for _, subset in subsets], DEPTH)
         best = [0.0] * len(rankings)
         for (i, _), ranking in zip(subsets, fused, strict=True):
@@ -213,10 +218,6 @@ def _new_words(reformulation: Reformulation) -> int:
     return min(sum(key not in asked for key in written), MOST_WORDS)
 
 
-def _subsets(lists: Sequence[Ranking]) -> list[tuple[Ranking, ...]]:
-    return [subset for size in range(1, len(lists) + 1) for subset in combinations(lists, size)]
-
-
 def _completion_metrics(
     parsed: Sequence[Reformulation | None], ranks: Sequence[NDArray[np.float64]]
 ) -> dict[str, float]:
@@ -229,25 +230,12 @@ def _completion_metrics(
     valid = [r for r in parsed if r is not None]
     means = {"completions/valid_ratio": len(valid) / len(parsed)}
     if valid:
-        written = [s.text for r in valid for s in r.sub_queries if s.kind not in ("original", "expansion")]
         inside = [r <= CUTOFF for r in ranks]
         means |= {
             "completions/sub_queries": float(np.mean([len(r.sub_queries) for r in valid])),
             "completions/pass_ratio": float(np.mean([r.route == "pass" for r in valid])),
-            "completions/includes_raw_query_ratio": float(
-                np.mean([any(s.kind == "original" for s in r.sub_queries) for r in valid])
-            ),
-            "completions/words_per_sub_query": float(np.mean([len(text.split()) for text in written] or [0])),
             "completions/repeated_word_ratio": float(np.mean([repeats_words(r.completion, r.query) for r in valid])),
-            "retrieval/Success@10": float(np.mean([hits.any() for hits in inside])),
             "retrieval/R@10": float(np.mean([hits.mean() for hits in inside])),
             "retrieval/AllGold@10": float(np.mean([hits.all() for hits in inside])),
-            "retrieval/nDCG@10": float(np.mean([_ndcg(r) for r in ranks])),
         }
     return means
-
-
-def _ndcg(ranks: NDArray[np.float64]) -> float:
-    gains = np.where(ranks <= CUTOFF, 1.0 / np.log2(ranks + 1.0), 0.0)
-    ideal = 1.0 / np.log2(np.arange(2, min(len(ranks), CUTOFF) + 2))
-    return float(gains.sum() / ideal.sum())

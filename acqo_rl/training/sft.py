@@ -1,14 +1,34 @@
-"""TRL's SFT trainer with a faster loss: no padding, and shared prefixes are processed once."""
+"""Supervised fine-tuning: the data set, and TRL's trainer with a faster loss."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
+from datasets import Dataset
 from trl import SFTTrainer
 
 from acqo_rl.language_models.decoding import keeps_every_token
+from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.training.prefix_tree import log_probs
+from acqo_rl.types import Query
+
+
+def sft_dataset(pairs: Sequence[tuple[Query, str]], prompt: Prompt, end: str = "") -> Dataset:
+    """Creates the data set for SFT, with the columns ``prompt`` and ``completion`` (both conversations).
+
+    Args:
+        pairs: queries with their completions.
+        prompt: prompt of the policy.
+        end: appended to each completion; see :func:`acqo_rl.language_models.chat.missing_end`.
+    """
+    return Dataset.from_list(
+        [
+            {"prompt": prompt.render(query), "completion": [{"role": "assistant", "content": completion + end}]}
+            for query, completion in pairs
+        ]
+    )
 
 
 class CompletionTrainer(SFTTrainer):

@@ -22,7 +22,6 @@ from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.reformulation.policy import PolicySettings, prompt_of
 from acqo_rl.training.candidates import Candidate, drops_words, splits_completely
-from acqo_rl.training.data import sft_dataset
 from acqo_rl.training.model import load_trainable, resume, save_run
 from acqo_rl.training.rewards import Reward, rank_map
 from acqo_rl.training.settings import FINE_TUNING, trainer_arguments
@@ -265,7 +264,7 @@ def train(
     Returns:
         The folder of the model.
     """
-    from acqo_rl.training.sft import CompletionTrainer
+    from acqo_rl.training.sft import CompletionTrainer, sft_dataset
 
     trainable, tokenizer = load_trainable(model, lora_rank, arguments.seed)
     prompt = prompt_of(settings, TransformersModel(trainable, tokenizer).count_tokens)

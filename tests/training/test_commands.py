@@ -78,7 +78,7 @@ def test_grpo_writes_its_settings_log_and_model(whole):
     steps = [entry for entry in log_of(whole) if "reward" in entry]
     assert [entry["step"] for entry in steps] == [1, 2, 3, 4]
     assert any(entry["reward_std"] > 0 for entry in steps)
-    assert steps[0].keys() >= {"entropy", "completions/valid_ratio", "completions/clipped_ratio", "retrieval/nDCG@10"}
+    assert steps[0].keys() >= {"entropy", "completions/valid_ratio", "completions/clipped_ratio", "retrieval/R@10"}
     measured = [entry for entry in log_of(whole) if "eval_nDCG@10" in entry]
     assert [entry["step"] for entry in measured] == [0, 2, 4]
     assert measured[0]["eval_pass"] == measured[0]["eval_searches"] == 1

@@ -12,12 +12,12 @@ from transformers import AutoTokenizer, LlamaForCausalLM, TrainerCallback
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
-from acqo_rl.training.data import grpo_dataset
-from acqo_rl.training.grpo import below_the_group, build_trainer, finish, grpo_arguments
+from acqo_rl.reformulation.prompt import Prompt
+from acqo_rl.training.grpo import below_the_group, build_trainer, finish, grpo_arguments, grpo_dataset
 from acqo_rl.training.model import load_trainable, resume
 from acqo_rl.training.run_folder import last_checkpoint
 from acqo_rl.training.settings import GrpoSettings
-from acqo_rl.types import Query
+from acqo_rl.types import Query, Turn
 
 POLICY = PolicySettings(max_new_tokens=8)
 QUERIES = [Query(str(i), f"capital of country {i}") for i in range(6)]
@@ -90,6 +90,12 @@ def test_completions_end_at_the_end_token_of_the_chat_template(tiny, tmp_path, s
     ended = [row for row in written if end in row]
     assert ended
     assert all(set(row[row.index(end) + 1 :]) <= {tokenizer.pad_token_id} for row in ended)
+
+
+def test_a_query_becomes_a_row_with_the_columns_of_the_reward():
+    query = Query("a", "one", (Turn("user", "Hi."),))
+    read = {"query": "one", "visible_text": "one\nHi.", "gold": ["g"], "prompt": Prompt(len).render(query)}
+    assert grpo_dataset([query], {"a": {"g": 1, "x": 0}}, Prompt(len)).to_list() == [read]
 
 
 def test_settings_reach_the_trainer(tiny, tmp_path):

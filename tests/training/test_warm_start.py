@@ -17,9 +17,7 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation import load
 from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.policy import Policy, PolicySettings
-from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.training.candidates import Candidate, candidates, splits_completely
-from acqo_rl.training.data import grpo_dataset, with_gold
 from acqo_rl.training.rewards import Reward
 from acqo_rl.training.teachers import candidates_of_teachers, name_teachers
 from acqo_rl.training.warm_start import (
@@ -151,13 +149,6 @@ def test_passed_queries_without_a_hit_are_used_last_and_the_seed_decides():
     assert {int(name[1:]) for name in kept} <= set(range(10, 20))
     assert len(kept) > 2
     assert balanced(EQUAL, 9, seed=3) == balanced(EQUAL, 9, seed=3)
-
-
-def test_a_query_with_gold_becomes_a_row_with_the_columns_of_the_reward():
-    queries, qrels = [Query("a", "one", (Turn("user", "Hi."),)), Query("b", "two")], {"a": {"g": 1}, "b": {"x": 0}}
-    assert with_gold(queries, qrels) == queries[:1]
-    read = {"query": "one", "visible_text": "one\nHi.", "gold": ["g"], "prompt": Prompt(len).render(queries[0])}
-    assert grpo_dataset(queries[:1], qrels, Prompt(len)).to_list() == [{"row": 0, "query_id": "a"} | read]
 
 
 QUERIES = [Query(str(i), f"capital of country {i}") for i in range(8)]
