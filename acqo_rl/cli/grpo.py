@@ -84,7 +84,7 @@ def main(config: GrpoRunConfig) -> None:
         ),
     )
     resume(trainer)
-    state.print(finish(trainer, settings, config.model, config.eval_measure))
+    state.print(finish(trainer, settings, config.model, config.lora_rank, config.eval_measure))
 
 
 def check(config: GrpoRunConfig) -> tuple[PolicySettings, GRPOConfig]:

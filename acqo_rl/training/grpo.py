@@ -77,23 +77,21 @@ class AcqoTrainer(GRPOTrainer):
         rewards[:, 0] = below_the_group(groups, self.reward_funcs[0].invalid_reward).flatten()
         return rewards
 
-    def _decoding(self, rows: int) -> Decoding:
-        return Decoding(
-            ends=self.eos_token_ids,
-            pad=self.processing_class.pad_token_id,
-            max_new_tokens=self.max_completion_length,
-            temperature=self.temperature,
-            top_p=self.args.top_p,
-            batch_size=max(rows, 1),
-            forbidden=self._constraint,
-        )
-
     def _generate_single_turn(
         self, prompt_ids: list[list[int]], *others: Any, **more: Any
     ) -> tuple[list[list[int]], Any]:
         # On a GPU, this would save no memory and take more time.
         if self.use_vllm or not self._shared_prefix or self.accelerator.device.type != "cpu":
             return super()._generate_single_turn(prompt_ids, *others, **more)
+        decoding = Decoding(
+            ends=self.eos_token_ids,
+            pad=self.processing_class.pad_token_id,
+            max_new_tokens=self.max_completion_length,
+            temperature=self.temperature,
+            top_p=self.args.top_p,
+            batch_size=max(len(prompt_ids), 1),
+            forbidden=self._constraint,
+        )
         with (
             unwrap_model_for_generation(
                 self.model_wrapped,
@@ -103,7 +101,7 @@ class AcqoTrainer(GRPOTrainer):
             ) as model,
             self.accelerator.autocast(),
         ):
-            completions = complete(model, prompt_ids, self._decoding(len(prompt_ids)))
+            completions = complete(model, prompt_ids, decoding)
         return completions, None
 
     def _get_per_token_logps_and_entropies(
@@ -229,7 +227,6 @@ def build_trainer(
     reward: Reward,
     train_dataset: Dataset,
     dev_measures: Callable[[Policy, Policy], dict[str, float]],
-    callbacks: Sequence[Any] = (),
 ) -> AcqoTrainer:
     """Creates the trainer of one stage; ``arguments`` are those of :func:`grpo_arguments`."""
     if arguments.use_vllm:
@@ -245,11 +242,11 @@ def build_trainer(
         processing_class=tokenizer,
         train_dataset=train_dataset,
         eval_dataset=train_dataset,
-        callbacks=[EarlyStoppingCallback(settings.patience), *callbacks],
+        callbacks=[EarlyStoppingCallback(settings.patience)],
     )
 
 
-def finish(trainer: AcqoTrainer, policy: PolicySettings, start: str, measure: str) -> str:
+def finish(trainer: AcqoTrainer, policy: PolicySettings, start: str, lora_rank: int, measure: str) -> str:
     """Saves the best checkpoint, or the starting model if none is better on dev; see :func:`save_run`.
 
     Returns:
@@ -257,12 +254,7 @@ def finish(trainer: AcqoTrainer, policy: PolicySettings, start: str, measure: st
     """
     first, *later = [entry[f"eval_{measure}"] for entry in trainer.state.log_history if f"eval_{measure}" in entry]
     improved = any(value > first for value in later)
-
-    def start_again(model: Any) -> Any:
-        rank = model.peft_config["default"].r if hasattr(model, "peft_config") else 0
-        return load_trainable(start, rank, trainer.args.seed)[0]
-
-    save_run(trainer, trainer.processing_class, policy, None if improved else start_again)
+    save_run(trainer, policy, None if improved else lambda: load_trainable(start, lora_rank, trainer.args.seed)[0])
     if improved:
         return f"{measure} on dev rose from {first:.4f} to {max(later):.4f}; the best checkpoint was kept."
     after = f"at most {max(later):.4f} afterwards" if later else "training stopped before the next evaluation"

@@ -61,26 +61,20 @@ class Materials:
         )
 
     def dev_measures(
-        self,
-        policy: Reformulator,
-        sampling: Reformulator | None = None,
-        *,
-        limit: int,
-        measure: str,
-        reward: Reward | None = None,
+        self, policy: Reformulator, sampling: Reformulator, *, limit: int, measure: str, reward: Reward
     ) -> dict[str, float]:
         """Evaluates a policy on a fixed sample of at most ``limit`` dev queries.
 
         Args:
             policy: decodes greedily.
-            sampling: the same policy, which samples as in training; ``None`` if its rewards are not needed.
+            sampling: the same policy, which samples as in training.
             limit: maximum number of queries.
             measure: a measure of ir_measures.
-            reward: the reward of the training stage; needed with ``sampling``.
+            reward: the reward of the training stage.
 
         Returns:
-            The measure, the mean number of searches per query and the share of queries that are passed. With
-            ``sampling``, also the mean reward of greedy and of sampled completions, each with its standard error.
+            The measure, the mean number of searches per query, the share of queries that are passed, and the mean
+            reward of greedy and of sampled completions, each with its standard error.
         """
         sample = draw(self.dev, limit, seed=0)
         # The queries already have their feedback.
@@ -91,14 +85,13 @@ class Materials:
             "searches": mean(result.searches for result in results),
             "pass": mean(result.reformulation.route == "pass" for result in results),
         }
-        if sampling is not None and reward is not None:
-            greedy = [result.reformulation for result in results]
-            for name, answers in (("greedy", greedy), ("sampled", sampling.reformulate(sample))):
-                values = rewards_of(answers, self.qrels, reward)
-                found |= {
-                    f"{name}_reward": mean(values),
-                    f"{name}_reward_error": float(np.std(values) / math.sqrt(len(values))),
-                }
+        greedy = [result.reformulation for result in results]
+        for name, answers in (("greedy", greedy), ("sampled", sampling.reformulate(sample))):
+            values = rewards_of(answers, self.qrels, reward)
+            found |= {
+                f"{name}_reward": mean(values),
+                f"{name}_reward_error": float(np.std(values) / math.sqrt(len(values))),
+            }
         return found
 
 

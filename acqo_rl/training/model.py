@@ -27,13 +27,15 @@ def load_trainable(path: str, lora_rank: int, seed: int) -> tuple[Any, Any]:
 
     Args:
         path: Hub id, folder or embedded model. A LoRA adapter in the folder is trained further.
-        lora_rank: rank of a new adapter on all linear layers; 0 trains all weights (in float32).
+        lora_rank: rank of a new adapter on all linear layers, whose output is multiplied by 2; 0 trains all weights (in
+            float32).
         seed: seed of the new adapter's weights.
 
     Raises:
         ConfigError: the model does not exist, or its folder has no weights or no tokenizer.
     """
     import torch
+    from peft import LoraConfig, get_peft_model
     from transformers import set_seed
 
     base, adapter = base_model_of(path)
@@ -46,18 +48,11 @@ def load_trainable(path: str, lora_rank: int, seed: int) -> tuple[Any, Any]:
         if not lora_rank:
             model = model.merge_and_unload()
     elif lora_rank:
-        model = new_adapter(model, lora_rank)
+        layers = {"target_modules": "all-linear", "task_type": "CAUSAL_LM"}
+        model = get_peft_model(model, LoraConfig(r=lora_rank, lora_alpha=2 * lora_rank, **layers))
     if lora_rank:
         model.peft_config["default"].base_model_name_or_path = base
     return model, tokenizer
-
-
-def new_adapter(model: Any, rank: int) -> Any:
-    """Adds a new LoRA adapter on all linear layers; its output is multiplied by 2."""
-    from peft import LoraConfig, get_peft_model
-
-    config = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
-    return get_peft_model(model, config)
 
 
 def _frozen_dtype() -> Any:
@@ -89,30 +84,26 @@ def resume(trainer: Any) -> None:
         trainer.train(resume_from_checkpoint=last_checkpoint(folder))
 
 
-def save_run(
-    trainer: Any, tokenizer: Any, settings: PolicySettings, finished: Callable[[Any], Any] | None = None
-) -> Path:
+def save_run(trainer: Any, settings: PolicySettings, instead: Callable[[], Any] | None = None) -> Path:
     """Writes ``log.json``, and ``model/`` with weights (adapter or full), tokenizer and settings in one step.
 
     Args:
         trainer: a trainer of transformers that has trained.
-        tokenizer: tokenizer of its model.
         settings: settings of the policy.
-        finished: turns the trained model into the one to save, which has all weights in this process.
+        instead: loads a model that is saved instead of the trained one, in the main process.
 
     Returns:
         The folder of the model.
     """
     folder = Path(trainer.args.output_dir)
-    weights = None if finished else trainer.accelerator.get_state_dict(trainer.model)  # gathers the shards
+    weights = None if instead else trainer.accelerator.get_state_dict(trainer.model)  # gathers the shards
     if trainer.accelerator.is_main_process:
         write_json(folder / "log.json", trainer.state.log_history)
-        model = trainer.accelerator.unwrap_model(trainer.model)
-        model = finished(model) if finished else model
+        model = instead() if instead else trainer.accelerator.unwrap_model(trainer.model)
         shutil.rmtree(folder / "model", ignore_errors=True)
         with atomic_folder(folder / "model") as half_done:
             model.save_pretrained(half_done, state_dict=weights)
-            tokenizer.save_pretrained(half_done)
+            trainer.processing_class.save_pretrained(half_done)
             settings.save(half_done)
     trainer.accelerator.wait_for_everyone()
     return folder / "model"

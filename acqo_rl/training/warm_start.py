@@ -278,7 +278,7 @@ def train(
         callbacks=list(callbacks),
     )
     resume(trainer)
-    return save_run(trainer, tokenizer, settings)
+    return save_run(trainer, settings)
 
 
 def warm_start_arguments(given: Mapping[str, Any], output_dir: str | Path, seed: int) -> SFTConfig:

@@ -60,4 +60,4 @@ def test_an_adapter_is_trained_on_the_gpu(tmp_path):
     losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
     assert len(losses) == 4
     assert all(torch.isfinite(torch.tensor(losses)))
-    assert "rose from 0.0000 to 1.0000" in finish(trainer, POLICY, start, "nDCG@10")
+    assert "rose from 0.0000 to 1.0000" in finish(trainer, POLICY, start, 8, "nDCG@10")

@@ -55,7 +55,7 @@ def trainer_of(model, folder, *, dev=(0.0, 1.0), callbacks=(), lora_rank=0, trai
 
     settings = GrpoSettings(trainer=trainer, **settings)
     trainable, tokenizer = load_trainable(model, lora_rank, seed=0)
-    return build_trainer(
+    made = build_trainer(
         settings,
         grpo_arguments(settings, POLICY, lora_rank=lora_rank, output_dir=str(folder), seed=0),
         model=trainable,
@@ -64,8 +64,10 @@ def trainer_of(model, folder, *, dev=(0.0, 1.0), callbacks=(), lora_rank=0, trai
         reward=DistinctLetters(),
         train_dataset=grpo_dataset(QUERIES, {q.id: {"g": 1} for q in QUERIES}, prompt_of(POLICY, len)),
         dev_measures=measure,
-        callbacks=callbacks,
     )
+    for callback in callbacks:
+        made.add_callback(callback)
+    return made
 
 
 @pytest.mark.parametrize("shares", [True, False])
@@ -194,7 +196,7 @@ def test_the_model_with_the_best_dev_measure_is_kept(tiny, tmp_path, dev, best):
     """The best checkpoint, or the starting model if none is better."""
     trainer = trainer_of(tiny, tmp_path, dev=dev, trainer=TRAINER | {"max_steps": 2})
     resume(trainer)
-    finish(trainer, POLICY, tiny, "nDCG@10")
+    finish(trainer, POLICY, tiny, 0, "nDCG@10")
     names = str(tmp_path / "model"), str(tmp_path / f"checkpoint-{best}") if best else tiny
     kept, wanted = (weights_of(load_trainable(name, 0, 0)[0]) for name in names)
     assert all(torch.equal(kept[name], wanted[name]) for name in wanted)
@@ -212,6 +214,6 @@ def test_evaluations_without_a_better_measure_stop_training_and_an_adapter_is_sa
         trainer = trainer_of(tiny, tmp_path, **given | {"dev": (0.1,)})
         resume(trainer)
     assert trainer.state.global_step == 3
-    finish(trainer, POLICY, tiny, "nDCG@10")
+    finish(trainer, POLICY, tiny, 2, "nDCG@10")
     assert json.loads((tmp_path / "model" / "adapter_config.json").read_text())["base_model_name_or_path"] == tiny
     assert Policy.from_pretrained(str(tmp_path / "model")).reformulate(QUERIES[:1])[0].tokens > 0
