@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -12,12 +13,12 @@ from tiny_policy import full_model
 
 from acqo_rl.cli import command, module_of
 from acqo_rl.data.beir import read_corpus
-from acqo_rl.errors import AcqoError, ConfigError
+from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.policy import WORDS_FILE
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.training import run_folder
 from acqo_rl.training.curriculum import Difficulty
-from acqo_rl.training.run_folder import continue_rows, last_checkpoint, open_run, read_rows, write_rows
+from acqo_rl.training.run_folder import continue_rows, inputs_of, last_checkpoint, open_run, read_rows, write_rows
 
 CONFIG = {"cost": 0.1, "names": ("a", "b"), "trainer": {"learning_rate": 1e-6, "report_to": "none"}}
 
@@ -107,74 +108,59 @@ def test_a_damaged_file_is_named(tmp_path, content):
 
 
 RUNS = {
-    "warm-start": ("output_dir", {}),
-    "grpo": ("output_dir", {}),
-    "train-scorer": ("output_dir", {"task": "choice"}),
-    "headroom": ("output", {"model": None}),
-    "evaluate": ("output", {"model": None, "split": "dev"}),
-    "label": ("output", {"model": "openai:judge@http://x/v1", "task": "judgements"}),
-    "index": ("output", {"model": None, "index": None, "kind": "bm25"}),
+    "warm-start": ("train dev index model", {}),
+    "grpo": ("train dev index model", {}),
+    "train-scorer": ("train dev index model", {"task": "choice"}),
+    "headroom": ("train index", {}),
+    "evaluate": ("train", {"split": "train"}),
+    "label": ("index", {"task": "judgements", "model": "openai:judge@http://x/v1"}),
 }
+"""Command -> what it reads beside the corpus and the queries, and its settings."""
 
 
-class Stopped(Exception):
-    """The run is interrupted."""
+class Opened(Exception):
+    """The run would begin."""
 
 
-@pytest.fixture
-def world(data, tmp_path):
-    """Inputs that a test may change."""
-    folder = shutil.copytree(data, tmp_path / "data")
-    index = tmp_path / "bm25"
-    build_bm25_index(index, list(read_corpus(folder).values()))
-    model = full_model(tmp_path)
-    (model / WORDS_FILE).write_text("river\n")
-    return {"data": folder, "index": index, "model": model}
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_keeps_hashes_of_what_it_reads(data, index, tiny, tmp_path, monkeypatch, name):
+    def open_run(folder, config, inputs, *_):
+        raise Opened(inputs)
+
+    read, settings = RUNS[name]
+    files = {split: str(data / "qrels" / f"{split}.tsv") for split in ("train", "dev")}
+    files |= {"index": str(index), "model": tiny}
+    given = {"data": data, "index": index, "output_dir" if "dev" in read else "output": tmp_path / "out", **settings}
+    given |= {"model": tiny} if "model" in read else {}
+    main = module_of(name).main
+    monkeypatch.setattr(run_folder, "open_run", open_run)
+    with pytest.raises(Opened) as opened:
+        main(command.parse(main, [text for key, value in given.items() for text in (f"--{key}", str(value))]))
+    [kept] = opened.value.args
+    wanted = {str(data / "corpus.jsonl"), str(data / "queries.jsonl"), *(files[one] for one in read.split())}
+    assert kept.keys() == wanted
+    assert all(kept.values())
 
 
-def change(world, name):
-    if name == "index":
-        shutil.rmtree(world["index"])
-        build_bm25_index(world["index"], list(read_corpus(world["data"]).values()), k1=1.0)
-        return
-    of_model = {"model": "config.json", "words": WORDS_FILE}
-    file = world["model"] / of_model[name] if name in of_model else world["data"] / name
-    file.write_text(file.read_text().replace("Peru", "Chile") + "\n")
+@pytest.mark.parametrize("changed", ["data/queries.jsonl", "data/qrels/train.tsv", "model/words.txt", "index"])
+def test_a_run_names_the_input_that_changed(data, tmp_path, changed):
+    shutil.copytree(data, tmp_path / "data")
+    documents = list(read_corpus(data).values())
+    build_bm25_index(tmp_path / "index", documents)
+    (full_model(tmp_path) / WORDS_FILE).write_text("river\n")
 
+    def opened():
+        read = inputs_of(str(tmp_path / "data"), ["train"], [str(tmp_path / "index")], [str(tmp_path / "model")])
+        open_run(tmp_path / "run", CONFIG, read)
+        (tmp_path / "run" / "examples.jsonl").touch()
 
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [
-        *((kind, "queries.jsonl") for kind in RUNS if kind != "index"),
-        ("index", "corpus.jsonl"),
-        ("evaluate", "qrels/dev.tsv"),
-        ("warm-start", "words"),
-        *((kind, name) for kind in ("warm-start", "grpo", "train-scorer") for name in ("index", "model")),
-    ],
-)
-def test_a_run_names_the_input_that_changed(world, tmp_path, monkeypatch, kind, name):
-    output, settings = RUNS[kind]
-    given = {**world, output: tmp_path / "out", **settings}
-    main = module_of(kind).main
-    words = [text for key, value in given.items() if value for text in (f"--{key}", str(value))]
-
-    def interrupted(*args, **more):
-        open_run(*args, **more)
-        raise Stopped
-
-    monkeypatch.setattr(run_folder, "open_run", interrupted)
-    for _ in range(2):  # the second call resumes
-        try:
-            main(command.parse(main, words))
-        except Stopped:
-            (tmp_path / "out" / "model").mkdir(exist_ok=True)
-    change(world, name)
-    with pytest.raises(AcqoError) as error:
-        main(command.parse(main, words))
-    wanted = {
-        "index": str(world["index"]),
-        "model": str(world["model"]),
-        "words": str(world["model"]),
-        "corpus.jsonl": "corpus_hash",
-    }
-    assert wanted.get(name, name) in str(error.value)
+    opened()
+    if changed == "index":
+        shutil.rmtree(tmp_path / "index")
+        build_bm25_index(tmp_path / "index", documents, k1=1.0)
+    else:
+        file = tmp_path / changed
+        file.write_text(file.read_text() + "\n")
+    named = "model" if changed.startswith("model") else changed
+    with pytest.raises(ConfigError, match=re.escape(str(tmp_path / named))):
+        opened()
