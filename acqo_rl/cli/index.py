@@ -15,7 +15,6 @@ The same command resumes an interrupted build. A finished index is never overwri
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import MISSING, asdict, dataclass, fields
 from datetime import timedelta
 from pathlib import Path
@@ -31,7 +30,6 @@ from acqo_rl.retrieval.engines.location import is_engine
 if TYPE_CHECKING:
     from accelerate import PartialState
 
-    from acqo_rl.retrieval.manifest import Manifest
     from acqo_rl.roles import Encoder
     from acqo_rl.types import Document
 
@@ -103,19 +101,20 @@ def main(config: BuildIndexConfig) -> None:
     import torch
     from accelerate import PartialState
 
-    from acqo_rl.retrieval.manifest import FILE_NAME
+    from acqo_rl.retrieval.manifest import FILE_NAME, PARTS
+    from acqo_rl.retrieval.remote import describe
     from acqo_rl.retrieval.shards import Shards
 
     state = PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(days=1))  # waits for slow processes
     documents = list(read_corpus(config.data).values())
     encoder = load_encoder_of(config, state) if config.kind != "bm25" else None
-    finished = (Path(config.output) / FILE_NAME).exists()
+    folders = [Path(config.output, part) for part in PARTS] if config.kind == "hybrid" else [Path(config.output)]
+    finished = all((folder / FILE_NAME).exists() for folder in folders)
     notes: list[str] = []
     passages = passages_of(config, documents, encoder, notes) if config.split_passages or not finished else documents
-    dense = Path(config.output, "dense") if config.kind == "hybrid" else Path(config.output)
     shards = None
-    if not finished and not (dense / FILE_NAME).exists() and encoder:
-        shards = Shards(dense, passages, encoder, config.encoding.shard_size)
+    if encoder and not (folders[0] / FILE_NAME).exists():
+        shards = Shards(folders[0], passages, encoder, config.encoding.shard_size)
         notes.append(f"{len(shards.missing()):,} of {shards.total:,} shards must be encoded.")
     if config.plan and encoder:
         notes += plan_lines(len(passages), len(documents), encoder.dim)
@@ -128,10 +127,11 @@ def main(config: BuildIndexConfig) -> None:
         shards.encode(state.process_index, state.num_processes)
         state.wait_for_everyone()
     if state.is_main_process:
-        manifest = build(config, documents, passages, encoder)
+        build(config, folders, documents, passages, encoder)
+        info = describe(config.output)
         size = sum(path.stat().st_size for path in Path(config.output).rglob("*") if path.is_file()) / 1e6
-        print(f"{config.output}: {manifest.document_count:,} documents, {size:,.1f} MB, fingerprint", end=" ")
-        print(manifest.fingerprint[:16], "(already exists, nothing to do)" if finished else "(ready to search)")
+        print(f"{config.output}: {info.document_count:,} documents, {size:,.1f} MB, fingerprint", end=" ")
+        print(info.fingerprint[:16], "(already exists, nothing to do)" if finished else "(ready to search)")
     if state.num_processes > 1:
         state.destroy_process_group()
 
@@ -231,22 +231,17 @@ def passages_of(
 
 
 def build(
-    config: BuildIndexConfig, documents: list[Document], passages: list[Document], encoder: Encoder | None
-) -> Manifest:
-    """Builds the index, or returns the manifest of the finished index."""
-    from acqo_rl.retrieval.build import build_bm25_index, build_dense_index, build_hybrid_index
+    config: BuildIndexConfig,
+    folders: list[Path],
+    documents: list[Document],
+    passages: list[Document],
+    encoder: Encoder | None,
+) -> None:
+    """Builds the index, or both parts of a hybrid one, unless it is finished."""
+    from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
 
-    builders: dict[str, Callable[[Path], Manifest]] = {}
     if encoder is not None:
-        builders["dense"] = lambda folder: build_dense_index(
-            folder,
-            documents,
-            encoder,
-            passages=passages,
-            shard_size=config.encoding.shard_size,
-            **asdict(config.faiss),
-        )
-    builders["bm25"] = lambda folder: build_bm25_index(folder, documents, **asdict(config.bm25))
-    if config.kind == "hybrid":
-        return build_hybrid_index(config.output, builders)
-    return builders[config.kind](Path(config.output))
+        size = config.encoding.shard_size
+        build_dense_index(folders[0], documents, encoder, passages=passages, shard_size=size, **asdict(config.faiss))
+    if config.kind != "dense":
+        build_bm25_index(folders[-1], documents, **asdict(config.bm25))

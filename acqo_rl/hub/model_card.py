@@ -126,12 +126,13 @@ def _facts(
 
 
 def _index_fingerprint(index: str | None) -> Iterator[tuple[str, str]]:
-    from acqo_rl.errors import IndexMismatchError
+    from acqo_rl.errors import ConfigError, IndexMismatchError
     from acqo_rl.retrieval.manifest import read_manifest
+    from acqo_rl.retrieval.places import parts_of
 
-    with suppress(IndexMismatchError):
+    with suppress(IndexMismatchError, ConfigError):
         if index:
-            yield "index fingerprint", read_manifest(Path(index)).fingerprint
+            yield "index fingerprint", " ".join(read_manifest(Path(one)).fingerprint for one in parts_of(index))
 
 
 def _results(folder: Path, model: Path) -> Results:

@@ -1,7 +1,7 @@
 """Builds index folders.
 
     manifest.json  doc_ids.json  and  index.faiss (dense)  or  bm25/ (sparse);  shards/ only while a build runs
-    manifest.json  and a folder for each part, such as  dense/  and  bm25/  (hybrid)
+    dense/  and  bm25/  (hybrid)
 
 A folder with a manifest is complete and is never overwritten. Repeating the same build changes nothing; a different
 build raises an error.
@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -28,7 +28,6 @@ from acqo_rl.retrieval.manifest import (
     INDEX_NAME,
     Bm25Settings,
     DenseSettings,
-    HybridSettings,
     Manifest,
     read_manifest,
     write_manifest,
@@ -135,37 +134,6 @@ def build_bm25_index(
     return _finish(folder, wanted, doc_ids)
 
 
-def build_hybrid_index(folder: str | Path, builders: Mapping[str, Callable[[Path], Manifest]]) -> Manifest:
-    """Builds the missing parts, then writes the manifest of the hybrid index.
-
-    Example:
-        ``build_hybrid_index(folder, {"dense": lambda part: build_dense_index(part, documents, encoder),
-        "bm25": lambda part: build_bm25_index(part, documents)})``
-
-    Args:
-        folder: created if it is missing.
-        builders: name of a part -> function that builds it in the given folder. It must not rebuild a complete part.
-
-    Raises:
-        IndexMismatchError: the folder contains another index, or the parts have different corpora.
-        Exception: an exception of a builder.
-    """
-    folder = Path(folder)
-    if (folder / FILE_NAME).exists() and (kind := read_manifest(folder).kind) != "hybrid":
-        raise IndexMismatchError(f"{folder} contains a {kind} index; build the hybrid index in another folder.")
-    parts = {name: build(folder / name) for name, build in builders.items()}
-    if len({part.corpus_hash for part in parts.values()}) > 1:
-        raise IndexMismatchError(
-            f"The parts of {folder} have different corpora; delete the folder and build all parts from the same corpus."
-        )
-    one = next(iter(parts.values()))
-    settings = HybridSettings({name: part.fingerprint for name, part in parts.items()})
-    wanted = Manifest(settings, one.document_count, one.corpus_hash)
-    if _is_finished(folder, wanted):
-        return read_manifest(folder)
-    return write_manifest(folder, wanted)
-
-
 def _is_finished(folder: Path, wanted: Manifest) -> bool:
     """Whether the folder already contains the complete index.
 
@@ -173,10 +141,9 @@ def _is_finished(folder: Path, wanted: Manifest) -> bool:
         IndexMismatchError: the folder contains another index.
     """
     if not (folder / FILE_NAME).exists():
-        if wanted.kind != "hybrid" and (parts := sorted(folder.glob(f"*/{FILE_NAME}"))):
-            raise IndexMismatchError(
-                f"{folder} contains a part of a hybrid index ({parts[0].parent.name}); build into another folder."
-            )
+        around = (folder.parent / FILE_NAME, *folder.glob(f"*/{FILE_NAME}"))  # a hybrid index has its parts in folders
+        if other := next(filter(Path.exists, around), None):
+            raise IndexMismatchError(f"{other.parent} contains another index; build into another folder than {folder}.")
         return False
     if reasons := read_manifest(folder).differences(wanted):
         raise IndexMismatchError(

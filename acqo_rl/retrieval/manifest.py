@@ -19,6 +19,8 @@ FILE_NAME = "manifest.json"
 IDS_NAME = "doc_ids.json"
 INDEX_NAME = "index.faiss"
 BM25_NAME = "bm25"
+PARTS = ("dense", "bm25")
+"""Folders of the parts of a hybrid index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +67,7 @@ class Bm25Settings:
     words: int = tokens.VERSION
 
 
-@dataclass(frozen=True, slots=True)
-class HybridSettings:
-    """Settings of a hybrid index.
-
-    Attributes:
-        parts: name of a subfolder -> fingerprint of the index in it, in the order of fusion.
-    """
-
-    parts: dict[str, str]
-
-
-_SETTINGS = {"dense": DenseSettings, "bm25": Bm25Settings, "hybrid": HybridSettings}
+_SETTINGS = {"dense": DenseSettings, "bm25": Bm25Settings}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +78,17 @@ class Manifest:
         settings: settings of the index; their type is the kind of index.
         document_count: number of documents.
         corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the documents.
-        checksums: file name -> checksum; a hybrid index has none, but the fingerprints of its parts.
+        checksums: file name -> checksum.
     """
 
-    settings: DenseSettings | Bm25Settings | HybridSettings
+    settings: DenseSettings | Bm25Settings
     document_count: int
     corpus_hash: str
     checksums: dict[str, str] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
-        """``dense``, ``bm25`` or ``hybrid``."""
+        """``dense`` or ``bm25``."""
         return next(kind for kind, settings in _SETTINGS.items() if isinstance(self.settings, settings))
 
     @property
@@ -127,7 +118,7 @@ class Manifest:
         }
 
 
-def write_manifest(folder: Path, manifest: Manifest, files: Iterable[str] = ()) -> Manifest:
+def write_manifest(folder: Path, manifest: Manifest, files: Iterable[str]) -> Manifest:
     """Writes the manifest. It must be the last file written, because it marks the index as complete.
 
     Args:

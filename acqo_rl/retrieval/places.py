@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from acqo_rl.addresses import Address, whole_of
-from acqo_rl.errors import ConfigError, IndexMismatchError
+from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.engines.location import is_engine, read_location
-from acqo_rl.retrieval.manifest import FILE_NAME, HybridSettings, read_manifest
+from acqo_rl.retrieval.manifest import FILE_NAME, PARTS
 
 
 def is_url(index: str | Path) -> bool:
@@ -61,7 +61,6 @@ def parts_of(index: str | Path) -> list[Address]:
 
     Raises:
         ConfigError: a location joined by ``+`` does not exist, or that of a search engine is malformed.
-        IndexMismatchError: the folder of a hybrid index is damaged, or one of its parts was replaced.
     """
     return [part for place in split_places(index) for part in _singles(place)]
 
@@ -71,14 +70,5 @@ def _singles(place: Address) -> list[Address]:
         location = read_location(place)
         is_hybrid = location.options.mode == "hybrid"
         return [location.with_mode("dense"), location.with_mode("text")] if is_hybrid else [place]
-    if is_url(place) or not Path(place, FILE_NAME).is_file():
-        return [place]
-    settings = read_manifest(Path(place)).settings
-    if not isinstance(settings, HybridSettings):
-        return [place]
-    for name, fingerprint in settings.parts.items():
-        if read_manifest(Path(place, name)).fingerprint != fingerprint:
-            raise IndexMismatchError(
-                f"{place}/{name} has changed since {place} was built; delete {place} and build it again."
-            )
-    return [Address(Path(place, name)) for name in settings.parts]
+    parts = [Address(Path(place, name)) for name in PARTS]
+    return parts if any(Path(part, FILE_NAME).is_file() for part in parts) else [place]

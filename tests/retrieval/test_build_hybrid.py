@@ -4,10 +4,10 @@ import pytest
 from serving_stand_ins import running
 
 from acqo_rl.data.beir import corpus_hash
-from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
+from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.evaluation.cache import Cache, CachedRetriever
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.retrieval.build import build_bm25_index, build_dense_index, build_hybrid_index
+from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
 from acqo_rl.retrieval.federated import InCollection
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.remote import describe
@@ -20,18 +20,11 @@ TEXTS = ["passage number 3", "number", "nothing of this kind", "Title 5"]
 
 @pytest.fixture
 def build(documents, encoder):
-    """Builds a hybrid index; ``broken`` names a part whose build fails."""
+    """Builds a hybrid index."""
 
-    def built(folder, broken="", given=documents, **bm25_settings):
-        def dense(part):
-            return build_dense_index(part, given, encoder)
-
-        def words(part):
-            if broken == "bm25":
-                raise DataError("interrupted")
-            return build_bm25_index(part, given, **bm25_settings)
-
-        return build_hybrid_index(folder, {"dense": dense, "bm25": words})
+    def built(folder, given=documents, **bm25_settings):
+        build_dense_index(folder / "dense", given, encoder)
+        build_bm25_index(folder / "bm25", given, **bm25_settings)
 
     return built
 
@@ -78,10 +71,6 @@ def test_parts_of_different_corpora_are_refused(both, tmp_path, documents, encod
             act()
     with pytest.raises(IndexMismatchError):
         load_retriever(both, encoder=encoder, expected_corpus_hash="abc")
-    builders = {"a": lambda part: build_bm25_index(part, documents), "b": lambda p: build_bm25_index(p, documents[1:])}
-    with pytest.raises(IndexMismatchError):
-        build_hybrid_index(tmp_path / "mixed", builders)
-    assert not (tmp_path / "mixed" / "manifest.json").exists()
 
 
 def test_two_indexes_of_one_kind_are_refused(both, tmp_path, documents):
@@ -91,21 +80,17 @@ def test_two_indexes_of_one_kind_are_refused(both, tmp_path, documents):
             load_retriever(f"{both}/bm25+{second}")
 
 
-def test_an_interrupted_build_goes_on_and_a_finished_one_is_left(tmp_path, build, encoder):
-    folder = tmp_path / "both"
-    with pytest.raises(DataError):
-        build(folder, broken="bm25")
-    assert not (folder / "manifest.json").exists()
-    with pytest.raises(IndexMismatchError):
-        load_retriever(folder, encoder=encoder)
-    first = files(folder / "dense")
-    encoder.calls.clear()
-    manifest = build(folder)
-    assert encoder.calls == []
-    assert files(folder / "dense") == first
-    before = files(folder)
-    assert build(folder) == manifest
-    assert files(folder) == before
+def test_an_interrupted_build_is_refused_until_it_is_finished_and_a_finished_one_is_left(
+    tmp_path, build, documents, encoder
+):
+    build_dense_index(tmp_path / "dense", documents, encoder)
+    with pytest.raises(IndexMismatchError, match="bm25"):
+        load_retriever(tmp_path, encoder=encoder)
+    build(tmp_path)
+    before = files(tmp_path)
+    build(tmp_path)
+    assert files(tmp_path) == before
+    load_retriever(tmp_path, encoder=encoder)
 
 
 def test_nothing_is_overwritten(tmp_path, build, both, documents, encoder, make_encoder):
@@ -127,14 +112,6 @@ def test_nothing_is_overwritten(tmp_path, build, both, documents, encoder, make_
         with pytest.raises(IndexMismatchError):
             act()
     assert files(tmp_path) == before
-
-
-def test_a_part_that_was_replaced_is_refused(both, tmp_path, build):
-    build(tmp_path / "other", b=0.1)
-    (both / "bm25").rename(tmp_path / "old")
-    (tmp_path / "other" / "bm25").rename(both / "bm25")
-    with pytest.raises(IndexMismatchError):
-        describe(str(both))
 
 
 def test_no_wrapper_takes_other_scores_for_cosines(both, encoder, tmp_path):

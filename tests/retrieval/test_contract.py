@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from serving_stand_ins import running
 
 from acqo_rl.errors import ConfigError, SearchError
-from acqo_rl.retrieval.build import build_bm25_index, build_dense_index, build_hybrid_index
+from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
 from acqo_rl.retrieval.federated import FederatedRetriever, InCollection
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.remote import describe
@@ -24,11 +24,8 @@ OF_ENGINES = tuple(f"{engine} {mode}" for engine in ENGINES for mode in ("dense"
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     folder = tmp_path_factory.mktemp("indexes") / "hybrid"
-    builders = {
-        "dense": lambda part: build_dense_index(part, CORPUS, UnitEncoder()),
-        "bm25": lambda part: build_bm25_index(part, CORPUS),
-    }
-    build_hybrid_index(folder, builders)
+    build_dense_index(folder / "dense", CORPUS, UnitEncoder())
+    build_bm25_index(folder / "bm25", CORPUS)
     return folder
 
 
