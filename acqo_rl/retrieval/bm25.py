@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
+from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.retrieval.tokens import make_tokenizer
 from acqo_rl.roles import Retriever
 from acqo_rl.types import Ranking
@@ -40,14 +40,7 @@ class Bm25Retriever(Retriever):
             doc_ids: one id per document of the index, in the same order.
             language: language of stemmer and stop words; must be the one that the index was built with.
             fingerprint: fingerprint of the index, see :attr:`acqo_rl.retrieval.manifest.Manifest.fingerprint`.
-
-        Raises:
-            IndexMismatchError: the index has another number of documents.
         """
-        if index.scores["num_docs"] != len(doc_ids):
-            raise IndexMismatchError(
-                f"The index has {index.scores['num_docs']} documents for {len(doc_ids)} ids; build it again."
-            )
         self.fingerprint = fingerprint
         self._index = index
         self._doc_ids = doc_ids
@@ -106,11 +99,7 @@ class Bm25Retriever(Retriever):
         language: str = "english",
         fingerprint: str = "",
     ) -> Bm25Retriever:
-        """Loads an index written by ``save``.
-
-        Raises:
-            IndexMismatchError: the number of documents differs.
-        """
+        """Loads an index written by ``save``."""
         import bm25s
 
         index = bm25s.BM25.load(folder, show_progress=False, backend="auto")

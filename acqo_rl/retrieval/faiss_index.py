@@ -45,10 +45,8 @@ class FaissRetriever(Retriever):
             fingerprint: fingerprint of the index, see :attr:`acqo_rl.retrieval.manifest.Manifest.fingerprint`.
 
         Raises:
-            IndexMismatchError: the index has another number of vectors or another dimension.
+            IndexMismatchError: the encoder has another dimension.
         """
-        if index.ntotal != len(doc_ids):
-            raise IndexMismatchError(f"The index has {index.ntotal} vectors for {len(doc_ids)} ids; build it again.")
         if index.d != encoder.dim:
             raise IndexMismatchError(
                 f"The index has {index.d} dimensions and the encoder {encoder.dim}; use the index's own encoder."

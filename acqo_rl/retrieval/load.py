@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from acqo_rl.addresses import Address
-from acqo_rl.errors import ConfigError, IndexMismatchError
+from acqo_rl.errors import IndexMismatchError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval import faiss_index
 from acqo_rl.retrieval.bm25 import Bm25Retriever
@@ -60,11 +60,6 @@ def load_retriever(
     if len(parts) == 1:
         return parts[0]
     describe(str(folder))  # raises an error if the parts have different corpora
-    kinds = [part.name for part in parts]
-    if len(set(kinds)) < len(kinds):
-        raise ConfigError(
-            f"{folder} joins indexes of the same kind ({', '.join(kinds)}); join one dense and one BM25 index."
-        )
     return HybridRetriever(parts, RankScoreFusion())
 
 

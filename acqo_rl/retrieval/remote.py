@@ -15,7 +15,7 @@ from acqo_rl.errors import IndexMismatchError, SearchError
 from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.http_calls import Server
 from acqo_rl.retrieval.hybrid import joined_fingerprint
-from acqo_rl.retrieval.manifest import DenseSettings, Manifest, read_manifest
+from acqo_rl.retrieval.manifest import DenseSettings, read_manifest
 from acqo_rl.retrieval.places import is_url, parts_of
 from acqo_rl.roles import Retriever
 from acqo_rl.types import Passage, Ranking, well_formed
@@ -42,13 +42,6 @@ class IndexInfo:
     corpus_hash: str
     document_count: int
     encoder: str
-
-    @classmethod
-    def of(cls, manifest: Manifest) -> IndexInfo:
-        """Creates the description from a manifest."""
-        settings = manifest.settings
-        encoder = settings.encoder_fingerprint if isinstance(settings, DenseSettings) else ""
-        return cls(manifest.kind, manifest.fingerprint, manifest.corpus_hash, manifest.document_count, encoder)
 
 
 def describe(index: str) -> IndexInfo:
@@ -78,7 +71,10 @@ def _describe(index: Address) -> IndexInfo:
 
         return open_collection(index).info
     if not is_url(index):
-        return IndexInfo.of(read_manifest(Path(index)))
+        manifest = read_manifest(Path(index))
+        settings = manifest.settings
+        encoder = settings.encoder_fingerprint if isinstance(settings, DenseSettings) else ""
+        return IndexInfo(manifest.kind, manifest.fingerprint, manifest.corpus_hash, manifest.document_count, encoder)
     retriever = RemoteRetriever(index)
     try:
         return retriever.info()

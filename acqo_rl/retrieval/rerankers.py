@@ -63,7 +63,12 @@ class CrossEncoderReranker(Reranker):
             ConfigError: the model cannot be loaded, or has more than one score per pair.
         """
         self.name = f"{CROSS_ENCODER}{name}"
-        self._model = load_cross_encoder(name)
+        from sentence_transformers import CrossEncoder
+
+        with loading("The cross-encoder", name, "Give a folder or an available Hub id."):
+            self._model = CrossEncoder(resolve(name), trust_remote_code=False)
+        if self._model.num_labels != 1:
+            raise ConfigError(f"{name!r} has {self._model.num_labels} scores per pair; give a cross-encoder with one.")
         self._lock = Lock()  # a fast tokenizer cannot be used by two threads at once
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -82,21 +87,6 @@ class CrossEncoderReranker(Reranker):
         if not all(map(math.isfinite, scores)):
             raise SearchError(f"{self.name} computed a score that is NaN or infinity; load it in float32.")
         return [float(score) for score in scores]
-
-
-def load_cross_encoder(name: str) -> Any:
-    """Loads a ``CrossEncoder`` with one score per pair.
-
-    Raises:
-        ConfigError: the model cannot be loaded, or has another number of scores.
-    """
-    from sentence_transformers import CrossEncoder
-
-    with loading("The cross-encoder", name, "Give a folder or an available Hub id."):
-        model = CrossEncoder(resolve(name), trust_remote_code=False)
-    if model.num_labels != 1:
-        raise ConfigError(f"{name!r} has {model.num_labels} scores per pair; give a cross-encoder with one.")
-    return model
 
 
 class RerankServer(Reranker):

@@ -111,24 +111,23 @@ class ServerEncoder(Encoder):
         sent = [(prompt or "") + (well_formed(text) if one_line(text) else " ") for text in texts]
         distinct = list(dict.fromkeys(sent))
         batches = [distinct[start : start + self._batch_size] for start in range(0, len(distinct), self._batch_size)]
-        vectors: list[NDArray[np.float32]] = []
+        vectors = [np.empty((0, self.dim), np.float32)]
         with ThreadPoolExecutor(_CONCURRENCY) as pool:
             answers = (pool.map if len(batches) > 1 else map)(self._ask, batches)  # the time limit is of this thread
             for answer in tqdm(answers, "embedding", len(batches), leave=False, disable=len(batches) < _PROGRESS_FROM):
-                vectors += answer
+                vectors.append(answer)
         rows = {text: row for row, text in enumerate(distinct)}
-        stacked = np.stack(vectors) if vectors else np.empty((0, self.dim), np.float32)
-        return normalised(stacked)[[rows[text] for text in sent]]
+        return normalised(np.concatenate(vectors))[[rows[text] for text in sent]]
 
-    def _ask(self, texts: Sequence[str], *, is_first: bool = False) -> list[NDArray[np.float32]]:
+    def _ask(self, texts: Sequence[str], *, is_first: bool = False) -> NDArray[np.float32]:
         """One embedding per text, from one call; from several if the server refuses the batch."""
 
-        def read(answer: Any) -> list[NDArray[np.float32]]:
+        def read(answer: Any) -> NDArray[np.float32]:
             rows = sorted(answer["data"], key=lambda row: row["index"])
-            vectors = [np.asarray(row["embedding"], np.float32) for row in rows]
-            if [row["index"] for row in rows] != list(range(len(texts))) or any(v.ndim != 1 for v in vectors):
+            vectors = np.array([row["embedding"] for row in rows], np.float32)
+            if [row["index"] for row in rows] != list(range(len(texts))) or vectors.ndim != 2:
                 raise ValueError(f"it does not have one vector of numbers for each of the {len(texts)} texts")
-            lengths = np.array([np.linalg.norm(vector.astype(np.float64)) for vector in vectors])
+            lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
             if not ((lengths > _SHORTEST) & (lengths < _LONGEST)).all():
                 raise ValueError("it has a vector from which no cosine can be computed")
             return vectors
@@ -142,11 +141,11 @@ class ServerEncoder(Encoder):
             if len(texts) == 1 or error.status not in _REFUSED:
                 raise self._failure(error, texts) from error
             half = len(texts) // 2
-            return [*self._ask(texts[:half]), *self._ask(texts[half:])]
-        if wrong := [len(vector) for vector in vectors if self.dim not in (0, len(vector))]:
+            return np.concatenate([self._ask(texts[:half]), self._ask(texts[half:])])
+        if self.dim not in (0, vectors.shape[1]):
             raise IndexMismatchError(
-                f"The encoder {self._name} returned {wrong[0]} dimensions, expected {self.dim}; the server has another"
-                " model of this name now, or ignores the setting dimensions. Use the model of the index."
+                f"The encoder {self._name} returned {vectors.shape[1]} dimensions, expected {self.dim}; the server has"
+                " another model of this name now, or ignores the setting dimensions. Use the model of the index."
             )
         return vectors
 

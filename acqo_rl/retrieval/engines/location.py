@@ -16,8 +16,7 @@ from acqo_rl.errors import ConfigError
 Mode = Literal["dense", "text", "hybrid"]
 
 _SERVERS = ("qdrant", "postgresql")
-_SCHEME = re.compile(rf"({'|'.join(_SERVERS)}):")
-_OTHER_SCHEME = re.compile(r"\A(?!https?:)([A-Za-z][A-Za-z0-9+.-]+)://")
+_LOCATION = re.compile(rf"({'|'.join(_SERVERS)}):|(?!https?:)[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 class Options(BaseModel):
@@ -104,20 +103,8 @@ class Location:
 
 
 def is_engine(index: str | Path) -> bool:
-    """Whether an index location is a collection of a search engine.
-
-    Raises:
-        ConfigError: it has the form of such a location, but names no engine that can be searched.
-    """
-    if _SCHEME.match(str(index)):
-        return True
-    if other := _OTHER_SCHEME.match(str(index)):
-        known = ", ".join(f"{scheme}://" for scheme in _SERVERS)
-        raise ConfigError(
-            f"A location that begins with {other[1]}:// cannot be searched; there are {known} and, for an index server,"
-            " http:// and https://."
-        )
-    return False
+    """Whether an index location has the form of a collection of a search engine."""
+    return bool(_LOCATION.match(str(index)))
 
 
 def read_location(index: str) -> Location:
