@@ -97,11 +97,6 @@ def per_query(measures: Sequence[str], qrels: Qrels, run: Run) -> dict[str, dict
     }
 
 
-def mean(values: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """The mean over queries of each measure returned by :func:`per_query`."""
-    return {measure: sum(by_query.values()) / len(by_query) for measure, by_query in values.items()}
-
-
 def _parse(name: str) -> Any:
     """The ir_measures object for a name; ``AllGold@k`` uses ``R@k``, because it is 1 exactly where ``R@k`` is 1."""
     import ir_measures

@@ -62,7 +62,7 @@ def main(config: ShowDemoConfig) -> None:
     print("\nThree questions before and after:")
     for kind in KINDS:
         show_example(kind, results["raw"], results["policy"], titles)
-    print(f"\nThe whole report, with plots: {out / 'evaluation' / 'report.html'}\n\nGo on:")
+    print(f"\nThe whole report: {out / 'evaluation' / 'report.html'}\n\nGo on:")
     print(f"  .venv/bin/acqo search --data {out}/data --index {out}/index --model {out}/policy")
     print("  .venv/bin/acqo train --config configs/train/embedded.yaml --data BEIR_DIR --output_dir outputs/mine")
 

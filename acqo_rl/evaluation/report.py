@@ -1,12 +1,10 @@
 """The report of a study: one HTML file that needs no network.
 
-It opens with the result in one sentence and the plot of quality against cost, followed by the table of results. The
-settings come last.
+It opens with the result in one sentence and the table of results. The settings come last.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -17,9 +15,7 @@ from typing import Any
 import numpy as np
 
 from acqo_rl.evaluation.files import write_files
-from acqo_rl.evaluation.plots import Point, draw_costs
 from acqo_rl.evaluation.run import Evaluation, QueryResult
-from acqo_rl.evaluation.significance import paired_bootstrap
 from acqo_rl.evaluation.study import Study
 from acqo_rl.evaluation.summary import EQUAL, TIMED, summarise
 from acqo_rl.evaluation.systems import System
@@ -33,29 +29,27 @@ _STYLE = (
     "body{font:16px/1.55 system-ui,sans-serif;max-width:72rem;margin:2.5rem auto;padding:0 1.25rem;color:#1d2127;"
     "background:#fff;overflow-wrap:anywhere}h1{font-size:1.6rem}h2{font-size:1.15rem;margin-top:2.4rem}"
     "table{display:block;overflow-x:auto;border-collapse:collapse;font-size:.88rem}"
-    "th,td{padding:.35rem .75rem;border-bottom:1px solid #d9dee5;vertical-align:top}img{max-width:100%}"
+    "th,td{padding:.35rem .75rem;border-bottom:1px solid #d9dee5;vertical-align:top}"
 )
 
 
-def write_report(folder: Path, study: Study, settings: Mapping[str, Any], **content: Any) -> tuple[str, list[Table]]:
+def write_report(folder: Path, study: Study, settings: Mapping[str, Any]) -> tuple[str, list[Table]]:
     """Writes ``report.html`` and the files of :mod:`acqo_rl.evaluation.files`.
 
     Args:
         folder: the output folder; files of an earlier report are replaced.
         study: all evaluations.
         settings: of the study, JSON-serialisable; paths should be relative to the folder.
-        content: further entries of ``summary.json``.
 
     Returns:
         The result in one sentence, and the tables of the report.
     """
     gains = study.comparisons()
     tables, answer = list(study_tables(study, gains)), answer_of(study)
-    write_files(folder, study, gains.values(), {"answer": answer, "settings": settings, **content})
+    write_files(folder, study, gains.values(), {"answer": answer, "settings": settings})
     title = f"Evaluation of {', '.join(dict.fromkeys(system.reformulator for system in study.evaluations))}"
     used = tuple((key, value if isinstance(value, str) else json.dumps(value)) for key, value in settings.items())
-    plot = base64.b64encode(_plot(study)).decode()
-    lines = [f"# {escaped(title)}", escaped(answer), f"![Quality against cost](data:image/png;base64,{plot})"]
+    lines = [f"# {escaped(title)}", escaped(answer)]
     for table in [*tables, *_examples(study), Table("Settings", "", ("", ""), used, labels=2)]:
         lines += [f"## {escaped(table.title)}", escaped(table.note), aligned(table)]
     write_atomic(folder / "report.html", [_html(title, "\n\n".join(lines))])
@@ -90,16 +84,6 @@ def _seconds(study: Study, system: System) -> float:
     return sum(quantities[f"{step}_ms"] for step in TIMED) / 1000
 
 
-def _plot(study: Study) -> bytes:
-    measure = study.measures[0]
-    points = []
-    for system, evaluation in study.evaluations.items():
-        scores = evaluation.scores(measure)
-        mean = paired_bootstrap(np.zeros_like(scores), scores)
-        points.append(Point(study.name(system), 1000 * _seconds(study, system), mean))
-    return draw_costs(points, "milliseconds per query", measure)
-
-
 def _examples(study: Study) -> Iterator[Table]:
     """The biggest gains and losses of each system that shares retriever and fusion with the reference."""
     baseline, *others = study.with_same_retrieval()
@@ -132,7 +116,7 @@ def _html(title: str, text: str) -> str:
     from markdown_it import MarkdownIt
 
     body = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False}).enable("table").render(text)
-    safe = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    safe = "default-src 'none'; style-src 'unsafe-inline'"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{safe}">\n'

@@ -84,7 +84,7 @@ class Choice:
         self.asks = asks
         self._scorer = scorer
         self._corpus = corpus
-        self._weight = words.weight
+        self._words = words
         self._stems = lru_cache(4096)(whole_and_lead)
         lexicon = Lexicon.of(corpus.values()) if words.titles else None
         self.reformulators: tuple[Reformulator, ...] = (
@@ -148,7 +148,7 @@ class Choice:
     ) -> NDArray[np.float32]:
         import numpy as np
 
-        reader = _Reader(searched[0].query, fused[0], self._weight, lambda d: self._stems(documents[d])[0])
+        reader = _Reader(searched[0].query, fused[0], self._words, lambda d: self._stems(documents[d])[0])
         by_arm = {some[0]: ranking for some, ranking in zip(arms, fused, strict=True) if len(some) == 1}
         compared = [by_arm.get(arm, fused[0]) for arm in _COMPARED]
         tops = {ranking.retriever: ranking.scores[0] for ranking in lists[0] if ranking.scores}
@@ -174,10 +174,10 @@ class _Reader:
         self,
         query: Query,
         raw: Ranking,
-        weight: Callable[[str], float],
+        words: CorpusWords,
         words_of: Callable[[str], Collection[str]],
     ) -> None:
-        self._weight, self._words_of, self._raw = weight, words_of, raw
+        self._weight, self._share, self._words_of, self._raw = words.weight, words.share, words_of, raw
         self._turns = len(query.history)
         self._asked = set(stems(query.text))
         turns = [set(stems(turn.text)) for turn in query.history]
@@ -226,11 +226,6 @@ class _Reader:
             math.log1p(len(new)) / 3, math.log1p(len(left)) / 3, sum(weights) / len(weights), max(weights),
             sum(pairs) / len(pairs), min(pairs),
         ]  # fmt: skip
-
-    def _share(self, words: Collection[str], by: Collection[str]) -> float:
-        """The share of the words, by weight, that a text contains."""
-        total = sum(map(self._weight, words))
-        return sum(self._weight(word) for word in words if word in by) / total if total else 0.0
 
     def _read(self, ranking: Ranking, k: int) -> set[str]:
         return {word for doc_id in ranking.doc_ids[:k] for word in self._words_of(doc_id)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -55,6 +55,11 @@ class CorpusWords:
     def weight(self, word: str) -> float:
         """Weight of a stemmed word, 0 to 1: how rare it is."""
         return self.weights.get(word, self.highest) / self.highest
+
+    def share(self, words: Collection[str], by: Container[str]) -> float:
+        """The share of some stemmed words, by weight, that a text contains."""
+        total = sum(map(self.weight, words))
+        return sum(self.weight(word) for word in words if word in by) / total if total else 0.0
 
     def is_common(self, word: str) -> bool:
         """Whether a stemmed word occurs in many documents."""

@@ -8,7 +8,7 @@ works for BM25 scores and cosines, and for corpora on which it was not trained.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -216,25 +216,15 @@ class CandidateReader:
         read: Sequence[Document],
         chosen: Sequence[_Found],
     ) -> NDArray[np.float32]:
-        import numpy as np
 
-        weight = self._words.weight
+        weight, share = self._words.weight, self._words.share
         stems_of = {document.id: self._stems(document) for document in read}
-        asked = {word: weight(word) for word in stems(question)}
-
-        def covered(words: Collection[str], by: Collection[str]) -> float:
-            total = sum(weight(word) for word in words)
-            return sum(weight(word) for word in words if word in by) / total if total else 0.0
-
-        def share(by: Collection[str], words: Mapping[str, float] = asked) -> float:
-            total = sum(words.values())
-            return sum(value for word, value in words.items() if word in by) / total if total else 0.0
-
+        asked = dict.fromkeys(stems(question))
         tops = [stems_of[document.id][0] for document in read]
         seen: set[str] = set()
-        shares = [share(seen := seen | top) for top in tops]
+        shares = [share(asked, seen := seen | top) for top in tops]
         first = tops[0] if tops else frozenset()
-        rest = {word: value for word, value in asked.items() if word not in first}
+        rest = [word for word in asked if word not in first]
         rank_of = {doc_id: rank for rank, doc_id in enumerate(fused.doc_ids, start=1)}
         best = fused.similarities or fused.scores
         top_score = best[0] if best and best[0] > 0 else 1.0
@@ -244,46 +234,45 @@ class CandidateReader:
         whole = [
             math.log1p(len(asked)) / 4, len(rest) / max(len(asked), 1), *_padded(shares, (0, 1, 2, 4)),
             *ratio, math.log(len(made.sub_queries)), float(bool(made.query.history)), len(chosen) / MOST,
-            float(bool(self._words.titles)), max((covered(title, asked) for title in titles), default=0.0),
+            float(bool(self._words.titles)), max((share(title, asked) for title in titles), default=0.0),
         ]  # fmt: skip
         rows = []
         for one in chosen:
             words = stems(one.name)
             ids = self._words.titles.get(title_key(one.name), ())
             texts = {doc_id: self._stems(self._corpus[doc_id]) for doc_id in ids}
-            named = max(ids, key=lambda doc_id: share(texts[doc_id][0]), default=None)
+            named = max(ids, key=lambda doc_id: share(asked, texts[doc_id][0]), default=None)
             body, lead = texts[named] if named is not None else (frozenset(), frozenset())
             source = stems_of[one.doc_id][0] if one.doc_id else frozenset()
             source_title = titles[one.rank - 1] if one.rank else set()
-            without = {word: value for word, value in asked.items() if word not in words}
-            unknown = {word: value for word, value in rest.items() if word not in words}
+            without = [word for word in asked if word not in words]
+            unknown = [word for word in rest if word not in words]
             rank = rank_of.get(named, 0) if named is not None else 0
             rows.append([
                 *(float(one.source == i) for i in range(len(SOURCES))),
                 1 / one.rank if one.rank else 0.0, len(one.passages) / READ, math.log1p(one.mentions) / 2, one.place,
                 math.log1p(len(words)), sum(map(weight, words)) / max(len(words), 1),
                 max(map(weight, words), default=0.0),
-                covered(words, asked), covered(words, said),
-                share(one.around), share(one.around, without), share(one.around, unknown), share(source),
+                share(words, asked), share(words, said),
+                share(asked, one.around), share(without, one.around), share(unknown, one.around), share(asked, source),
                 float(named is not None), math.log1p(len(ids)) / 2, 1 / rank if rank else 0.0, float(rank > 10),
                 best[rank - 1] / top_score if rank else 0.0,
-                share(body), share(body, without), share(body, unknown), share(lead, without),
-                share(body | source), covered(source_title, body), share(body - source, rest),
+                share(asked, body), share(without, body), share(unknown, body), share(without, lead),
+                share(asked, body | source), share(source_title, body), share(rest, body - source),
                 float(named in fused.doc_ids[:READ]) if named is not None else 0.0,
             ])  # fmt: skip
-        return _table(rows, whole, np.float32)
+        return _table(rows, whole)
 
 
-def _table(rows: Sequence[Sequence[float]], whole: Sequence[float], dtype: type) -> NDArray[np.float32]:
+def _table(rows: Sequence[Sequence[float]], whole: Sequence[float]) -> NDArray[np.float32]:
     """The features of stopping and of each name: those of the query, its own, and its distance to the best name."""
     import numpy as np
 
-    own: NDArray[np.float32] = np.array(rows, dtype).reshape(len(rows), OWN)
-    behind = own[:, RELATIVE] - own[:, RELATIVE].max(axis=0, initial=0.0) if len(rows) else own[:, RELATIVE]
+    own = np.array(rows, np.float32).reshape(len(rows), OWN)
     best = own[:, RELATIVE].max(axis=0, initial=0.0)
     stop = np.concatenate([[1.0], whole, np.zeros(OWN), best])
-    names = np.concatenate([np.zeros((len(rows), 1)), np.tile(np.array(whole), (len(rows), 1)), own, behind], axis=1)
-    return np.concatenate([stop[None], names]).astype(dtype)
+    names = [np.concatenate([[0.0], whole, one, one[RELATIVE] - best]) for one in own]
+    return np.array([stop, *names], np.float32)
 
 
 def _padded(values: Sequence[float], places: Iterable[int]) -> list[float]:

