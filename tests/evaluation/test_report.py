@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import ir_measures
 import pytest
@@ -76,23 +76,7 @@ def test_the_answer_compares_the_best_system_with_the_baseline():
     assert answer_of(replace(study, evaluations={System("raw", "i", "rsf"): raw})).startswith("raw has nDCG@10 0.250")
 
 
-class Tags(HTMLParser):
-    """Collects tags and addresses, and what is never closed."""
-
-    void = frozenset(("meta", "img", "source", "link", "br", "hr"))
-
-    def __init__(self):
-        super().__init__()
-        self.tags, self.addresses, self.open = set(), [], []
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.add(tag)
-        self.addresses += [value for key, value in attributes if key in ("src", "srcset", "href")]
-        if tag not in self.void:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
+TAGS = re.compile("html|head|meta|title|style|body|h[12]|p|table|thead|tbody|t[rhd]")
 
 
 def test_nothing_in_the_data_becomes_part_of_the_page(tmp_path, raw, good):
@@ -108,11 +92,7 @@ def test_nothing_in_the_data_becomes_part_of_the_page(tmp_path, raw, good):
     before, evil = (replace(e, results=tuple(map(spoil, e.results))) for e in (raw, good))
     write_report(tmp_path, study_of(before, replace(evil, name="evil")), {"data": EVIL})
     page = (tmp_path / "report.html").read_text()
-    tags = Tags()
-    tags.feed(page)
-    assert tags.open == []
-    assert "script" not in tags.tags
-    assert tags.addresses == []
+    assert all(map(TAGS.fullmatch, re.findall(r"<(\w+)", page)))
     assert "{{ 7*7 }}" in page
     assert "<h1>no heading" not in page
     assert max(len(line) for line in page.splitlines()) < 5000

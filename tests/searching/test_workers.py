@@ -81,3 +81,10 @@ def test_results_come_position_for_position_and_closing_waits_for_no_running_cal
     begin = time.monotonic()
     workers.close()
     assert time.monotonic() - begin < 10
+
+
+def test_a_search_ends_with_the_time_limit_of_its_request(release):
+    begin = time.monotonic()
+    with time_limit.limited(time_limit.TimeLimit(0.2)), pytest.raises(SearchError):
+        searcher(Workers(THREADS), Hanging(release), sub_query=None).search("q")
+    assert time.monotonic() - begin < 10
