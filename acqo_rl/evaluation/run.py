@@ -15,7 +15,6 @@ from acqo_rl.reformulation.turns import first_searches
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.sub_queries import DEPTH, searched_text
 from acqo_rl.searching.trace import ms_of
-from acqo_rl.text import within_limits
 from acqo_rl.types import Qrels, Query, Ranking, Reformulation
 
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ def evaluate(
     metadata = metadata or {}
     check_measures(measures, DEPTH)
     relevant = judged(qrels)
-    measured = [within_limits(query) for query in queries if query.id in relevant]
+    measured = [query for query in queries if query.id in relevant]
     if not measured:
         raise DataError(
             f"None of the {len(queries)} queries has a relevant document in the judgements of {len(qrels)} queries: "

@@ -14,7 +14,7 @@ from acqo_rl.evaluation.systems import System
 from acqo_rl.text import one_line
 
 ROUTES = ("pass", "disambiguate", "decompose", "expand")
-_MARKDOWN = re.compile(r"([\\`|<]|\](?=[(\[]))")
+_MARKDOWN = re.compile(r"([\\`|<]|\*(?=\S)|(?<!\w)_(?=\w)|\](?=[(\[]))")
 
 
 @dataclass(frozen=True, slots=True)

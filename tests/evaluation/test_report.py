@@ -92,7 +92,7 @@ def test_nothing_in_the_data_becomes_part_of_the_page(tmp_path, raw, good):
     before, evil = (replace(e, results=tuple(map(spoil, e.results))) for e in (raw, good))
     write_report(tmp_path, study_of(before, replace(evil, name="evil")), {"data": EVIL})
     page = (tmp_path / "report.html").read_text()
-    assert all(map(TAGS.fullmatch, re.findall(r"<(\w+)", page)))
+    assert [tag for tag in re.findall(r"<(\w+)", page) if not TAGS.fullmatch(tag)] == []
     assert "{{ 7*7 }}" in page
     assert "<h1>no heading" not in page
     assert max(len(line) for line in page.splitlines()) < 5000
