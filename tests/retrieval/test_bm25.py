@@ -49,18 +49,6 @@ def test_ties_are_in_document_order_and_every_document_has_a_word_of_the_text(te
         assert all(score > 0 for score in ranking.scores)
 
 
-def test_a_tie_at_the_cut_keeps_the_first_documents():
-    retriever = Bm25Retriever.build(["same words"] * 300, [str(i) for i in range(300)])
-    assert retriever.search(["words"], 100)[0].doc_ids == tuple(str(i) for i in range(100))
-
-
-def test_without_numba_the_scores_are_the_same(retriever, tmp_path, monkeypatch):
-    retriever.save(tmp_path)
-    monkeypatch.setattr("bm25s.NUMBA_AVAILABLE", False)
-    plain = Bm25Retriever.load(tmp_path, IDS).search(["dog cat"], 5)[0]
-    assert plain.scores == pytest.approx(retriever.search(["dog cat"], 5)[0].scores)
-
-
 def test_saved_index_is_the_same_for_every_hash_seed(tmp_path):
     code = (
         "import sys; from pathlib import Path; from acqo_rl.retrieval.bm25 import Bm25Retriever;"

@@ -27,15 +27,6 @@ def dense(tmp_path, documents, encoder):
     return tmp_path / "dense"
 
 
-def test_folder_holds_what_the_manifest_says(dense, documents, encoder):
-    manifest = read_manifest(dense)
-    assert (manifest.kind, manifest.document_count, manifest.corpus_hash) == ("dense", 70, corpus_hash(documents))
-    assert (manifest.settings.dimension, manifest.settings.factory) == (16, "Flat")
-    assert (manifest.settings.metric, manifest.settings.normalised) == ("inner_product", True)
-    assert manifest.settings.encoder_fingerprint == "exact"
-    assert {path.name for path in dense.iterdir()} == {"manifest.json", "index.faiss", "doc_ids.json"}
-
-
 def test_an_interrupted_build_goes_on_and_ends_the_same(tmp_path, documents, encoder, dense):
     """Some shards are whole, one is cut off, one was not finished being written, one is of another shape."""
     shards = Shards(tmp_path / "resumed", documents, encoder, 16)

@@ -61,16 +61,14 @@ def test_each_process_of_a_training_has_the_whole_index_on_its_own_gpu(filled, g
     assert gpus.calls == [(0, "IndexIVFPQ"), (1, "IndexIVFPQ"), (0, "IndexIVFPQ")]
 
 
-def test_search_parameters_are_set_before_the_index_is_copied(gpus, tmp_path, documents, encoder):
-    build_dense_index(tmp_path, documents, encoder, factory="IVF4,Flat", search_parameters="nprobe=3")
-    assert load_retriever(tmp_path, encoder=encoder)._index._index.nprobe == 3
-
-
 @pytest.mark.parametrize("device", ["cpu", "auto", "gpu", "gpu_float16", "shards"])
 def test_a_retriever_finds_the_same_wherever_its_index_is(gpus, tmp_path, documents, encoder, device):
-    build_dense_index(tmp_path, documents, encoder)
+    """Search parameters are set before it is copied."""
+    build_dense_index(tmp_path, documents, encoder, factory="IVF4,Flat", search_parameters="nprobe=2")
     texts = ["passage number 3", "other"]
-    found = load_retriever(tmp_path, encoder=encoder, device=device).search(texts, 5)
+    retriever = load_retriever(tmp_path, encoder=encoder, device=device)
+    found = retriever.search(texts, 5)
+    assert getattr(retriever._index, "_index", retriever._index).nprobe == 2
     assert len(gpus.calls) == (device != "cpu")
     assert gpus.is_half == (device == "gpu_float16")
     assert found == load_retriever(tmp_path, encoder=encoder, device="cpu").search(texts, 5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from engine_cases import UnitEncoder
+from engine_cases import CORPUS, UnitEncoder, put_documents
 from qdrant_client import models
 
 from acqo_rl.errors import IndexMismatchError
@@ -12,23 +12,6 @@ from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.retrieval.load import load_retriever
 
 TEXTS = ["the river", "a stone", "the river and a stone"]
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """Two chunks of one page and one of another, with fields of their own."""
-    client = qdrant._folder(str(tmp_path))
-    client.create_collection("pages", vectors_config=models.VectorParams(size=16, distance=models.Distance.COSINE))
-    scored = models.TextIndexParams(type=models.TextIndexType.TEXT, scoring=True)
-    client.create_payload_index("pages", "body", scored)
-    vectors = UnitEncoder().encode_queries(TEXTS)
-    payloads = [{"page": f"p{row // 2}", "name": f"Page {row // 2}", "body": TEXTS[row], "n": row} for row in range(3)]
-    points = [models.PointStruct(id=row, vector=vectors[row].tolist(), payload=payloads[row]) for row in range(3)]
-    client.upsert("pages", points)
-    return tmp_path
-
-
-FIELDS = "id=page&title=name&text=body"
 
 
 def test_nested_fields_are_read_and_documents_without_a_known_text_are_refused(tmp_path):
@@ -48,12 +31,13 @@ def test_nested_fields_are_read_and_documents_without_a_known_text_are_refused(t
 
 
 @pytest.mark.parametrize("mode", ["text", "hybrid"])
-def test_a_collection_without_a_text_index_is_refused_when_it_is_opened_for_full_text(folder, mode):
-    qdrant._folder(str(folder)).delete_payload_index("pages", "body")
+def test_a_collection_without_a_text_index_is_refused_when_it_is_opened_for_full_text(tmp_path, mode):
+    index = put_documents("qdrant", f"qdrant:{tmp_path}/pages", CORPUS)
+    qdrant._folder(str(tmp_path)).delete_payload_index("pages", "body")
 
     with pytest.raises(IndexMismatchError):
-        load_retriever(f"qdrant:{folder}/pages?{FIELDS}&mode={mode}", encoder=UnitEncoder())
-    load_retriever(f"qdrant:{folder}/pages?{FIELDS}", encoder=UnitEncoder())
+        load_retriever(f"{index}&mode={mode}", encoder=UnitEncoder())
+    load_retriever(index, encoder=UnitEncoder())
 
 
 @pytest.mark.parametrize("name", ["", "body"])

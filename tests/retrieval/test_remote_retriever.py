@@ -87,9 +87,8 @@ ROW = {"doc_ids": ["a"], "scores": [0.1]}
 
 @pytest.mark.parametrize(
     "rankings",
-    [[], [ROW, ROW], *([{**ROW, **odd}] for odd in ({"scores": ["0.1"]}, {"scores": [float("nan")]}, {"scores": []})),
-     [{**ROW, "doc_ids": [1]}]],
-)  # fmt: skip
+    [[], [ROW, ROW], *([ROW | odd] for odd in ({"scores": [float("nan")]}, {"scores": []}, {"doc_ids": [1]}))],
+)
 def test_an_answer_of_another_form_is_refused(connect, rankings, monkeypatch):
     retriever = connect("http://127.0.0.1:9")
     answer = httpx.Response(200, text=json.dumps({"rankings": rankings, "fingerprint": ""}))

@@ -63,14 +63,6 @@ def test_a_cross_encoder_that_computes_nan_is_reported(tmp_path):
         reranker.score(PAIRS[:1])
 
 
-@pytest.mark.parametrize(
-    "name", ["words", "rerank:words", "rerank:@http://127.0.0.1", "rerank:words@ftp://127.0.0.1", "openai:words"]
-)
-def test_other_names_are_refused(name):
-    with pytest.raises(ConfigError):
-        load_reranker(name)
-
-
 def test_a_cross_encoder_reads_query_and_passage_together(tmp_path):
     folder = write_cross_encoder(tmp_path / "one")
     reranker = load_reranker(f"cross-encoder:{folder}")
@@ -83,7 +75,9 @@ def test_a_cross_encoder_reads_query_and_passage_together(tmp_path):
     assert reranker.score([]) == []
 
 
-def test_what_is_no_cross_encoder_is_refused(tmp_path):
-    for folder in (str(tmp_path / "nothing"), write_cross_encoder(tmp_path / "three", labels=3)):
+def test_what_is_no_reranker_is_refused(tmp_path):
+    folders = (str(tmp_path / "nothing"), write_cross_encoder(tmp_path / "three", labels=3))
+    servers = ("rerank:words", "rerank:@http://127.0.0.1", "rerank:words@ftp://127.0.0.1")
+    for name in (*servers, "words", "openai:words", *(f"cross-encoder:{folder}" for folder in folders)):
         with pytest.raises(ConfigError):
-            CrossEncoderReranker(folder)
+            load_reranker(name)
