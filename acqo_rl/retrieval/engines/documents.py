@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, replace
 
-from acqo_rl.retrieval.engines.calls import Calls, reported
+from acqo_rl.retrieval.engines.collection import EngineCollection, reported
 from acqo_rl.retrieval.engines.conditions import as_json, at, conditions_of, meets, widened
 from acqo_rl.retrieval.engines.engine import Row
 from acqo_rl.retrieval.engines.location import Options
@@ -21,11 +21,11 @@ class EngineDocuments(Mapping[str, Document], RemoteCorpus):
     documents by ``values``, which keeps them in memory; ``items`` calls the engine for each of them.
 
     Attributes:
-        calls: of the engine.
+        collection: an open one.
         scope: the part of the documents that may be seen.
     """
 
-    calls: Calls
+    collection: EngineCollection
     scope: Scope = UNRESTRICTED
 
     def restrict(self, scope: Scope) -> EngineDocuments:
@@ -40,7 +40,7 @@ class EngineDocuments(Mapping[str, Document], RemoteCorpus):
             SearchError: the engine does not answer.
         """
         wanted = list(dict.fromkeys(doc_ids))
-        found = self.calls(lambda: list(self._read(wanted))) if wanted else []
+        found = self.collection(lambda: list(self._read(wanted))) if wanted else []
         return {document.id: document for document in _joined(found)}
 
     def values(self) -> ValuesView[Document]:
@@ -49,7 +49,7 @@ class EngineDocuments(Mapping[str, Document], RemoteCorpus):
 
     def passages(self) -> Iterator[Document]:
         """All passages, in any order."""
-        with reported(self.calls.location, self.calls.engine):
+        with reported(self.collection.location, self.collection.engine):
             yield from self._read(None)
 
     def __getitem__(self, doc_id: str) -> Document:
@@ -59,12 +59,12 @@ class EngineDocuments(Mapping[str, Document], RemoteCorpus):
         return iter(dict.fromkeys(passage.id for passage in self.passages()))
 
     def __len__(self) -> int:
-        schema = self.calls(self.calls.engine.schema)
+        schema = self.collection(self.collection.engine.schema)
         return schema.count if schema else 0
 
     def _read(self, doc_ids: Sequence[str] | None) -> Iterator[Document]:
-        where, fields = conditions_of(self.calls.location, self.scope), self.calls.engine.fields
-        for doc_id, row in self.calls.engine.rows(doc_ids, widened(where, fields)):
+        where, fields = conditions_of(self.collection.location, self.scope), self.collection.engine.fields
+        for doc_id, row in self.collection.engine.rows(doc_ids, widened(where, fields)):
             if doc_id is not None and meets(where, row, fields):
                 yield as_document(doc_id, row, fields)
 

@@ -9,7 +9,7 @@ from functools import cache
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.encoder import encode_texts
-from acqo_rl.retrieval.engines.calls import Calls
+from acqo_rl.retrieval.engines.collection import EngineCollection
 from acqo_rl.retrieval.engines.conditions import conditions_of, meets, widened
 from acqo_rl.retrieval.engines.engine import Hit
 from acqo_rl.retrieval.windows import search_windows
@@ -29,16 +29,14 @@ class EngineRetriever(Retriever, Restrictable):
     Documents with equal scores are ordered by their ids.
 
     Attributes:
-        calls: of the engine.
+        collection: an open one.
         encoder: embeds the texts; without one, full text is searched.
-        corpus: changes with the documents.
         cosine: whether the scores are cosines.
         scope: the part of the documents to search.
     """
 
-    calls: Calls
+    collection: EngineCollection
     encoder: Encoder | None
-    corpus: str
     cosine: bool = False
     scope: Scope = UNRESTRICTED
 
@@ -50,7 +48,8 @@ class EngineRetriever(Retriever, Restrictable):
     @property
     def fingerprint(self) -> str:  # type: ignore[override]
         """Changes with the documents and with the part of them that is searched."""
-        return self.corpus if self.scope == UNRESTRICTED else f"{self.corpus} {self.scope}"
+        of_all = self.collection.info.fingerprint
+        return of_all if self.scope == UNRESTRICTED else f"{of_all} {self.scope}"
 
     def restrict(self, scope: Scope) -> EngineRetriever:
         """The retriever of a part of the documents."""
@@ -67,13 +66,13 @@ class EngineRetriever(Retriever, Restrictable):
             SearchError: the engine does not answer or rejects the call.
         """
         if not 1 <= k <= _LARGEST_K:
-            raise ConfigError(f"k is {k}; for {self.calls.location.shown} it must be from 1 to {_LARGEST_K:,}.")
+            raise ConfigError(f"k is {k}; for {self.collection.location.shown} it must be from 1 to {_LARGEST_K:,}.")
         if self.encoder is None:
             return self._search(texts, k)
         return search_windows(self.encoder, texts, k, lambda parts: self._search(parts, k))
 
     def _search(self, texts: Sequence[str], k: int) -> list[Ranking]:
-        where = conditions_of(self.calls.location, self.scope)
+        where = conditions_of(self.collection.location, self.scope)
         missing = {search_key(text): text for text in texts if self.encoder or one_line(text)}
         found: dict[object, dict[str, float]] = {}
         asked = k
@@ -85,20 +84,20 @@ class EngineRetriever(Retriever, Restrictable):
         return [self._ranking(text, found.get(search_key(text), {}), k) for text in texts]
 
     def _hits(self, texts: list[str], k: int, where: Filter) -> list[list[Hit]]:
-        engine = self.calls.engine
+        engine = self.collection.engine
         narrowed = widened(where, engine.fields)
         clean = [Passage(well_formed(text)) if isinstance(text, Passage) else well_formed(text) for text in texts]
         if self.encoder is None:
-            return self.calls(engine.search_texts, clean, k, narrowed)
-        return self.calls(engine.search_vectors, encode_texts(self.encoder, clean), k, narrowed)
+            return self.collection(engine.search_texts, clean, k, narrowed)
+        return self.collection(engine.search_vectors, encode_texts(self.encoder, clean), k, narrowed)
 
     def _best(self, hits: Sequence[Hit], where: Filter) -> dict[str, float]:
         """The best score of each document."""
         best: dict[str, float] = {}
         for doc_id, score, row in hits:
             if doc_id is None:
-                _report_missing_ids(self.calls.location.shown)
-            elif meets(where, row, self.calls.engine.fields):
+                _report_missing_ids(self.collection.location.shown)
+            elif meets(where, row, self.collection.engine.fields):
                 best[doc_id] = max(score, best.get(doc_id, score))
         return best
 

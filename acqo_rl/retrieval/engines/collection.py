@@ -1,15 +1,19 @@
-"""Calls of an engine, with retries."""
+"""A collection of a search engine, with retries of its calls."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, TypeVar
 
 from acqo_rl.errors import SearchError
-from acqo_rl.retrieval.engines.engine import Engine
+from acqo_rl.retrieval.engines.engine import Engine, Schema
 from acqo_rl.retrieval.engines.location import Location
 from acqo_rl.retrieval.http_calls import make_retrying
+from acqo_rl.retrieval.remote import IndexInfo
 from acqo_rl.text import one_line
 
 T = TypeVar("T")
@@ -18,11 +22,19 @@ _UNREADABLE = (AssertionError, AttributeError, LookupError, StopIteration, TypeE
 """Exceptions after an answer of another form: the clients do not check all of it."""
 
 
-class Calls:
-    """Repeats calls of an engine after temporary failures, with growing, random pauses."""
+class EngineCollection:
+    """A collection. Its calls are repeated after temporary failures, with growing, random pauses.
+
+    Attributes:
+        engine: is called.
+        location: of the collection.
+        schema: what the engine told of the collection; set when it is opened.
+    """
+
+    schema: Schema
 
     def __init__(self, engine: Engine, location: Location, seconds: float | None = None) -> None:
-        """Creates the calls of an engine.
+        """Creates a collection that is not opened yet.
 
         Args:
             engine: is called.
@@ -33,6 +45,14 @@ class Calls:
         self.engine = engine
         self.location = location
         self._retrying = make_retrying(engine.is_temporary, seconds)
+
+    @cached_property
+    def info(self) -> IndexInfo:
+        """Its description; its documents are known by location and number only."""
+        corpus = _hash(self.location.shown, self.schema.count)
+        is_dense = self.location.options.mode == "dense"
+        kind, encoder = ("dense", _hash(self.location.encoder)) if is_dense else ("bm25", "")
+        return IndexInfo(kind, _hash(kind, corpus, encoder), corpus, self.schema.count, encoder)
 
     def __call__(self, method: Callable[..., T], *arguments: Any) -> T:
         """The result of a method of the engine.
@@ -58,3 +78,7 @@ def reported(location: Location, engine: Engine | type[Engine]) -> Iterator[None
             else "check the collection and its location"
         )
         raise SearchError(f"A call of {location.shown} failed ({type(error).__name__}: {reason}); {remedy}.") from error
+
+
+def _hash(*values: object) -> str:
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
