@@ -235,7 +235,7 @@ def build_trainer(
     return AcqoTrainer(
         dev_measures=dev_measures,
         settings=policy,
-        shared_prefix={"auto": arguments.use_cpu, "always": True, "never": False}[settings.shared_prefix],
+        shared_prefix=settings.shared_prefix or arguments.use_cpu,
         model=model,
         reward_funcs=[reward],
         args=arguments,

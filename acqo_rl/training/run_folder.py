@@ -3,7 +3,7 @@
 .lock-RANK             held by the running process; released by the system when the process ends
 config.json            the resolved settings
 inputs.json            hashes of the data files, indexes and models that the run reads
-environment.json       package versions, git revision, machine
+environment.json       package versions
 checkpoint-N/          state of the trainer, for resuming
 model/                 the finished model; if it exists, the run is finished
 """
@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import subprocess
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import distributions
@@ -77,7 +76,8 @@ def open_run(
                 f"output folder, or delete this one. To continue with both, delete {folder / _INPUTS}."
             )
     if not (folder / _CONFIG).exists():
-        write_json(folder / _ENVIRONMENT, environment())
+        versions = {one.name: one.version for one in distributions() if one.name in _PACKAGES}
+        write_json(folder / _ENVIRONMENT, {"packages": versions | {"python": platform.python_version()}})
     for name in new:
         if not (folder / name).exists() or new[name] != old[name]:  # other processes of the same run write nothing
             write_json(folder / name, new[name])
@@ -197,26 +197,3 @@ def continue_rows(kind: type[T], file: Path, total: int, rest: Callable[[int], I
         rows += batch
         write_rows(rows, file)
     return rows
-
-
-def environment() -> dict[str, Any]:
-    """Package versions, git revision (marked if files have changed) and machine."""
-    import torch
-
-    return {
-        "packages": {one.name: one.version for one in distributions() if one.name in _PACKAGES},
-        "git_revision": _git_revision(),
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "cpus": os.cpu_count(),
-        "gpus": [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())],
-    }
-
-
-def _git_revision() -> str | None:
-    words = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-    try:
-        done = subprocess.run(words, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return done.stdout.strip()

@@ -129,9 +129,9 @@ class GrpoSettings:
     stage: Literal["explore", "converge"] = field(
         default="explore", metadata={"help": "explore (Stage I) or converge (Stage II)."}
     )
-    shared_prefix: Literal["auto", "always", "never"] = field(
-        default="auto",
-        metadata={"help": "Process the prompt once per group, not once per completion. auto: only on a CPU."},
+    shared_prefix: bool = field(
+        default=False,
+        metadata={"help": "Process the prompt once per group, not once per completion; on a CPU, this is always done."},
     )
     rollouts: Count = field(
         default=0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from itertools import groupby
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from transformers import AutoTokenizer, LlamaForCausalLM, TrainerCallback
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.reformulation.prompt import Prompt
+from acqo_rl.training import grpo
 from acqo_rl.training.grpo import below_the_group, build_trainer, finish, grpo_arguments, grpo_dataset
 from acqo_rl.training.model import load_trainable, resume
 from acqo_rl.training.run_folder import last_checkpoint
@@ -71,7 +73,7 @@ def trainer_of(model, folder, *, dev=(0.0, 1.0), callbacks=(), lora_rank=0, trai
 
 
 @pytest.mark.parametrize("shares", [True, False])
-def test_completions_end_at_the_end_token_of_the_chat_template(tiny, tmp_path, shares):
+def test_completions_end_at_the_end_token_of_the_chat_template(tiny, tmp_path, monkeypatch, shares):
     """The ``eos_token`` of a Qwen base model is not the token that ends its turns; on a CPU, a grammar is followed."""
     folder = shutil.copytree(tiny, tmp_path / "base")
     other = AutoTokenizer.from_pretrained(folder)
@@ -81,7 +83,8 @@ def test_completions_end_at_the_end_token_of_the_chat_template(tiny, tmp_path, s
     model = LlamaForCausalLM.from_pretrained(folder)
     model.config.eos_token_id = model.generation_config.eos_token_id = other.eos_token_id
     model.save_pretrained(folder)
-    trainer = trainer_of(str(folder), tmp_path / "run", shared_prefix="always" if shares else "never")
+    monkeypatch.setattr(grpo, "keeps_every_token", lambda model: shares)
+    trainer = trainer_of(str(folder), tmp_path / "run")
     tokenizer = trainer.processing_class
     assert set(trainer.eos_token_ids) == {end, other.eos_token_id}
     prompt = tokenizer("Peru", add_special_tokens=False)["input_ids"]
@@ -106,6 +109,8 @@ def test_settings_reach_the_trainer(tiny, tmp_path):
     assert (trainer.num_generations, trainer.args.metric_for_best_model) == (16, "eval_R@10")
     rates = [grpo_arguments(GrpoSettings(), POLICY, lora_rank=rank, output_dir="out", seed=0) for rank in (0, 8)]
     assert [arguments.learning_rate for arguments in rates] == [1e-6, 2e-5]
+    ordered = trainer_of(tiny, tmp_path, trainer=TRAINER | {"shuffle_dataset": False})._get_train_sampler()
+    assert [row for row, _ in groupby(ordered)] == [*range(len(QUERIES))]
 
 
 @pytest.mark.parametrize(
