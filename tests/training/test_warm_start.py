@@ -20,6 +20,7 @@ from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.training.candidates import Candidate, candidates, splits_completely
 from acqo_rl.training.rewards import Reward
 from acqo_rl.training.teachers import candidates_of_teachers, name_teachers
+from acqo_rl.training.titles import Titles, titles_by_source
 from acqo_rl.training.warm_start import (
     Example,
     balanced,
@@ -31,7 +32,7 @@ from acqo_rl.training.warm_start import (
     verified_examples,
     warm_start_arguments,
 )
-from acqo_rl.types import Completion, Query, Reformulation, Snippet, SubQuery, Turn
+from acqo_rl.types import Completion, Document, Query, Reformulation, Snippet, SubQuery, Turn
 
 FOUND = {
     "raw": ("x", "y", "g1"),
@@ -137,18 +138,15 @@ EQUAL = [
 
 
 @pytest.mark.parametrize(("size", "numbers"), [(6, [2, 2, 2]), (12, [5, 5, 2]), (20, [10, 8, 2])])
-def test_routes_get_equal_numbers_as_far_as_possible(size, numbers):
-    chosen = balanced(EQUAL, size, seed=0)
-    assert len({e.query_id for e in chosen}) == len(chosen)
-    assert [sum(e.route == route for e in chosen) for route in ("pass", "decompose", "disambiguate")] == numbers
-
-
-def test_passed_queries_without_a_hit_are_used_last_and_the_seed_decides():
+def test_routes_get_equal_numbers_and_passed_queries_without_a_hit_are_used_last(size, numbers):
     """A reward below 1 means that no gold document is in the top ten; above 1, the choice is random."""
-    kept = {e.query_id for seed in range(20) for e in balanced(EQUAL, 6, seed=seed) if e.route == "pass"}
-    assert {int(name[1:]) for name in kept} <= set(range(10, 20))
-    assert len(kept) > 2
-    assert balanced(EQUAL, 9, seed=3) == balanced(EQUAL, 9, seed=3)
+    drawn = [balanced(EQUAL, size, seed=seed) for seed in (*range(20), 0)]
+    assert drawn[0] == drawn[-1]
+    for chosen in drawn:
+        assert len({e.query_id for e in chosen}) == len(chosen)
+        assert [sum(e.route == route for e in chosen) for route in ("pass", "decompose", "disambiguate")] == numbers
+    passed = {e.query_id for chosen in drawn for e in chosen if e.route == "pass"}
+    assert passed == {f"p{i}" for i in range(10, 20)}
 
 
 QUERIES = [Query(str(i), f"capital of country {i}") for i in range(8)]
@@ -248,6 +246,33 @@ def test_a_complete_split_by_the_rules_comes_before_candidates_with_names(text, 
     first = candidates(query)[0][1]
     assert ([s.text for s in first] == clauses) is bool(clauses)
     assert splits_completely(query, first) is bool(clauses)
+
+
+HOTELS = [f"Hotel {name} (hotel) guest review" for name in "ABCDEFGHIJ" for _ in range(9)]
+FAQS = [f"Hotel {name} (hotel) FAQ" for name in "ABCDEFGHIJ"]
+TITLES = Titles.of([*HOTELS, *FAQS])
+
+
+def test_phrases_are_the_longest_common_beginnings_and_ends_of_titles():
+    assert TITLES.phrases == ("hotel", "guest review")
+
+
+def test_candidates_of_a_follow_up_combine_its_words_with_title_names_and_phrases():
+    look = (Snippet("Kirkwood House (hotel) guest review", "We slept well."),)
+    query = conversation("Is the view nice?", "a place by the sea", "There is one.", feedback=look)
+    found = {c.form: [s.text for s in c.sub_queries] for c in candidates(query, titles=Titles(("guest review",)))}
+    assert found["title 1 + words"] == ["Kirkwood House view nice"]
+    assert found["title 1 + words + phrase 1"] == ["Kirkwood House guest review view nice"]
+    assert found["question + title 1 + phrase 1"] == ["Is the view nice? Kirkwood House guest review"]
+
+
+def test_phrases_are_counted_separately_for_each_source_and_for_the_whole_corpus():
+    reviews = [Document(f"hotels/{n}", f"House{n} guest review", "") for n in range(60)]
+    pages = [Document(f"wiki/{n}", f"{n}th page of {n}{n}", "") for n in range(600)]
+    titles = titles_by_source([*reviews, *pages])
+    assert titles.keys() == {"", "hotels", "wiki"}
+    assert titles["hotels"].phrases == ("guest review",)
+    assert titles["wiki"].phrases == titles[""].phrases == ()
 
 
 ASKED = [Query("1", "who runs it"), Query("2", "where is it")]
