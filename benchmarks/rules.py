@@ -1,4 +1,4 @@
-"""How well the rules classify and rewrite questions that were labelled by hand; nothing is searched.
+"""How well the rules rewrite questions that were labelled by hand; nothing is searched.
 
     python benchmarks/rules.py
     python benchmarks/rules.py --strategy policy --model trained:demo
@@ -67,28 +67,18 @@ def _holds(text: str, words: Iterable[str]) -> bool:
 
 
 def main(config: RulesConfig) -> None:
-    """Prints accuracies and confusions."""
+    """Prints accuracies and confusions of routes."""
     from acqo_rl.reformulation.load import load_reformulator
-    from acqo_rl.reformulation.signals import challenges_of, query_type_of, readable
 
     reformulator = load_reformulator(config.strategy, config.model)
     for name in ("seen", "held_out"):
         queries = read(name)
         answers = reformulator.reformulate([query for query, _ in queries])
-        read_by_rules = [(readable(query), label) for query, label in queries]
-        found = {
-            "type": [(label["type"], query_type_of(text)) for text, label in read_by_rules],
-            "route": [(label["route"], a.route) for (_, label), a in zip(queries, answers, strict=True)],
-            "challenges": [
-                (" ".join(sorted(label["challenges"])), " ".join(sorted(challenges_of(text))))
-                for text, label in read_by_rules
-            ],
-        }
-        for what, pairs in found.items():
-            right = sum(label == predicted for label, predicted in pairs)
-            print(f"{name}, {what}: {right} of {len(pairs)} ({right / len(pairs):.1%})")
-            for (label, predicted), number in Counter(p for p in pairs if p[0] != p[1]).most_common():
-                print(f"    {label} taken for {predicted}: {number}")
+        pairs = [(label["route"], answer.route) for (_, label), answer in zip(queries, answers, strict=True)]
+        right = sum(label == predicted for label, predicted in pairs)
+        print(f"{name}: {right} of {len(pairs)} routes right ({right / len(pairs):.1%})")
+        for (label, predicted), number in Counter(p for p in pairs if p[0] != p[1]).most_common():
+            print(f"    {label} taken for {predicted}: {number}")
     queries = read("everyday")
     answers = reformulator.reformulate([query for query, _ in queries])
     rows = zip(queries, answers, strict=True)

@@ -1,4 +1,4 @@
-"""What a question needs: its challenges, by rules or a model, and the mode that rules choose for it."""
+"""What a question needs: its challenges, by a classifier or a model, and the mode that rules choose for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from acqo_rl.language_models.structured import fields, one_of, several
 from acqo_rl.pipeline.calls import BudgetedModel, Task
 from acqo_rl.pipeline.context import question
 from acqo_rl.pipeline.state import RetrievalState
-from acqo_rl.reformulation.signals import challenges_of
+from acqo_rl.reformulation.query_types import challenges_of
 from acqo_rl.text import one_line
 from acqo_rl.types import Challenge
 
@@ -44,14 +44,14 @@ _LEADS_ON = re.compile(
 
 @dataclass(frozen=True)
 class Analyzer:
-    """Determines the challenges of a question by rules, and by a model if the rules are unsure."""
+    """Determines the challenges of a question by the trained classifier, and those of long questions by a model too."""
 
     model: BudgetedModel
 
     name = "analyzer"
 
     def run(self, state: RetrievalState) -> None:
-        """Sets the challenges of the state; makes one model call if the rules are unsure (long questions)."""
+        """Sets the challenges of the state; makes one model call for a long question."""
         text = one_line(state.query.text)
         found: set[Challenge] = set(challenges_of(text)) - {"simple"}
         if len(text.split()) > (_MANY_WORDS if found else _SOME_WORDS):

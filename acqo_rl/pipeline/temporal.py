@@ -9,11 +9,15 @@ from datetime import date
 from typing import Any
 
 from acqo_rl.pipeline.state import Chunk, RetrievalState
-from acqo_rl.reformulation.signals import has, years_in
+from acqo_rl.reformulation.marks import years_in
 from acqo_rl.text import one_line
 
 _SINCE = re.compile(r"\b(?:since|after|from)\s+(?:the year\s+)?(\d{4})\b", re.I)
-_TREND = re.compile(r"\b(?:trends?|over time|over the (?:years|decades)|evol(?:ved?|ution)|history of)\b", re.I)
+_TREND = re.compile(
+    r"\b(?:trends?|over time|over the (?:years|decades)|evol(?:ved?|ution)|history of"
+    r"|how (?:did|have|has|do) .{1,80} (?:change|develop)d?)\b",
+    re.I,
+)
 
 _AGES = ((2, 1.4), (5, 1.2), (10, 1.0))
 """(Maximum age in years, factor); the factor of older passages is 0.8."""
@@ -43,7 +47,7 @@ class TemporalReranker:
         today = self.today()
         text = one_line(state.query.text)
         asked = {year for year in years_in(text) if year <= today.year}
-        since, trend = _SINCE.search(text), _TREND.search(text) or has("development", text)
+        since, trend = _SINCE.search(text), _TREND.search(text)
 
         def boost(chunk: Chunk) -> float:
             years = {year for year in _years_of(chunk) if year <= today.year}

@@ -20,7 +20,7 @@ BY_TYPE: dict[QueryType, str] = {
     "complex": "decomposition",
     "simple": "raw",
 }
-"""Query type -> default strategy; key words (``simple``) are searched as the raw query."""
+"""Query type -> default strategy; key words (``simple``) and unsure types are searched as the raw query."""
 
 
 class Adaptive(Reformulator):
@@ -45,7 +45,7 @@ class Adaptive(Reformulator):
         Args:
             reformulators: strategy name -> reformulator.
             by_type: query type -> strategy name.
-            classifier: sets the query type of each query; by default by rules.
+            classifier: sets the query type of each query; by default the trained one.
 
         Raises:
             ConfigError: a type has no strategy, or an unknown one.
@@ -76,7 +76,7 @@ class Adaptive(Reformulator):
             replace(
                 _with_costs(answers[i], one),
                 query_type=one.query_type,
-                reasoning=f"Selected {strategy} for {one.query_type} query",
+                reasoning=f"Selected {strategy} for {one.query_type or 'unsure'} query",
             )
             for i, (one, strategy) in enumerate(zip(classified, chosen, strict=True))
         ]

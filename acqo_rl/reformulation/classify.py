@@ -1,4 +1,4 @@
-"""Query types, from the signals of the wording or from a language model."""
+"""Query types, from the trained classifier or from a language model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import get_args
 from acqo_rl.language_models.structured import fields, one_of, problem_of, read_reply
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.prompted import complete
-from acqo_rl.reformulation.signals import query_type_of, readable
+from acqo_rl.reformulation.query_types import query_type_of
 from acqo_rl.reformulation.strategies import ask
 from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.types import Completion, Query, QueryType, Reformulation
@@ -41,14 +41,12 @@ class Classifier(Reformulator):
     name = "classifier"
 
     def __init__(self, model: LanguageModel | None = None) -> None:
-        """Creates the classifier; without a model, or if its reply cannot be read, the rules determine the type."""
+        """Creates the classifier; without a model, or if its reply cannot be read, the trained classifier answers."""
         self._model = model
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order, from at most one batched model call."""
-        passed = [
-            replace(pass_through(query, self.name), query_type=query_type_of(readable(query))) for query in queries
-        ]
+        passed = [replace(pass_through(query, self.name), query_type=query_type_of(query.text)) for query in queries]
         if self._model is None or not queries:
             return passed
         completions = complete(self._model, [ask(_TASK, _EXAMPLES, query) for query in queries], _TYPE)
@@ -63,5 +61,5 @@ def _with_type(passed: Reformulation, completion: Completion) -> Reformulation:
         calls=1,
         failed_calls=int(completion.problem is not None),
         tokens=completion.tokens,
-        problem=None if reply else f"classifier: {problem_of(completion)}; the rules answered",
+        problem=None if reply else f"classifier: {problem_of(completion)}; the trained classifier answered",
     )

@@ -1,4 +1,4 @@
-"""Marks: characters of the private use area that stand for the names and years of a text."""
+"""Years in a text, and marks: characters of the private use area that stand for its names and years."""
 
 from __future__ import annotations
 
@@ -6,13 +6,22 @@ import re
 from collections.abc import Mapping
 
 from acqo_rl.reformulation.names import Lexicon
-from acqo_rl.reformulation.signals import years_in
 
 MARK = "[\ue000-\uf8ff]"
 """Expression for a mark."""
 
 FIRST_YEAR = "\uf000"
 """Marks of names come before it."""
+
+_YEAR = re.compile(
+    r"(?<![\w.,:/$\u20ac#-])(?:1[5-9]|20)\d\d(?![\w%]|[.,:]\d|-\d| ?(?:tokens?|words?|b(?:it|yte)s?|px|k[mg]|m)\b)"
+)
+_NUMBERED = re.compile(r"(?:ports?|room|error|code|rfc|iso|model|version|page|number|no\.?|bus|flight|line) $", re.I)
+
+
+def years_in(text: str) -> list[int]:
+    """The years (1500 to 2099) in a text, in order; "port 2021" and "2048 tokens" have none."""
+    return [int(m[0]) for m in _YEAR.finditer(text) if not _NUMBERED.search(text[: m.start()][-12:])]
 
 
 def marks_of(text: str, lexicon: Lexicon) -> dict[str, str]:

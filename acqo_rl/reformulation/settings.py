@@ -48,7 +48,7 @@ class StrategySettings:
     )
     classify_by_model: bool = field(
         default=False,
-        metadata={"help": "adaptive: determine the query type with the model (one more call) instead of rules."},
+        metadata={"help": "adaptive: determine the query type with the model (one more call) instead of a classifier."},
     )
     similarity_threshold: float = field(
         default=0.7, metadata={"help": "rewrite_retrieve_read: rewrite a query if its top cosine is below this value."}

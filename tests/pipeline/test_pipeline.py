@@ -148,7 +148,6 @@ def test_without_a_model_it_finds_and_says_what_was_skipped(corpus):
     assert (result.answer, result.model_calls, result.failures) == ("", 0, ())
     assert set(result.skipped) == {
         "analyzer: no language model",
-        "multi_hop: no language model",
         "decomposition: no language model",
         "synthesis: no language model",
     }

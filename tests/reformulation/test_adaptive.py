@@ -45,6 +45,7 @@ QUESTIONS = {
     "Who wrote Hamlet and when was it published?": "decomposition",
     "Lima": "raw",
     "What is the capital of Chad?": "hyde",
+    "Wo liegt Graz und wie gross ist es?": "raw",
 }
 
 
@@ -58,6 +59,7 @@ def test_each_type_gets_its_strategy_in_one_call_and_the_result_names_it():
     assert there["hyde"].batches == [["Who wrote Hamlet?", "What is the capital of Chad?"]]
     assert there["step_back"].batches == [["KeyError in pandas", "Why is the sky blue?"]]
     assert there["expansion"].batches == []
+    assert (answers[-1].query_type, answers[-1].reasoning) == (None, "Selected raw for unsure query")
     assert Adaptive(there).reformulate([]) == []
 
 

