@@ -97,13 +97,6 @@ def interrupt(*_, **__):
     raise KeyboardInterrupt
 
 
-def test_an_interrupted_export_leaves_nothing(full, tmp_path, monkeypatch):
-    monkeypatch.setattr(hub, "check_export", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        hub.export_policy(full, tmp_path / "out")
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize(("key", "what"), [("grammar_version", "grammar"), ("prompt_version", "prompt")])
 def test_another_grammar_or_prompt_version_is_rejected(copy, tmp_path, key, what):
     settings = json.loads((copy / "acqo.json").read_text())
@@ -242,10 +235,3 @@ def test_push_without_token_or_network(exported, monkeypatch):
         monkeypatch.setattr("huggingface_hub.get_token", lambda token=token: token)
         with pytest.raises(HubError, match=said):
             hub.push(exported, "name/model")
-
-
-@pytest.mark.parametrize("repo_id", ["model", "a/b/c", "na me/model", "name/--model"])
-def test_invalid_repository_names_are_rejected(repo_id):
-    with pytest.raises(HubError, match="repository"):
-        hub.check_repo_id(repo_id)
-    hub.check_repo_id("name/acqo-demo_1.0")

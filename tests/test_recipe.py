@@ -39,15 +39,6 @@ def test_every_stage_is_a_valid_command(recipe, tmp_path, monkeypatch, name, fir
         recipe.check(stage)
 
 
-def test_a_recipe_searches_the_index_that_it_is_given(recipe, tmp_path):
-    arguments = ["--data", str(tmp_path), "--output_dir", str(tmp_path), "--index", "qdrant:store/wiki"]
-    stages = recipe.plan(config_of(recipe, "beir.yaml", *arguments))
-    searching = [stage for stage in stages if stage.command in ("warm-start", "grpo", "evaluate")]
-    assert [stage for stage in stages if stage.command == "index"] == []
-    assert {stage.settings["index"] for stage in searching} == {"qdrant:store/wiki"}
-    assert len(searching) == 4
-
-
 def test_the_recipe_of_hotpotqa_trains_on_the_harder_half_and_evaluates_exactly(recipe, tmp_path):
     config = config_of(recipe, "hotpotqa.yaml", "--output_dir", str(tmp_path), "--data", str(tmp_path))
     stages = {stage.name: stage.settings for stage in recipe.plan(config)}

@@ -25,7 +25,6 @@ from acqo_rl.searching.searcher import (
     cluster_by_sub_query,
 )
 from acqo_rl.searching.sub_queries import RawQueryOnly
-from acqo_rl.searching.workers import Workers
 from acqo_rl.types import Document, FeedbackSpec, Query, Reformulation, SubQuery
 
 CORPUS = {str(i): Document(str(i), f"title {i}", f"text of {i}") for i in range(10)}
@@ -48,13 +47,6 @@ class Scripted(Reformulator):
             raise self.error
         subs = tuple(SubQuery(text, self.kind) for text in self.texts)
         return [Reformulation(query, self.route, subs, self.name, **self.costs) for query in queries]
-
-
-class Careless(Reformulator):
-    name = "careless"
-
-    def reformulate(self, queries):
-        return []
 
 
 class Waits(PassThrough):
@@ -143,7 +135,6 @@ class TestRetrieval:
 @pytest.mark.parametrize(
     ("reformulator", "error"),
     [
-        (Careless(), "ValueError"),
         (Scripted(error=ConnectionError("secret address")), "ConnectionError"),
         (Waits(), "TimeoutError"),
     ],
@@ -221,16 +212,6 @@ class TestFeedback:
         assert front.reformulate("q") == found.reformulation
         assert len(found.reformulation.query.feedback) == 2
 
-    def test_it_can_be_disabled(self):
-        class Reads(Scripted):
-            feedback = FeedbackSpec(2, 3)
-
-        reformulator = Reads("a")
-        searcher(reformulator, ScriptedRetriever(FOUND), feedback=FeedbackSpec(0)).search("q")
-        assert reformulator.asked == [Query("query", "q")]
-        with pytest.raises(ConfigError, match=r"2 results.* corpus"):
-            searcher(reformulator, ScriptedRetriever(FOUND))
-
     def test_a_first_list_that_failed_is_named_and_not_kept(self):
         retriever = Echo(fails="q")
         front = searcher(Scripted("a"), retriever, feedback=FeedbackSpec(1), corpus={"echo-q": CORPUS["1"]})
@@ -306,25 +287,6 @@ class TestAtTheSameTime:
             return await asyncio.gather(*(front.asearch(f"q{i}") for i in range(4)))
 
         assert [r.fused.doc_ids for r in asyncio.run(ask())] == [(f"echo-q{i}",) for i in range(4)]
-
-    def test_many_threads_mix_nothing_up_and_no_thread_is_started_for_a_query(self):
-        before, wrong = set(threading.enumerate()), []
-        front = searcher(PassThrough(), Echo(), cache_size=2, timeouts=Timeouts(sub_query=60), workers=Workers(2))
-
-        def ask(number):
-            for i in range(20):
-                text = f"q{number}-{i % 3}"
-                if front.search(text).fused.doc_ids != (f"echo-{text}",):
-                    wrong.append(text)
-
-        threads = [threading.Thread(target=ask, args=(n,)) for n in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert not wrong
-        assert len(set(threading.enumerate()) - before) <= 4  # two for the reformulator, two for the retriever
-        front.close()
 
 
 def test_what_is_less_similar_than_the_threshold_of_the_searcher_or_of_the_call_is_left_out():

@@ -84,6 +84,8 @@ def test_results_come_position_for_position_and_closing_waits_for_no_running_cal
 
 
 def test_a_search_ends_with_the_time_limit_of_its_request(release):
+    with time_limit.limited(time_limit.TimeLimit(5)), time_limit.limited(time_limit.TimeLimit(60)) as inner:
+        assert inner.seconds <= 5
     begin = time.monotonic()
     with time_limit.limited(time_limit.TimeLimit(0.2)), pytest.raises(SearchError):
         searcher(Workers(THREADS), Hanging(release), sub_query=None).search("q")
