@@ -218,7 +218,11 @@ async def ask(http: httpx.AsyncClient, request_id: str, query: Query) -> dict[st
         answer = await http.post("/v1/search", json=body, headers={"X-Request-ID": request_id})
     except httpx.HTTPError:
         return None
-    return {**answer.json(), "asked as": request_id} if answer.status_code == 200 else None
+    return (
+        {**answer.json(), "asked as": request_id, "request_id": answer.headers["x-request-id"]}
+        if answer.status_code == 200
+        else None
+    )
 
 
 def content(answer: dict[str, Any] | None) -> Content:

@@ -79,7 +79,7 @@ def serving(
 ):
     """Runs a service of stand-ins; yields a client."""
     service = Service(
-        collections or [collection()],
+        [collection()] if collections is None else collections,
         strategies or Scripted(parts=Parts()),
         fusion or RankScoreFusion(),
         timeouts or Timeouts(),

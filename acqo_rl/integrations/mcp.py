@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,7 +19,6 @@ from acqo_rl.conversations import HISTORY_SCHEMA
 from acqo_rl.errors import AcqoError
 from acqo_rl.integrations import missing
 from acqo_rl.serving.requests import MAX_LIMIT, ReformulateRequest, SearchRequest
-from acqo_rl.serving.responses import ReformulateReply, SearchReply
 from acqo_rl.serving.service import Service
 from acqo_rl.types import well_formed
 
@@ -27,7 +27,7 @@ try:
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.server.mcpserver.tools import Tool
     from mcp_types import ToolAnnotations
-    from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
+    from pydantic import Field, ValidationError, WithJsonSchema
 except ImportError as error:
     raise missing("mcp", error) from error
 
@@ -36,30 +36,14 @@ conversation. If needed, the question is split or disambiguated, and the results
 Collections: {collections}. Strategies: {strategies}."""
 
 
-def _listed(names: Any) -> Any:
-    """Models often give a single name as a text, and null or an empty text for a parameter that they omit."""
-    listed = [names] if isinstance(names, str) else names or ()
-    return [name for name in listed if name != ""] if isinstance(listed, (list, tuple)) else listed
-
-
-def _or_none(value: Any) -> Any:
-    """Models also give an empty text, list or object for a parameter that they omit."""
-    return None if value in ("", [], {}) else value
-
-
 Question = Annotated[str, Field(description="The question, in the user's words.")]
 Limit = Annotated[int | None, Field(ge=1, le=MAX_LIMIT, description="Maximum number of documents; by default 5.")]
-Names = Annotated[
-    tuple[str, ...],
-    Field(max_length=50, description="Collections to search; by default all."),
-    BeforeValidator(_listed, json_schema_input_type=list[str] | str | None),
-]
-Strategy = Annotated[
-    str | None,
-    Field(description="Reformulation strategy; by default the server's first one."),
-    BeforeValidator(_or_none, json_schema_input_type=str | None),
-]
-History = Annotated[Any, BeforeValidator(_or_none), WithJsonSchema(HISTORY_SCHEMA)]
+Names = Annotated[list[str] | None, Field(max_length=50, description="Collections to search; by default all.")]
+Strategy = Annotated[str | None, Field(description="Reformulation strategy; by default the server's first one.")]
+History = Annotated[Any, WithJsonSchema(HISTORY_SCHEMA)]
+
+_FIELDS = {"results", "query_rewrite_info", "failures", "notes"}
+"""Fields of the service's responses that language models read."""
 
 
 def run(server: MCPServer[None]) -> None:
@@ -68,13 +52,12 @@ def run(server: MCPServer[None]) -> None:
     Lone surrogates (JavaScript writes broken emojis in this way) are replaced by U+FFFD, because the SDK does not
     answer messages that contain them.
     """
-    given, (read_end, write_end) = os.dup(0), os.pipe()
-    os.dup2(read_end, 0)
-    os.close(read_end)
+    read_end, write_end = os.pipe()
+    given, sys.stdin = sys.stdin.buffer, os.fdopen(read_end)
 
     def forward() -> None:
-        with open(given, "rb") as lines, open(write_end, "wb", buffering=0) as forwarded, suppress(BrokenPipeError):
-            for line in lines:
+        with os.fdopen(write_end, "wb", buffering=0) as forwarded, suppress(BrokenPipeError):
+            for line in given:
                 forwarded.write(_well_formed_json(line))
 
     threading.Thread(target=forward, daemon=True).start()
@@ -101,22 +84,22 @@ def make_server(service: Service) -> MCPServer[None]:
     """
 
     def search(
-        query: Question, k: Limit = None, collections: Names = (), strategy: Strategy = None, history: History = ()
-    ) -> SearchReply:
+        query: Question, k: Limit = None, collections: Names = None, strategy: Strategy = None, history: History = ()
+    ) -> dict[str, Any]:
         """Find documents for a question. A compound question is split; an ambiguous one is searched in each meaning."""
         body = SearchRequest(
             query=query,
-            history=history,
+            history=history or (),
             rewriting_strategy=strategy,
-            knowledge_pool_ids=list(collections),
+            knowledge_pool_ids=collections or [],
             limit=k or 5,
         )
-        return SearchReply(**dict(service.search(body)))
+        return service.search(body).model_dump(mode="json", include=_FIELDS)
 
-    def reformulate(query: Question, strategy: Strategy = None, history: History = ()) -> ReformulateReply:
+    def reformulate(query: Question, strategy: Strategy = None, history: History = ()) -> dict[str, Any]:
         """Return the sub-queries that a search for a question would use, without searching."""
-        made = service.reformulate(ReformulateRequest(query=query, history=history, rewriting_strategy=strategy))
-        return ReformulateReply(**dict(made))
+        body = ReformulateRequest(query=query, history=history or (), rewriting_strategy=strategy)
+        return service.reformulate(body).model_dump(mode="json", include=_FIELDS)
 
     return MCPServer(
         "acqo-rl",
@@ -130,11 +113,11 @@ def make_server(service: Service) -> MCPServer[None]:
     )
 
 
-def _tool(function: Callable[..., SearchReply | ReformulateReply]) -> Tool:
+def _tool(function: Callable[..., dict[str, Any]]) -> Tool:
     """Offers a function as a tool that reports errors of this package and refuses unknown arguments."""
 
     @wraps(function)
-    def call(**arguments: Any) -> SearchReply | ReformulateReply:
+    def call(**arguments: Any) -> dict[str, Any]:
         try:
             return function(**arguments)
         except ValidationError as error:

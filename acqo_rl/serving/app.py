@@ -1,22 +1,30 @@
-"""The HTTP application of the service."""
+"""The HTTP application of the service, and its web page."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, HTTPException
+from fastapi.responses import FileResponse
+from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from acqo_rl import __version__
-from acqo_rl.errors import SearchError
-from acqo_rl.serving.answers import ANSWER, add_answers
-from acqo_rl.serving.http import AT_ROOT, REFUSALS, Web, finish_app, in_thread
+from acqo_rl.errors import AcqoError, SearchError
+from acqo_rl.pipeline.pipeline import Pipeline, PipelineResult
+from acqo_rl.serving.http import AT_ROOT, REFUSALS, Web, detail_of, finish_app, in_thread
 from acqo_rl.serving.limits import Limits
-from acqo_rl.serving.page import add_page
-from acqo_rl.serving.requests import ReformulateRequest, SearchRequest
+from acqo_rl.serving.logs import log_failures
+from acqo_rl.serving.requests import AnswerRequest, Asked, ReformulateRequest, SearchRequest
 from acqo_rl.serving.responses import (
+    AnswerResponse,
     CollectionInfo,
     CollectionsResponse,
     ReformulateResponse,
@@ -24,6 +32,23 @@ from acqo_rl.serving.responses import (
     StrategiesResponse,
 )
 from acqo_rl.serving.service import Service
+
+ANSWER = "/v1/answer"
+
+_PAGE = {file.name: file for file in (Path(__file__).parent / "page").iterdir()}
+
+_PAGE_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-cache",
+}
+"""Trusted types are required but none is defined, so a script that inserts text as HTML fails."""
+
+_log = logging.getLogger(__name__)
 
 
 def make_app(service: Service, limits: Limits, web: Web = AT_ROOT) -> FastAPI:
@@ -48,6 +73,13 @@ def make_app(service: Service, limits: Limits, web: Web = AT_ROOT) -> FastAPI:
     )
     listing: dict[int | str, dict[str, Any]] = {code: REFUSALS[code] for code in (401, 429)}
 
+    @app.get("/", include_in_schema=False)
+    @app.get("/page/{name}", include_in_schema=False)
+    async def page(name: str = "index.html") -> FileResponse:
+        if name not in _PAGE:
+            raise HTTPException(404)
+        return FileResponse(_PAGE[name], headers=_PAGE_HEADERS)
+
     @app.get("/v1/strategies", tags=["search"], responses=listing)
     async def strategies() -> StrategiesResponse:
         """The reformulation strategies."""
@@ -56,25 +88,86 @@ def make_app(service: Service, limits: Limits, web: Web = AT_ROOT) -> FastAPI:
     @app.get("/v1/collections", tags=["search"], responses=listing)
     async def collections() -> CollectionsResponse:
         """The collections."""
-        return CollectionsResponse(collections=[CollectionInfo.of(collection) for collection in service.collections])
+        infos = [
+            CollectionInfo(name=c.name, documents=len(c.documents), retrievers=[r.name for r in c.all_retrievers])
+            for c in service.collections
+        ]
+        return CollectionsResponse(collections=infos)
 
     @app.post("/v1/reformulate", tags=["search"], responses=REFUSALS)
-    async def reformulate(body: ReformulateRequest, request: Request) -> ReformulateResponse:
+    async def reformulate(body: ReformulateRequest) -> ReformulateResponse:
         """Returns the sub-queries that a search would use; if this fails, the raw query and the problem."""
-        return await in_thread(partial(service.reformulate, body, request.state.request_id), service.timeouts.total)
+        return await in_thread(partial(service.reformulate, body), service.timeouts.total)
 
     @app.post("/v1/search", tags=["search"], responses=REFUSALS)
-    async def search(body: SearchRequest, request: Request) -> SearchResponse:
+    async def search(body: SearchRequest) -> SearchResponse:
         """Reformulates a query, searches all sub-queries in all collections, and merges the results.
 
         If some searches fail, the results are partial.
         """
         try:
-            return await in_thread(partial(service.search, body, request.state.request_id), service.timeouts.total)
+            return await in_thread(partial(service.search, body), service.timeouts.total)
         except SearchError as error:
             service.metrics.failed("search", str(error))
             raise
 
-    add_answers(app, service)
-    finish_app(app, service.metrics, limits, web, service.is_ready, open_paths=add_page(app), apart=[ANSWER])
+    async def prepared(body: AnswerRequest) -> tuple[AnswerRequest, Asked, Pipeline]:
+        def prepare() -> tuple[AnswerRequest, Asked, Pipeline]:
+            asked = service.asked(body)
+            return body, asked, service.pipeline(asked.strategy, body.num_variants, asked.collections)
+
+        return await in_thread(prepare, service.answer_timeout)
+
+    prepare_first = Depends(prepared)  # its errors are responses; those of the stream are events
+
+    @app.post(ANSWER, tags=["answer"], responses=REFUSALS, response_class=EventSourceResponse)
+    async def answer(question: Any = prepare_first) -> AsyncIterator[ServerSentEvent]:
+        """Answers from the documents; streams the events `step` and `token`, then `result` or `error`.
+
+        Only model servers produce `token` events.
+        """
+        async for event in _events(service, *question):
+            yield event
+
+    finish_app(app, service.metrics, limits, web, service.is_ready, limited=("/v1/",), apart=(ANSWER,))
     return app
+
+
+async def _events(
+    service: Service, body: AnswerRequest, asked: Asked, pipeline: Pipeline
+) -> AsyncIterator[ServerSentEvent]:
+    """The events of an answer; if the client leaves, the work is told to end."""
+    begin, loop = time.perf_counter(), asyncio.get_running_loop()
+    events: asyncio.Queue[ServerSentEvent | None] = asyncio.Queue()
+
+    def send(event: str, data: dict[str, Any]) -> None:
+        loop.call_soon_threadsafe(events.put_nowait, ServerSentEvent(event=event, data=data))
+
+    def ask() -> PipelineResult:
+        return pipeline.ask(
+            asked.query,
+            lambda step: send("step", asdict(step)),
+            lambda text: send("token", {"text": text}),
+            mode=body.mode,
+            context=asked.context,
+        )
+
+    work = asyncio.ensure_future(in_thread(ask, service.answer_timeout))
+    work.add_done_callback(lambda _: events.put_nowait(None))
+    try:
+        while (event := await events.get()) is not None:
+            yield event
+        result = work.result()
+        service.metrics.answered(result, service.max_model_calls)
+        log_failures(failure for failure in result.failures if failure.reason != failure.public)
+        response = AnswerResponse.of(result, body, asked, 1000 * (time.perf_counter() - begin))
+        yield ServerSentEvent(event="result", data=response.model_dump(mode="json"))
+    except Exception as error:
+        detail = f"The answer failed ({type(error).__name__}); see the log of the service."
+        if isinstance(error, AcqoError):
+            detail = detail_of(error)
+        service.metrics.failed("answer", f"{type(error).__name__}: {error}")
+        _log.warning("answer_failed", exc_info=not isinstance(error, AcqoError), extra={"error": str(error)})
+        yield ServerSentEvent(event="error", data={"detail": detail})
+    finally:
+        work.cancel()

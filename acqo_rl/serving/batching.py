@@ -10,25 +10,14 @@ from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
-from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any, Generic, TypeVar
 
 from acqo_rl import time_limit
-from acqo_rl.roles import LanguageModel, Reformulator, Restrictable, Retriever, SamplingModel, restrict
+from acqo_rl.roles import LanguageModel, Restrictable, Retriever, SamplingModel, restrict
 from acqo_rl.time_limit import TimeLimit, limited
-from acqo_rl.types import (
-    UNRESTRICTED,
-    Completion,
-    Conversation,
-    Query,
-    Ranking,
-    Reformulation,
-    Schema,
-    Scope,
-    search_key,
-)
+from acqo_rl.types import UNRESTRICTED, Completion, Conversation, Ranking, Schema, Scope
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -36,9 +25,10 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class _Waiting(Generic[Item, Answer]):
-    """The items of a caller, who cancels the answers when it leaves."""
+    """The items of a caller, who cancels the answers when it leaves, and how they are asked."""
 
     items: Sequence[Item]
+    how: Hashable
     answers: Future[list[Answer]] = field(default_factory=Future)
 
 
@@ -59,7 +49,7 @@ class Batcher(Generic[Item, Answer]):
 
     def __init__(
         self,
-        call: Callable[[Sequence[Item]], list[Answer]],
+        call: Callable[[Sequence[Item], Any], list[Answer]],
         *,
         size: int = 32,
         wait: float = 0.0,
@@ -71,7 +61,7 @@ class Batcher(Generic[Item, Answer]):
         items are not asked. The time limit of a batch ends when all its callers have left.
 
         Args:
-            call: returns one answer per item, in input order.
+            call: gets items and how they are asked; returns one answer per item, in input order.
             size: target number of items per batch. A batch may exceed it by the last caller's items.
             wait: seconds that the first request of a batch waits for others.
             threads: number of concurrent batches; with 1, calls of ``call`` never overlap.
@@ -84,8 +74,12 @@ class Batcher(Generic[Item, Answer]):
         for _ in range(threads):
             Thread(target=self._run, name="acqo-batches", daemon=True).start()
 
-    def ask(self, items: Sequence[Item]) -> list[Answer]:
+    def ask(self, items: Sequence[Item], how: Hashable = None) -> list[Answer]:
         """Returns the answers to the items, in input order.
+
+        Args:
+            items: what to ask.
+            how: only items that are asked in the same way share a call.
 
         Raises:
             TimeoutError: no answer arrived within the time limit of the request.
@@ -93,7 +87,7 @@ class Batcher(Generic[Item, Answer]):
         """
         if not items:
             return []
-        waiting: _Waiting[Item, Answer] = _Waiting(items)
+        waiting: _Waiting[Item, Answer] = _Waiting(items, how)
         self._queue.put(waiting)
         limit = time_limit.current()
         try:
@@ -109,8 +103,10 @@ class Batcher(Generic[Item, Answer]):
         while True:
             with self._collecting:
                 batch = self._collect()
-            if wanted := [waiting for waiting in batch if not waiting.answers.cancelled()]:
-                self._answer(wanted)
+            for how in dict.fromkeys(waiting.how for waiting in batch):
+                same = [waiting for waiting in batch if waiting.how == how and not waiting.answers.cancelled()]
+                if same:
+                    self._answer(same)
 
     def _collect(self) -> list[_Waiting[Item, Answer]]:
         batch = [self._queue.get()]
@@ -127,7 +123,7 @@ class Batcher(Generic[Item, Answer]):
         items = [item for waiting in batch for item in waiting.items]
         try:
             with limited(_WhileWanted(batch)):
-                answers = self._call(items)
+                answers = self._call(items, batch[0].how)
             if len(answers) != len(items):
                 raise ValueError(
                     f"{len(answers)} answers were returned for {len(items)} items; return one answer per item"
@@ -147,30 +143,13 @@ class Batcher(Generic[Item, Answer]):
             begin += len(waiting.items)
 
 
-class BatchedReformulator(Reformulator):
-    """A reformulator that combines concurrent calls into batches."""
-
-    def __init__(self, reformulator: Reformulator, batcher: Callable[..., Batcher[Query, Reformulation]]) -> None:
-        self.name = reformulator.name
-        self.feedback = reformulator.feedback
-        self._batcher = batcher(reformulator.reformulate)
-
-    def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """Returns one reformulation per query, in input order; the batch may include other callers' queries."""
-        return self._batcher.ask(queries)
-
-
-Prompt = tuple[Conversation, Schema | None]
-"""A conversation, and the schema of the reply."""
-
-
 class BatchedModel(SamplingModel):
-    """A language model that combines concurrent calls into batches, one for each schema."""
+    """A language model that combines concurrent calls with the same schema into batches."""
 
-    def __init__(self, model: LanguageModel, batcher: Callable[..., Batcher[Prompt, Completion]]) -> None:
+    def __init__(self, model: LanguageModel, batcher: Callable[..., Batcher[Conversation, Completion]]) -> None:
         self._model = model
         self._make_batcher = batcher
-        self._batcher = batcher(self._generate)
+        self._batcher = batcher(lambda asked, schema: model.generate(asked, json.loads(schema)))
 
     def at_temperature(self, temperature: float) -> BatchedModel:
         """Returns the same model at another temperature, if it supports one, with separate batches."""
@@ -180,31 +159,18 @@ class BatchedModel(SamplingModel):
 
     def generate(self, conversations: Sequence[Conversation], schema: Schema | None = None) -> list[Completion]:
         """Returns one completion per conversation, in input order; the batch may include other callers' requests."""
-        return self._batcher.ask([(conversation, schema) for conversation in conversations])
-
-    def _generate(self, prompts: Sequence[Prompt]) -> list[Completion]:
-        def ask(same: Sequence[Prompt]) -> list[Completion]:
-            return self._model.generate([conversation for conversation, _ in same], same[0][1])
-
-        return _in_groups(prompts, lambda prompt: json.dumps(prompt[1]), ask)
-
-
-Search = tuple[str, int, Scope]
-"""A text, the number of documents, and the part of the documents to search."""
+        return self._batcher.ask(conversations, json.dumps(schema))
 
 
 class BatchedRetriever(Retriever, Restrictable):
-    """A retriever that combines concurrent searches into batches.
+    """A retriever that combines concurrent searches of the same part of the documents into batches."""
 
-    Each distinct text of a part of the documents is searched once per batch, with the largest ``k`` of the batch.
-    """
-
-    def __init__(self, retriever: Retriever, batcher: Callable[..., Batcher[Search, Ranking]]) -> None:
+    def __init__(self, retriever: Retriever, batcher: Callable[..., Batcher[str, Ranking]]) -> None:
         self.name = retriever.name
         self.cosine = retriever.cosine
         self._retriever = retriever
         self._scope = UNRESTRICTED
-        self._batcher = batcher(partial(_search_batch, retriever))
+        self._batcher = batcher(lambda texts, how: restrict(retriever, how[0]).search(texts, how[1]))
 
     @property
     def fingerprint(self) -> str:  # type: ignore[override]
@@ -212,35 +178,11 @@ class BatchedRetriever(Retriever, Restrictable):
         return self._retriever.fingerprint
 
     def restrict(self, scope: Scope) -> BatchedRetriever:
-        """The retriever of a part of the documents; batches are shared."""
+        """The retriever of a part of the documents; its searches are in separate batches."""
         narrowed = copy(self)
         narrowed._retriever, narrowed._scope = restrict(self._retriever, scope), scope
         return narrowed
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """Returns at most ``k`` documents per text, in input order; the batch may include other callers' texts."""
-        return self._batcher.ask([(text, k, self._scope) for text in texts])
-
-
-def _search_batch(retriever: Retriever, asked: Sequence[Search]) -> list[Ranking]:
-    def search(same: Sequence[Search]) -> list[Ranking]:
-        texts = {search_key(text): text for text, *_ in same}
-        most = max(k for _, k, _ in same)
-        rankings = restrict(retriever, same[0][2]).search(list(texts.values()), most)
-        found = dict(zip(texts, rankings, strict=True))
-        return [found[search_key(text)].first(k) for text, k, _ in same]
-
-    return _in_groups(asked, lambda one: one[2], search)
-
-
-def _in_groups(
-    items: Sequence[Item], group_of: Callable[[Item], Hashable], call: Callable[[Sequence[Item]], list[Answer]]
-) -> list[Answer]:
-    """Answers to the items in input order, from one call for each group."""
-    groups: dict[Hashable, list[int]] = {}
-    for place, item in enumerate(items):
-        groups.setdefault(group_of(item), []).append(place)
-    answers: dict[int, Answer] = {}
-    for places in groups.values():
-        answers |= zip(places, call([items[place] for place in places]), strict=True)
-    return [answers[place] for place in range(len(items))]
+        return self._batcher.ask(texts, (self._scope, k))

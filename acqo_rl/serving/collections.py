@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from acqo_rl.addresses import Address, whole_of
-from acqo_rl.errors import ConfigError, NotFoundError
+from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.engines.documents import EngineDocuments
 from acqo_rl.retrieval.federated import FederatedRetriever, InCollection, split_id
@@ -16,10 +15,8 @@ from acqo_rl.retrieval.remote import IndexInfo
 from acqo_rl.roles import RemoteCorpus, Retriever
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.sub_queries import RawQueryOnly
-from acqo_rl.serving.batching import BatchedRetriever, Batcher, Search
+from acqo_rl.serving.batching import BatchedRetriever, Batcher
 from acqo_rl.types import UNRESTRICTED, Document, Ranking, Scope
-
-_NAMESPACE = uuid.UUID("6f1d6c4e-50b4-5b0e-9c7b-0a5f0c0f5a11")
 
 
 @dataclass(frozen=True)
@@ -77,19 +74,11 @@ class Collection:
         """Whether the scores of all retrievers are cosines."""
         return all(retriever.cosine for retriever in self.all_retrievers)
 
-    @property
-    def id(self) -> uuid.UUID:
-        """The name, if it is a UUID; otherwise a UUID derived from the name."""
-        try:
-            return uuid.UUID(self.name)
-        except ValueError:
-            return uuid.uuid5(_NAMESPACE, self.name)
-
 
 def open_collection(
     setting: str,
     remote_timeout: float | None = None,
-    batcher: Callable[..., Batcher[Search, Ranking]] | None = None,
+    batcher: Callable[..., Batcher[str, Ranking]] | None = None,
     open_index: Callable[..., Retriever] | None = None,
 ) -> Collection:
     """Opens the collection described by a setting.
@@ -210,45 +199,6 @@ def cosine_lists(collections: Sequence[Collection]) -> set[tuple[str, str]]:
 
 def _scale(collection: str, info: IndexInfo) -> str:
     return f"dense {info.encoder[:8]}" if info.kind == "dense" else f"{collection}/{info.kind}"
-
-
-class Collections:
-    """The collections of a service, by name or id."""
-
-    def __init__(self, collections: Sequence[Collection]) -> None:
-        """Checks the names.
-
-        Raises:
-            ConfigError: there are no collections, or two have the same name.
-        """
-        self._by_name = {collection.name: collection for collection in collections}
-        if not collections or len(self._by_name) < len(collections):
-            names = [collection.name for collection in collections]
-            raise ConfigError(f"The collections are {names}; give at least one, with distinct names.")
-
-    def __iter__(self) -> Iterator[Collection]:
-        return iter(self._by_name.values())
-
-    def named(self, names: Sequence[str], scope: Scope = UNRESTRICTED) -> tuple[Collection, ...]:
-        """Returns the collections with these names or ids, in the order of the service; all if ``names`` is empty.
-
-        Args:
-            names: of collections.
-            scope: the part of their documents that is searched.
-
-        Raises:
-            NotFoundError: a collection is unknown.
-            ConfigError: a collection does not support the scope.
-        """
-        known = {str(collection.id): collection.name for collection in self}
-        wanted = {known.get(name.lower(), name) for name in names} or set(self._by_name)
-        if missing := sorted(wanted - set(self._by_name)):
-            raise NotFoundError(f"Unknown collection {missing[0]!r}; choose from {', '.join(self._by_name)}.")
-        return tuple(collection.restrict(scope) for name, collection in self._by_name.items() if name in wanted)
-
-    def for_probes(self) -> tuple[Collection, ...]:
-        """All collections, for searches that only check whether they answer."""
-        return tuple(collection.for_probes() for collection in self)
 
 
 class DocumentsOf(Mapping[str, Document], RemoteCorpus):

@@ -6,6 +6,8 @@ import asyncio
 import contextvars
 import json
 import logging
+import time
+import traceback
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -19,12 +21,14 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import JSONResponse, PlainTextResponse
+from starlette.datastructures import Headers
 from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acqo_rl.errors import AcqoError, ConfigError, ConversationError, IndexMismatchError, NotFoundError, SearchError
-from acqo_rl.serving.limits import Guard, Limits
+from acqo_rl.serving.limits import Guard, Limits, path_of
+from acqo_rl.serving.logs import begin_request
 from acqo_rl.serving.metrics import Metrics
-from acqo_rl.serving.observed import Observed
 from acqo_rl.serving.responses import Problem
 from acqo_rl.time_limit import TimeLimit, limited
 
@@ -33,7 +37,7 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _PLAIN = ("/healthz", "/readyz", "/metrics")
-"""Paths for monitoring; they need no key, have no limits and are not logged."""
+"""Paths for monitoring; they are not logged."""
 
 _STATUS: tuple[tuple[type[AcqoError], int], ...] = (
     (NotFoundError, 404),
@@ -140,13 +144,69 @@ async def in_thread(call: Callable[[], T], seconds: float | None = None) -> T:
         limit.stop()
 
 
+_METHODS = ("GET", "HEAD", "OPTIONS", "POST")
+
+
+class Observed:
+    """The outermost ASGI middleware: ids, metrics and log lines of requests, and responses to unexpected errors."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, paths: Collection[str], quiet: Collection[str]) -> None:
+        """Creates the middleware.
+
+        Args:
+            app: the application.
+            metrics: count the requests.
+            paths: paths with separate metrics; all other paths are counted together.
+            quiet: paths that are not logged.
+        """
+        self._app = app
+        self._metrics = metrics
+        self._paths = paths
+        self._quiet = quiet
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Forwards a request, and logs and counts it when it has ended."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = begin_request(Headers(scope=scope).get("x-request-id"))
+        requested = path_of(scope)  # read now, because a mounted application changes the scope
+        begin, status = time.perf_counter(), 0
+
+        async def with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), (b"x-request-id", request_id.encode())]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, with_id)
+        except Exception as error:
+            frames = [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(error.__traceback__)]
+            # The message of the error is not logged, because it may contain the query.
+            _log.error("request_failed", extra={"error": type(error).__name__, "frames": frames})
+            if not status:
+                detail = "Internal error; search the log of the service for the id of this request."
+                await JSONResponse({"detail": detail}, 500)(scope, receive, with_id)
+            status = 500
+        finally:
+            seconds = time.perf_counter() - begin
+            path = requested if requested in self._paths else "other"
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            self._metrics.request(method, path, status, seconds)
+            if path not in self._quiet:
+                fields = {"method": method, "path": path, "status": status, "ms": round(1000 * seconds, 3)}
+                _log.info("request_completed", extra=fields)
+
+
 def finish_app(
     app: FastAPI,
     metrics: Metrics,
     limits: Limits,
     web: Web,
     is_ready: Callable[[], bool],
-    open_paths: Collection[str] = (),
+    limited: tuple[str, ...],
     apart: Sequence[str] = (),
 ) -> None:
     """Adds health checks, metrics, error handling, limits, logs, path prefix and CORS to an application.
@@ -157,7 +217,7 @@ def finish_app(
         limits: API keys, sizes and rates.
         web: path prefix, CORS origins and names.
         is_ready: the result of ``/readyz``.
-        open_paths: paths of the application without key and limits.
+        limited: beginnings of the paths that need a key and have limits.
         apart: paths that have places of their own.
     """
     checks = asyncio.Semaphore(2)
@@ -183,11 +243,10 @@ def finish_app(
     app.add_exception_handler(ConversationError, _refuse_history)
     for error, status in _STATUS:
         app.add_exception_handler(error, partial(_refuse, status=status))
-    unlimited = [*_PLAIN, *filter(None, (app.docs_url, app.redoc_url, app.openapi_url)), *open_paths]
-    paths = [path for route in app.routes if (path := getattr(route, "path", ""))]
-    app.add_middleware(Guard, limits=limits, metrics=metrics, open_paths=unlimited, apart=apart)
+    app.add_middleware(Guard, limits=limits, metrics=metrics, limited=limited, apart=apart)
     if web.hosts:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=web.hosts, www_redirect=False)
+    paths = {path for route in app.routes if (path := getattr(route, "path", ""))}
     app.add_middleware(Observed, metrics=metrics, paths=paths, quiet=_PLAIN)
     app.root_path = web.root_path
     if web.cors_origins:

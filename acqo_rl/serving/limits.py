@@ -11,6 +11,7 @@ import os
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 
+from anyio import CapacityLimiter, WouldBlock
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -19,7 +20,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acqo_rl.serving.load import LimitSettings
 from acqo_rl.serving.metrics import Metrics
-from acqo_rl.serving.observed import path_of
 
 _log = logging.getLogger(__name__)
 
@@ -42,15 +42,14 @@ class Limits(LimitSettings):
     body_timeout: float = 10.0
 
 
+def path_of(scope: Scope) -> str:
+    """The path of a request without the prefix of the server."""
+    path: str = scope["path"]
+    prefix = scope.get("root_path", "")
+    return path[len(prefix) :] if prefix and path.startswith(f"{prefix}/") else path
+
+
 _REASONS = {400: "disconnected", 401: "key", 408: "slow", 413: "size", 429: "concurrency"}
-
-
-class _Places:
-    """The places of the requests that are processed at the same time."""
-
-    def __init__(self, number: int) -> None:
-        self.free = asyncio.Semaphore(number)
-        self.waiting = 0
 
 
 class Guard:
@@ -60,7 +59,7 @@ class Guard:
     """
 
     def __init__(
-        self, app: ASGIApp, limits: Limits, metrics: Metrics, open_paths: Sequence[str], apart: Sequence[str] = ()
+        self, app: ASGIApp, limits: Limits, metrics: Metrics, limited: tuple[str, ...], apart: Sequence[str] = ()
     ) -> None:
         """Creates the middleware.
 
@@ -68,24 +67,24 @@ class Guard:
             app: the protected application.
             limits: see :class:`Limits`.
             metrics: counts rejected, waiting and current requests.
-            open_paths: paths without limits.
+            limited: beginnings of the paths with limits.
             apart: paths that have places of their own.
         """
         self._app = app
         self._limits = limits
         self._metrics = metrics
-        self._open = frozenset(open_paths)
+        self._limited = limited
         self._keys = [_digest(key) for key in limits.keys]
-        self._places = _Places(limits.concurrency)
-        self._apart = {path: _Places(limits.concurrency) for path in apart}
-        self._reading = 0
+        self._places = CapacityLimiter(limits.concurrency)
+        self._apart = {path: CapacityLimiter(limits.concurrency) for path in apart}
+        self._readers = CapacityLimiter(limits.concurrency + limits.max_queued)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forwards a request, or rejects it with a reason."""
-        if scope["type"] != "http" or path_of(scope) in self._open:
+        if scope["type"] != "http" or not (path := path_of(scope)).startswith(self._limited):
             await self._app(scope, receive, send)
             return
-        places = self._apart.get(path_of(scope), self._places)
+        places = self._apart.get(path, self._places)
         try:
             self._check_key(Headers(scope=scope))
             body = await self._body(scope, receive)
@@ -99,7 +98,7 @@ class Guard:
             with self._metrics.in_flight.track_inprogress():
                 await _while_connected(self._app(scope, _replay(body, receive), send), receive)
         finally:
-            places.free.release()
+            places.release()
 
     def _check_key(self, headers: Headers) -> None:
         """Compares the key of a request with the accepted ones, in constant time."""
@@ -112,10 +111,11 @@ class Guard:
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         """Reads the full body; a body that is too large is read and discarded, so that the client gets the response."""
-        if self._reading >= self._limits.concurrency + self._limits.max_queued:
-            raise _busy(1)
         size, most, parts = 0, self._limits.body_bytes, []
-        self._reading += 1
+        try:
+            self._readers.acquire_nowait()
+        except WouldBlock:
+            raise _busy(1) from None
         try:
             async with asyncio.timeout(self._limits.body_timeout):
                 async for part in Request(scope, receive).stream():
@@ -128,23 +128,20 @@ class Guard:
             late = f"The body did not arrive in {self._limits.body_timeout:g} s."
             raise HTTPException(408, late, {"Connection": "close"}) from None
         finally:
-            self._reading -= 1
+            self._readers.release()
         if size > most:
             raise HTTPException(413, f"The body has {size} bytes; the maximum is {most}; send less text.")
         return b"".join(parts)
 
-    async def _take_place(self, places: _Places) -> None:
-        if places.free.locked() and places.waiting >= self._limits.max_queued:
+    async def _take_place(self, places: CapacityLimiter) -> None:
+        if not places.available_tokens and places.statistics().tasks_waiting >= self._limits.max_queued:
             raise _busy(1)
-        places.waiting += 1
         try:
             with self._metrics.waiting.track_inprogress():
                 async with asyncio.timeout(self._limits.queue_timeout):
-                    await places.free.acquire()
+                    await places.acquire()
         except TimeoutError:
             raise _busy(self._limits.queue_timeout) from None
-        finally:
-            places.waiting -= 1
 
 
 def _digest(key: str) -> bytes:

@@ -93,7 +93,7 @@ def log_failures(failures: Iterable[Failure]) -> None:
     """Logs failed calls with their details, which the response does not contain."""
     for failure in failures:
         fields = {"step": failure.step, "retriever": failure.retriever, "error": failure.reason}
-        _log.warning("search_call_failed", extra=fields)
+        _log.warning("call_failed", extra=fields)
 
 
 def begin_request(given: str | None) -> str:

@@ -97,7 +97,7 @@ class ReformulateRequest(BaseModel):
     knowledge_pool_ids: list[Name] = Field(
         default=[],
         max_length=50,
-        description="Ids or names of the collections to search; by default all. Their results are merged.",
+        description="Names of the collections to search; by default all. Their results are merged.",
     )
 
     def scope(self) -> Scope:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal, Self
-from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from acqo_rl.pipeline.context import SHOWN_CHARACTERS, searched_texts, window
 from acqo_rl.pipeline.pipeline import PipelineResult
 from acqo_rl.pipeline.state import RetrievalStep, Round, SubQuestion
 from acqo_rl.retrieval.federated import split_id
 from acqo_rl.searching.feedback import fetch
-from acqo_rl.searching.result import Failure, SearchResult, public_problem
+from acqo_rl.searching.result import SearchResult, public_problem
 from acqo_rl.searching.searcher import cluster_by_sub_query
 from acqo_rl.searching.trace import Step
 from acqo_rl.serving.collections import Collection, DocumentsOf, cosine_lists
-from acqo_rl.serving.requests import MAX_LIMIT, Asked, Notes, SearchRequest
-from acqo_rl.types import Document, Ranking, Reformulation, SubQuery
+from acqo_rl.serving.requests import MAX_LIMIT, AnswerRequest, Asked, Notes, SearchRequest
+from acqo_rl.types import Document, Reformulation, SubQuery
 
 PASSAGES = 8
 """Maximum number of passages with an answer."""
@@ -57,44 +56,20 @@ class QueryRewriteInfo(BaseModel):
         )
 
 
-class ReformulateReply(BaseModel):
-    """The reformulation of a query, for language models."""
+class ReformulateResponse(BaseModel):
+    """The reformulation of a query."""
 
     query_rewrite_info: QueryRewriteInfo
     notes: Notes
-
-
-class ReformulateResponse(ReformulateReply):
-    """The reformulation of a query."""
-
     processing_time_ms: float
-    request_id: str
 
 
-class FoundDocument(BaseModel):
-    """A document that was found."""
+class Passage(BaseModel):
+    """A document, or the part of it that was used."""
 
     document_id: str
     knowledge_pool: str
     title: str
-
-
-def _named(document: Document) -> dict[str, Any]:
-    """The fields of a document whose id begins with its collection."""
-    pool, doc_id = split_id(document.id)
-    return {"document_id": doc_id, "knowledge_pool": pool, "title": document.title}
-
-
-def _shown(document: Document, about: str) -> dict[str, Any]:
-    """The fields of a document with the part of its text that matches best."""
-    start, text = window(document.text, about)
-    own = {"text": text, "start": start, "length": len(document.text), "metadata": dict(document.metadata)}
-    return {**_named(document), **own}
-
-
-class Passage(FoundDocument):
-    """A passage that was used for an answer."""
-
     text: str = Field(
         description=f"The document, or of one with more than {SHOWN_CHARACTERS:,} characters the part that matches the "
         "query best."
@@ -110,6 +85,22 @@ class Passage(FoundDocument):
         "other collections or requests; or, in answers, a number that only depends on the best rank."
     )
 
+    @classmethod
+    def of(cls, document: Document, about: str, **details: Any) -> Self:
+        """Shows the part of a document that matches ``about`` best; its id begins with the collection."""
+        pool, doc_id = split_id(document.id)
+        start, text = window(document.text, about)
+        return cls(
+            document_id=doc_id,
+            knowledge_pool=pool,
+            title=document.title,
+            text=text,
+            start=start,
+            length=len(document.text),
+            metadata=dict(document.metadata),
+            **details,
+        )
+
 
 class DocumentRank(BaseModel):
     """The rank of a document in one list."""
@@ -122,7 +113,6 @@ class DocumentRank(BaseModel):
 class Result(Passage):
     """A document of the result."""
 
-    knowledge_pool_id: UUID
     rank: int
     score: float = Field(
         description="Score of the fusion (high if several rankings have the document near the top) or the reranker."
@@ -130,9 +120,12 @@ class Result(Passage):
     places: list[DocumentRank] = Field(description="Ranks in the rankings before fusion; only with `include_rankings`.")
 
 
-class RankedDocument(FoundDocument):
+class RankedDocument(BaseModel):
     """A document in a list before fusion."""
 
+    document_id: str
+    knowledge_pool: str
+    title: str
     score: float
 
 
@@ -143,28 +136,16 @@ class RankingBeforeFusion(BaseModel):
     retriever: str
     documents: list[RankedDocument]
 
-    @classmethod
-    def of(cls, ranking: Ranking, documents: Mapping[str, Document]) -> Self:
-        """Converts the top of a ranking."""
-        top = ranking.first(MAX_LIMIT)
-        found = fetch(documents, top.doc_ids)
-        scored = [(found[key], score) for key, score in zip(top.doc_ids, top.scores, strict=True) if key in found]
-        rows = [RankedDocument(**_named(document), score=score) for document, score in scored]
-        return cls(query=ranking.query, retriever=ranking.retriever, documents=rows)
-
 
 class FailureInfo(BaseModel):
     """A failed call; the result was computed without it."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     step: str
-    reason: str
+    reason: str = Field(validation_alias="public")
     retriever: str
     sub_query: str
-
-    @classmethod
-    def of(cls, failure: Failure) -> Self:
-        """Converts a failure."""
-        return cls(step=failure.step, reason=failure.public, retriever=failure.retriever, sub_query=failure.sub_query)
 
 
 class Cluster(BaseModel):
@@ -176,42 +157,89 @@ class Cluster(BaseModel):
         description="`rank` of each result in the cluster; empty if other sub-queries rank every result better."
     )
 
-    @classmethod
-    def all_of(cls, found: SearchResult, results: Sequence[str]) -> list[Self]:
-        """Creates one cluster per sub-query, in their order.
 
-        Args:
-            found: result of a search.
-            results: ids of the documents in the response, best first.
-        """
-        kinds = {s.text: s.kind for s in found.reformulation.sub_queries}
-        rank = {key: number for number, key in enumerate(results, start=1)}
-        return [
-            cls(query=text, kind=kinds.get(text, "original"), ranks=[rank[key] for key in keys if key in rank])
-            for text, keys in cluster_by_sub_query(found).items()
-        ]
-
-
-class SearchReply(BaseModel):
-    """The result of a search, for language models."""
+class SearchResponse(BaseModel):
+    """The result of a search."""
 
     results: list[Result]
     query_rewrite_info: QueryRewriteInfo | None = Field(description="Null if `use_query_rewriting` is false.")
-    failures: list[FailureInfo] = Field(description="Failed calls; if not empty, the results are partial.")
-    notes: Notes
-
-
-class SearchResponse(SearchReply):
-    """The result of a search."""
-
     clusters: list[Cluster] = Field(description="The results, grouped by sub-query.")
     total_results: int
     processing_time_ms: float
+    failures: list[FailureInfo] = Field(description="Failed calls; if not empty, the results are partial.")
+    notes: Notes
     trace: list[Step]
     cached: bool
     fusion: str = Field(description="Fusion method: rsf, rrf or combsum.")
     rankings: list[RankingBeforeFusion]
-    request_id: str
+
+    @classmethod
+    def of(cls, found: SearchResult, body: SearchRequest, asked: Asked, ms: float) -> Self:
+        """Converts the result of a search."""
+        reformulation, documents = found.reformulation, DocumentsOf(asked.collections)
+        results = _results(found, documents, asked.collections, body)
+        rank = {f"{result.knowledge_pool}/{result.document_id}": result.rank for result in results}
+        kinds = {sub_query.text: sub_query.kind for sub_query in reformulation.sub_queries}
+        return cls(
+            results=results,
+            query_rewrite_info=QueryRewriteInfo.of(reformulation, asked.strategy) if body.use_query_rewriting else None,
+            clusters=[
+                Cluster(query=text, kind=kinds.get(text, "original"), ranks=[rank[key] for key in keys if key in rank])
+                for text, keys in cluster_by_sub_query(found).items()
+            ],
+            total_results=len(results),
+            processing_time_ms=ms,
+            failures=[FailureInfo.model_validate(failure) for failure in found.failures],
+            notes=[*asked.notes, *found.notes],
+            trace=list(found.trace),
+            cached=found.cached,
+            fusion=found.fused.retriever,
+            rankings=_rankings(found, documents) if body.include_rankings else [],
+        )
+
+
+def _results(
+    found: SearchResult, corpus: Mapping[str, Document], collections: tuple[Collection, ...], body: SearchRequest
+) -> list[Result]:
+    top = found.fused.first(body.limit)
+    documents, about = fetch(corpus, top.doc_ids), searched_texts(found.reformulation)
+    places: dict[str, list[DocumentRank]] = {key: [] for key in documents}
+    lists, cosines = cosine_lists(collections), dict[str, float]()
+    for number, ranking in enumerate(found.rankings):
+        for rank, (key, score) in enumerate(zip(ranking.doc_ids, ranking.scores, strict=True), start=1):
+            if key in documents:
+                places[key].append(DocumentRank(ranking=number, rank=rank, score=score))
+                if (ranking.retriever, split_id(key)[0]) in lists:
+                    cosines[key] = max(score, cosines.get(key, score))
+    scored = [hit for hit in zip(top.doc_ids, top.scores, top.similarities, strict=True) if hit[0] in documents]
+    return [
+        Result.of(
+            documents[key],
+            about,
+            rank=rank,
+            score=score,
+            similarity=cosines.get(key, best),
+            similarity_kind="cosine" if key in cosines else "score",
+            places=places[key] if body.include_rankings else [],
+        )
+        for rank, (key, score, best) in enumerate(scored, start=1)
+    ]
+
+
+def _rankings(found: SearchResult, corpus: Mapping[str, Document]) -> list[RankingBeforeFusion]:
+    """The top of each ranking."""
+    shown = []
+    for ranking in found.rankings:
+        top = ranking.first(MAX_LIMIT)
+        documents = fetch(corpus, top.doc_ids)
+        rows = [
+            RankedDocument(document_id=doc_id, knowledge_pool=pool, title=documents[key].title, score=score)
+            for key, score in zip(top.doc_ids, top.scores, strict=True)
+            if key in documents
+            for pool, doc_id in [split_id(key)]
+        ]
+        shown.append(RankingBeforeFusion(query=ranking.query, retriever=ranking.retriever, documents=rows))
+    return shown
 
 
 class ClaimSource(BaseModel):
@@ -254,66 +282,43 @@ class AnswerResponse(BaseModel):
     notes: Notes
     cached: bool
     processing_time_ms: float
-    request_id: str
 
     @classmethod
-    def of(cls, result: PipelineResult, asked: Asked, mode: str, request_id: str, ms: float) -> Self:
+    def of(cls, result: PipelineResult, body: AnswerRequest, asked: Asked, ms: float) -> Self:
         """Converts a result of the pipeline."""
         made = result.reformulation
-        kind: Literal["rank", "cosine"] = "rank" if result.confidence.retrieval is None else "cosine"
+        kind = "rank" if result.confidence.retrieval is None else "cosine"
         about = searched_texts(made) if made else asked.query.text
         passages = {
-            chunk.document.id: Passage(
-                **_shown(chunk.document, about), similarity=chunk.similarity, similarity_kind=kind
-            )
+            chunk.document.id: Passage.of(chunk.document, about, similarity=chunk.similarity, similarity_kind=kind)
             for chunk in result.chunks
         }
+        mode = body.mode if body.mode == "pipeline" else result.strategies[0]  # the mode that auto has chosen
+        same = ("answer", "challenges", "strategies", "model_calls", "skipped", "cached")
+        steps = ("hops", "iterations", "sub_questions", "path")
         return cls(
-            answer=result.answer,
+            **{name: getattr(result, name) for name in same},
             confidence=result.confidence.score,
             confidence_label=result.confidence.label,
             claims=[
                 ClaimSource(claim=claim.text, source=passages.get(claim.doc_id or ""))
                 for claim in result.confidence.claims
             ],
-            challenges=list(result.challenges),
-            strategies=list(result.strategies),
-            retrieval=Retrieval(
-                mode=mode if mode == "pipeline" else result.strategies[0],  # the mode that auto has chosen
-                hops=result.hops,
-                iterations=result.iterations,
-                sub_questions=result.sub_questions,
-                path=result.path,
-            ),
+            retrieval=Retrieval(mode=mode, **{name: getattr(result, name) for name in steps}),
             query_rewrite_info=QueryRewriteInfo.of(made, asked.strategy) if made else None,
             passages=list(passages.values())[:PASSAGES],
-            model_calls=result.model_calls,
-            skipped=list(result.skipped),
             failures=[f"{failure.step}: {failure.public}" for failure in result.failures],
             notes=asked.notes,
-            cached=result.cached,
             processing_time_ms=ms,
-            request_id=request_id,
         )
 
 
 class CollectionInfo(BaseModel):
     """A collection."""
 
-    id: UUID
     name: str
     documents: int
     retrievers: list[str]
-
-    @classmethod
-    def of(cls, collection: Collection) -> Self:
-        """Converts a collection."""
-        return cls(
-            id=collection.id,
-            name=collection.name,
-            documents=len(collection.documents),
-            retrievers=[retriever.name for retriever in collection.all_retrievers],
-        )
 
 
 class CollectionsResponse(BaseModel):
@@ -333,54 +338,3 @@ class Problem(BaseModel):
     """The reason why a request was rejected."""
 
     detail: str
-
-
-def search_response(
-    found: SearchResult, body: SearchRequest, asked: Asked, request_id: str, ms: float
-) -> SearchResponse:
-    """Converts the result of a search."""
-    results = _results(found, asked.collections, body)
-    shown = found.rankings if body.include_rankings else ()
-    return SearchResponse(
-        results=results,
-        query_rewrite_info=QueryRewriteInfo.of(found.reformulation, asked.strategy)
-        if body.use_query_rewriting
-        else None,
-        clusters=Cluster.all_of(found, [f"{r.knowledge_pool}/{r.document_id}" for r in results]),
-        total_results=len(results),
-        processing_time_ms=ms,
-        failures=[FailureInfo.of(failure) for failure in found.failures],
-        trace=list(found.trace),
-        cached=found.cached,
-        fusion=found.fused.retriever,
-        rankings=[RankingBeforeFusion.of(ranking, DocumentsOf(asked.collections)) for ranking in shown],
-        notes=[*asked.notes, *found.notes],
-        request_id=request_id,
-    )
-
-
-def _results(found: SearchResult, collections: tuple[Collection, ...], body: SearchRequest) -> list[Result]:
-    pool_ids = {collection.name: collection.id for collection in collections}
-    top = found.fused.first(body.limit)
-    documents, about = fetch(DocumentsOf(collections), top.doc_ids), searched_texts(found.reformulation)
-    places: dict[str, list[DocumentRank]] = {key: [] for key in documents}
-    lists, cosines = cosine_lists(collections), dict[str, float]()
-    for number, ranking in enumerate(found.rankings):
-        for rank, (key, score) in enumerate(zip(ranking.doc_ids, ranking.scores, strict=True), start=1):
-            if key in documents:
-                places[key].append(DocumentRank(ranking=number, rank=rank, score=score))
-                if (ranking.retriever, split_id(key)[0]) in lists:
-                    cosines[key] = max(score, cosines.get(key, score))
-    scored = [hit for hit in zip(top.doc_ids, top.scores, top.similarities, strict=True) if hit[0] in documents]
-    return [
-        Result(
-            **_shown(documents[key], about),
-            knowledge_pool_id=pool_ids[split_id(key)[0]],
-            rank=rank,
-            score=score,
-            similarity=cosines.get(key, best),
-            similarity_kind="cosine" if key in cosines else "score",
-            places=places[key] if body.include_rankings else [],
-        )
-        for rank, (key, score, best) in enumerate(scored, start=1)
-    ]

@@ -66,5 +66,5 @@ def make_retriever_app(retriever: Retriever, info: IndexInfo, limits: Limits, we
 
         return Response(await in_thread(searched), media_type="application/json")
 
-    finish_app(app, Metrics(), limits, web, lambda: True)
+    finish_app(app, Metrics(), limits, web, lambda: True, limited=("/info", "/search"))
     return app

@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
 from cachetools import LRUCache
 
+from acqo_rl.errors import ConfigError, NotFoundError
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.retrieval.federated import FederatedFusion
 from acqo_rl.roles import Fusion, LanguageModel, RemoteCorpus, Reranker
@@ -22,13 +24,13 @@ from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
 from acqo_rl.searching.settings import StepSettings
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.searching.workers import Workers
-from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, left_out, searched_apart, searched_as_one
+from acqo_rl.serving.collections import Collection, DocumentsOf, left_out, searched_apart, searched_as_one
 from acqo_rl.serving.logs import log_failures
 from acqo_rl.serving.metrics import Metrics
-from acqo_rl.serving.requests import AnswerRequest, Asked, ReformulateRequest, SearchRequest
-from acqo_rl.serving.responses import QueryRewriteInfo, ReformulateResponse, SearchResponse, search_response
+from acqo_rl.serving.requests import Asked, ReformulateRequest, SearchRequest
+from acqo_rl.serving.responses import QueryRewriteInfo, ReformulateResponse, SearchResponse
 from acqo_rl.serving.strategies import Strategies
-from acqo_rl.types import Query
+from acqo_rl.types import UNRESTRICTED, Query, Scope
 
 _SEARCHERS = 256
 """Maximum number of searchers and pipelines to keep (least recently used are dropped); each has its own cache."""
@@ -39,68 +41,58 @@ _CHANGING = 60.0
 Made = TypeVar("Made")
 
 
+@dataclass(eq=False)
 class Service:
-    """Has one searcher and one pipeline per strategy and selection of collections; all share their threads."""
+    """Has one searcher and one pipeline per strategy and selection of collections; all share their threads.
 
-    def __init__(
-        self,
-        collections: Sequence[Collection],
-        strategies: Strategies,
-        fusion: Fusion,
-        timeouts: Timeouts,
-        *,
-        answer_model: LanguageModel | None = None,
-        num_variants: int = 3,
-        max_model_calls: int = 20,
-        answer_timeout: float | None = None,
-        cache_size: int = 1024,
-        threads: int = 64,
-        reranker: Reranker | None = None,
-        rerank_depth: int = RERANKED,
-        steps: StepSettings | None = None,
-        score_threshold: float | None = None,
-    ) -> None:
-        """Creates the service.
+    Attributes:
+        collections: the collections; at least one, with distinct names.
+        strategies: the reformulation strategies.
+        fusion: merges the lists of the sub-queries; each sub-query has one list over all collections and indexes.
+        timeouts: time limits of a search.
+        answer_model: writes answers; without it, only passages are returned.
+        num_variants: default number of paraphrases that ``multi_query`` writes.
+        max_model_calls: maximum number of model calls per answer.
+        answer_timeout: time limit of an answer, in seconds.
+        cache_size: number of cached results per searcher and per pipeline; 0 disables the caches.
+        threads: maximum number of concurrent calls of each retriever and of each reformulator.
+        reranker: reorders the fused lists, in searches and in the passages of answers.
+        rerank_depth: number of documents per query that are reranked.
+        steps: settings of the choice of the strategy ``auto``, and of the hops.
+        score_threshold: see :class:`acqo_rl.searching.searcher.AdaptiveSearcher`.
 
-        Args:
-            collections: the collections.
-            strategies: the reformulation strategies.
-            fusion: merges the lists of the sub-queries; each sub-query has one list over all collections and indexes.
-            timeouts: time limits of a search.
-            answer_model: writes answers; without it, only passages are returned.
-            num_variants: default number of paraphrases that ``multi_query`` writes.
-            max_model_calls: maximum number of model calls per answer.
-            answer_timeout: time limit of an answer, in seconds.
-            cache_size: number of cached results per searcher and per pipeline; 0 disables the caches.
-            threads: maximum number of concurrent calls of each retriever and of each reformulator.
-            reranker: reorders the fused lists, in searches and in the passages of answers.
-            rerank_depth: number of documents per query that are reranked.
-            steps: settings of the choice of the strategy ``auto``, and of the hops.
-            score_threshold: see :class:`acqo_rl.searching.searcher.AdaptiveSearcher`.
+    Raises:
+        ConfigError: there are no collections, or two have the same name; a threshold is set, but the scores of a
+            collection are not cosines of one encoder; or the network of the hops cannot be loaded.
+    """
 
-        Raises:
-            ConfigError: a threshold is set, but the scores of a collection are not cosines of one encoder; or the
-                network of the hops cannot be loaded.
-        """
+    collections: Sequence[Collection]
+    strategies: Strategies
+    fusion: Fusion
+    timeouts: Timeouts
+    answer_model: LanguageModel | None = None
+    num_variants: int = 3
+    max_model_calls: int = 20
+    answer_timeout: float | None = None
+    cache_size: int = 1024
+    threads: int = 64
+    reranker: Reranker | None = None
+    rerank_depth: int = RERANKED
+    steps: StepSettings = field(default_factory=StepSettings)
+    score_threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        names = [collection.name for collection in self.collections]
+        if not names or len(set(names)) < len(names):
+            raise ConfigError(f"The collections are {names}; give at least one, with distinct names.")
         self.metrics = Metrics()
-        self.collections = Collections(collections)
-        self.strategies = strategies
-        self.timeouts = timeouts
-        self.num_variants = num_variants
-        self.max_model_calls = max_model_calls
-        self.answer_timeout = answer_timeout
-        self._fusion = fusion
-        self._answer_model = answer_model
-        self._cache_size = cache_size
-        self._workers = Workers(threads)
-        self._reranker, self._rerank_depth = reranker, rerank_depth
-        self._steps = steps or StepSettings()
-        self._score_threshold = score_threshold
+        self._workers = Workers(self.threads)
         self._made: LRUCache[Hashable, object] = LRUCache(_SEARCHERS)
         self._lock = threading.RLock()
-        self.searcher("raw", None, self.collections.for_probes())
+        self._probed = tuple(collection.for_probes() for collection in self.collections)
+        self.searcher("raw", None, self._probed)
 
-    def search(self, body: SearchRequest, request_id: str = "") -> SearchResponse:
+    def search(self, body: SearchRequest) -> SearchResponse:
         """Answers a search.
 
         Raises:
@@ -110,20 +102,19 @@ class Service:
             SearchError: no index answered.
         """
         begin = time.perf_counter()
-        asked = self._asked(body)
+        asked = self.asked(body)
         if not body.use_query_rewriting:
             asked = asked._replace(strategy="raw")
         searcher = self.searcher(asked.strategy, body.num_variants, asked.collections)
         found = searcher.search(asked.query, DEPTH, context=asked.context, score_threshold=body.score_threshold)
         self.metrics.searched(found)
         log_failures(found.failures)
-        ms = 1000 * (time.perf_counter() - begin)
-        return search_response(found, body, asked, request_id, ms)
+        return SearchResponse.of(found, body, asked, 1000 * (time.perf_counter() - begin))
 
-    def reformulate(self, body: ReformulateRequest, request_id: str = "") -> ReformulateResponse:
+    def reformulate(self, body: ReformulateRequest) -> ReformulateResponse:
         """Returns the sub-queries that a search would use. Raises the errors of :meth:`search`."""
         begin = time.perf_counter()
-        asked = self._asked(body)
+        asked = self.asked(body)
         searcher = self.searcher(asked.strategy, body.num_variants, asked.collections)
         made = searcher.reformulate(asked.query, context=asked.context)
         seconds = time.perf_counter() - begin
@@ -131,27 +122,35 @@ class Service:
         if made.failed_calls:
             self.metrics.failed("reformulation", made.problem or "")
             log_failures([Failure("reformulation", made.problem or "", "")])
-        return ReformulateResponse(
-            query_rewrite_info=QueryRewriteInfo.of(made, asked.strategy),
-            notes=asked.notes,
-            processing_time_ms=1000 * seconds,
-            request_id=request_id,
-        )
+        info = QueryRewriteInfo.of(made, asked.strategy)
+        return ReformulateResponse(query_rewrite_info=info, notes=asked.notes, processing_time_ms=1000 * seconds)
 
-    def pipeline_for(self, body: AnswerRequest) -> tuple[Asked, Pipeline]:
-        """What a request for an answer asks, and the pipeline that answers it. Raises the errors of :meth:`search`."""
-        asked = self._asked(body)
-        return asked, self.pipeline(asked.strategy, body.num_variants, asked.collections)
-
-    def _asked(self, body: ReformulateRequest) -> Asked:
+    def asked(self, body: ReformulateRequest) -> Asked:
+        """What a request asks. Raises the errors of :meth:`search`, except ``SearchError``."""
         given = body.rewriting_strategy
         # The model of a policy is accepted as well: trained:demo is the strategy trained-demo.
         strategy = reformulator_name(given) if given else self.strategies.default
-        chosen = self.collections.named(body.knowledge_pool_ids, body.scope())
+        chosen = self.named(body.knowledge_pool_ids, body.scope())
         query, context, notes = body.read()
         if unused := left_out(chosen):
             notes.append(f"Not searched, because another collection has no such index: {', '.join(unused)}.")
         return Asked(strategy, chosen, query, context, notes)
+
+    def named(self, names: Sequence[str] = (), scope: Scope = UNRESTRICTED) -> tuple[Collection, ...]:
+        """Returns the collections with these names, in the order of the service; all if ``names`` is empty.
+
+        Args:
+            names: of collections.
+            scope: the part of their documents that is searched.
+
+        Raises:
+            NotFoundError: a collection is unknown.
+            ConfigError: a collection does not support the scope.
+        """
+        known = [collection.name for collection in self.collections]
+        if missing := sorted(set(names).difference(known)):
+            raise NotFoundError(f"Unknown collection {missing[0]!r}; choose from {', '.join(known)}.")
+        return tuple(one.restrict(scope) for one in self.collections if one.name in (names or known))
 
     def searcher(
         self, strategy: str, num_variants: int | None, collections: tuple[Collection, ...]
@@ -174,9 +173,9 @@ class Service:
 
         def make() -> AdaptiveSearcher:
             retriever, documents = searched_as_one(collections), DocumentsOf(collections)
-            fusion = FederatedFusion(self._fusion) if len(collections) > 1 else self._fusion
+            fusion = FederatedFusion(self.fusion) if len(collections) > 1 else self.fusion
             words = partial(self._words, collections)
-            steps = self._steps.open_steps(strategy, documents, words, asks=bool(offered.calls))
+            steps = self.steps.open_steps(strategy, documents, words, asks=bool(offered.calls))
             return AdaptiveSearcher(
                 offered.reformulator,
                 [retriever, *searched_apart(collections)],
@@ -184,8 +183,8 @@ class Service:
                 corpus=documents,
                 timeouts=self.timeouts,
                 workers=self._workers,
-                reranking=Reranking(self._reranker, documents, self._rerank_depth) if self._reranker else None,
-                score_threshold=self._score_threshold,
+                reranking=Reranking(self.reranker, documents, self.rerank_depth) if self.reranker else None,
+                score_threshold=self.score_threshold,
                 **steps._asdict(),
                 **self._cache_of(collections),
             )
@@ -200,7 +199,7 @@ class Service:
             return Pipeline(
                 self.searcher("raw", num_variants, collections),
                 DocumentsOf(collections),
-                self._answer_model,
+                self.answer_model,
                 searcher=self.searcher(strategy, num_variants, collections),
                 reformulation_calls=offered.calls,
                 max_model_calls=self.max_model_calls,
@@ -212,8 +211,7 @@ class Service:
 
     def is_ready(self, seconds: float = 2.0) -> bool:
         """Whether every retriever answers within the given time."""
-        probed = self.collections.for_probes()
-        retrievers = [retriever for collection in probed for retriever in collection.all_retrievers]
+        retrievers = [retriever for collection in self._probed for retriever in collection.all_retrievers]
         outcomes = self._workers.run([(r.name, partial(r.search, ["ready"], 1)) for r in retrievers], seconds)
         return not any(isinstance(outcome, Exception) for outcome in outcomes)
 
@@ -225,7 +223,7 @@ class Service:
         """
         query = Query("warm up", "the first search of a process is slow")
         for name in self.strategies.names:
-            self.searcher(name, None, self.collections.for_probes()).search(query, DEPTH)
+            self.searcher(name, None, self._probed).search(query, DEPTH)
 
     def close(self) -> None:
         """Ends the threads."""
@@ -239,7 +237,7 @@ class Service:
 
     def _cache_of(self, collections: Sequence[Collection]) -> dict[str, Any]:
         lifetime = {"cache_seconds": _CHANGING} if _may_change(collections) else {}
-        return {"cache_size": self._cache_size, **lifetime}
+        return {"cache_size": self.cache_size, **lifetime}
 
     def _keep(self, key: Hashable, make: Callable[[], Made]) -> Made:
         with self._lock:

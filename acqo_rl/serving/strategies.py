@@ -5,25 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from acqo_rl.errors import NotFoundError
 from acqo_rl.language_models.local import TransformersModel
-from acqo_rl.language_models.openvino import PREFIX
-from acqo_rl.reformulation.load import (
-    load_reformulator,
-    load_strategy_model,
-    max_calls,
-    prompts_model,
-)
+from acqo_rl.reformulation.load import load_reformulator, load_strategy_model, max_calls, prompts_model
 from acqo_rl.reformulation.names import Lexicon
+from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.roles import LanguageModel, Reformulator
-from acqo_rl.serving.batching import BatchedModel, BatchedReformulator, Batcher
-
-_CALLS = 8
-"""Concurrent calls of a policy on OpenVINO, which answers each call as soon as it is finished."""
+from acqo_rl.serving.batching import BatchedModel, Batcher
 
 
 @dataclass(frozen=True)
@@ -102,9 +93,8 @@ class Strategies:
         settings = replace(self._settings, num_variants=num_variants)
         language_model = self._language_model(model) if prompts_model(name) else None
         loaded = load_reformulator(name, model, settings, language_model=language_model, lexicon=self._lexicon)
-        if model and not language_model:  # a policy; its prompts are made in the batch
-            batcher = partial(self._batcher, threads=_CALLS) if model.startswith(PREFIX) else self._batcher
-            loaded = BatchedReformulator(loaded, batcher)
+        if isinstance(loaded, Policy):
+            loaded.model = batched(loaded.model, self._batcher)
         return ServedStrategy(loaded, max_calls(name, settings) if model else 0)
 
     def _language_model(self, model: str) -> LanguageModel:

@@ -111,7 +111,7 @@ def test_requests_in_progress_are_finished_and_logged(folder, slow_model):
         "the capital of Peru",
         "the capital of Chad",
     ]
-    assert answer.json()["request_id"] == answer.headers["x-request-id"] == "request-7"
+    assert answer.headers["x-request-id"] == "request-7"
     rows = [json.loads(line) for line in server.lines]
     mine = {row["event"]: row for row in rows if row.get("request_id") == "request-7"}
     assert mine["request_completed"]["status"] == 200

@@ -167,10 +167,8 @@ class TestCollections:
                 ("world", "Lima"),
             ]  # both are first in a list; the one with the better score leads
             assert len(parts.batches) == 1
-            ids = {pool["name"]: pool["id"] for pool in client.get("/v1/collections").json()["collections"]}
-            for name in (ids["world"], ids["world"].upper(), "world"):
-                only = post(client, knowledge_pool_ids=[name]).json()["results"]
-                assert {row["knowledge_pool_id"] for row in only} == {ids["world"]}
+            only = post(client, knowledge_pool_ids=["world"]).json()["results"]
+            assert {row["knowledge_pool"] for row in only} == {"world"}
             assert post(client, knowledge_pool_ids=["nowhere"]).status_code == 404
 
     def test_a_failing_collection_is_skipped_and_reported(self):

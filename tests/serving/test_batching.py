@@ -7,7 +7,6 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -28,7 +27,7 @@ class Held:
         self.batches = []
         self.begun, self.go = threading.Event(), threading.Event()
 
-    def __call__(self, items):
+    def __call__(self, items, how=None):
         self.batches.append(list(items))
         if -1 in items:
             self.begun.set()
@@ -73,7 +72,7 @@ def test_a_hanging_call_blocks_only_one_thread():
 
 
 def test_a_failing_item_does_not_affect_others():
-    def touchy(items):
+    def touchy(items, how):
         if 3 in items:
             raise ValueError("no 3")
         return items
@@ -84,13 +83,13 @@ def test_a_failing_item_does_not_affect_others():
         assert [i for i, future in enumerate(futures) if future.exception(20)] == [3]
 
 
-def late(items):
+def late(items, how):
     raise TimeoutError("the server's own")
 
 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
-    [(lambda items: items[:-1], ValueError, r"1 answers .* 2 items"), (late, TimeoutError, "the server's own")],
+    [(lambda items, how: items[:-1], ValueError, r"1 answers .* 2 items"), (late, TimeoutError, "the server's own")],
 )
 def test_the_error_of_a_call_is_raised(call, error, message):
     with pytest.raises(error, match=message):
@@ -110,7 +109,7 @@ def test_timed_out_callers_are_removed_from_the_queue():
 
 def test_a_caller_whose_limit_is_stopped_leaves_at_once_and_a_batch_without_callers_has_no_time():
     held, seconds = Held(), []
-    batcher = Batcher(lambda items: (held(items) and seconds.append(time_limit.current().seconds)) or items)
+    batcher = Batcher(lambda items, how: (held(items) and seconds.append(time_limit.current().seconds)) or items)
     limit = TimeLimit()
     with ThreadPoolExecutor(1) as pool, limited(limit):
         leaving = pool.submit(copy_context().run, batcher.ask, [-1])
@@ -124,13 +123,13 @@ def test_a_caller_whose_limit_is_stopped_leaves_at_once_and_a_batch_without_call
 
 @given(st.lists(st.lists(st.integers(), max_size=4), min_size=1, max_size=8), st.integers(1, 5))
 def test_results_are_in_input_order(calls, size):
-    batcher = Batcher(lambda items: [2 * item for item in items], size=size)
+    batcher = Batcher(lambda items, how: [2 * item for item in items], size=size)
     with ThreadPoolExecutor(len(calls)) as pool:
         assert list(pool.map(batcher.ask, calls)) == [[2 * item for item in call] for call in calls]
 
 
 class Depths(Retriever):
-    """A retriever that returns k documents with their similarities, and records its calls."""
+    """A retriever that returns k documents per text, and records its calls."""
 
     name = "depths"
 
@@ -139,16 +138,15 @@ class Depths(Retriever):
 
     def search(self, texts, k):
         self.calls.append((list(texts), k))
-        found = [ranking(*(f"{text}{i}" for i in range(k)), query=text) for text in texts]
-        return [replace(one, similarities=tuple(range(k))) for one in found]
+        return [ranking(*(f"{text}{i}" for i in range(k)), query=text) for text in texts]
 
 
-def test_searches_with_different_depths_are_one_call():
-    """The call has the largest depth and each text once; every caller gets its own depth."""
+def test_searches_of_the_same_depth_are_one_call():
     retriever = Depths()
-    batched = BatchedRetriever(retriever, partial(Batcher, wait=0.5, size=3))
-    with ThreadPoolExecutor(2) as pool:
-        short, long = (pool.submit(batched.search, *call) for call in ((["a"], 2), (["a", "b"], 4)))
-        assert short.result(10) == Depths().search(["a"], 2)
-        assert long.result(10) == Depths().search(["a", "b"], 4)
-    assert [(sorted(texts), k) for texts, k in retriever.calls] == [(["a", "b"], 4)]
+    batched = BatchedRetriever(retriever, partial(Batcher, wait=0.5, size=4))
+    with ThreadPoolExecutor(3) as pool:
+        found = [pool.submit(batched.search, *call) for call in ((["a"], 2), (["b"], 4), (["b", "c"], 2))]
+        assert [future.result(10) for future in found] == [
+            Depths().search(*c) for c in ((["a"], 2), (["b"], 4), (["b", "c"], 2))
+        ]
+    assert sorted((sorted(texts), k) for texts, k in retriever.calls) == [(["a", "b", "c"], 2), (["b"], 4)]

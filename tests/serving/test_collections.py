@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -10,12 +9,12 @@ import pytest
 from serving_stand_ins import Back, Scripted, Words, collection, post, serving
 
 from acqo_rl.data.beir import write_beir
-from acqo_rl.errors import ConfigError, IndexMismatchError, NotFoundError
+from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.serving.batching import Batcher
-from acqo_rl.serving.collections import Collections, DocumentsOf, open_collection
+from acqo_rl.serving.collections import DocumentsOf, open_collection
 from acqo_rl.serving.load import ServiceSettings, load_service
 from acqo_rl.types import Document
 
@@ -58,15 +57,10 @@ def test_concurrent_searches_are_one_call_of_the_index(place, monkeypatch):
     assert found == alone.search(texts, 5)
 
 
-def test_ids_do_not_change_between_starts(place):
-    world, again, other = (open_collection(f"{name}={place}") for name in ("world", "world", "other"))
-    assert world.id == again.id != other.id
-    both = Collections([world, other])
-    assert both.named([]) == both.named([str(other.id), "world"]) == (world, other)
-    with pytest.raises(NotFoundError):
-        both.named([str(uuid.UUID(int=1))])
-    with pytest.raises(ConfigError, match="world"):
-        Collections([world, again])
+def test_names_of_collections_are_distinct():
+    for pools in ([], [collection(), collection()]):
+        with pytest.raises(ConfigError), serving(pools):
+            pass
 
 
 def test_invalid_settings_and_other_corpora_are_rejected(place, tmp_path, tmp_path_factory):
@@ -93,7 +87,7 @@ def test_the_rules_use_the_names_in_the_collections(tmp_path):
     service = load_service(
         ServiceSettings([f"places={index(tmp_path, names)}"], strategies=["rules"]), StrategySettings()
     )
-    found = service.searcher("rules", None, service.collections.named([])).search("Nebra")
+    found = service.searcher("rules", None, service.named()).search("Nebra")
     service.close()
     assert {s.text for s in found.reformulation.sub_queries} == {"Nebra town", "Nebra disc"}
 

@@ -84,7 +84,7 @@ def all_at_once(client):
 def check_own(number, query, answer):
     """Checks that a response belongs to its request and reports missing lists; returns the parts that failed."""
     body = answer.json()
-    assert body["request_id"] == answer.headers["x-request-id"] == f"request-{number}"
+    assert answer.headers["x-request-id"] == f"request-{number}"
     assert body["query_rewrite_info"]["original_query"] == query
     parts = query.split(" and ")
     lists = {ranking["query"]: ranking["documents"] for ranking in body["rankings"]}

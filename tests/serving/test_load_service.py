@@ -41,7 +41,7 @@ def load(tmp_path):
 
 
 def search(service, text):
-    return service.searcher("raw", None, service.collections.named(())).search(Query("q", text))
+    return service.searcher("raw", None, service.named()).search(Query("q", text))
 
 
 @pytest.mark.parametrize(("settings", "name", "first"), [({}, "rsf", 1.0), ({"fusion": "rrf"}, "rrf", 1 / 61)])
