@@ -64,5 +64,5 @@ def export(config: PushConfig, folder: Path) -> str:
     if export_policy(model, folder, merge=not config.adapter, card=card):
         print(f"Exported {model} to {folder}.")
     else:
-        print(f"{folder} already contains this export; its model card was updated, unless it had been edited.")
+        print(f"{folder} already contains this export; its model card was written again.")
     return (folder / "README.md").read_text(encoding="utf-8")

@@ -13,13 +13,12 @@ README.md                                                the model card
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from pathlib import Path
 
 from acqo_rl.errors import HubError
-from acqo_rl.files import atomic, atomic_folder, hash_files
+from acqo_rl.files import atomic_folder, hash_files, write_atomic
 from acqo_rl.reformulation.policy import SETTINGS_FILE, PolicySettings
 
 EXPORT_FILE = "export.json"
@@ -34,8 +33,7 @@ def export_policy(model: str | Path, output: str | Path, *, merge: bool = True, 
 
     Args:
         model: the ``model/`` folder of a run.
-        output: a new folder, or a folder with the same export. In that case only the card is updated, unless it has
-            been edited by hand.
+        output: a new folder, or a folder with the same export. In that case only the card is written, again.
         merge: merge a LoRA adapter into its base model; otherwise export the adapter alone. Merged weights are rounded
             to bfloat16, so a near tie between two tokens may be resolved differently than in float32.
         card: text of ``README.md``.
@@ -52,18 +50,23 @@ def export_policy(model: str | Path, output: str | Path, *, merge: bool = True, 
     settings = read_settings(model)
     made_from = {"source": fingerprint(model), "form": "merged" if merge else "adapter"}
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        _renew_card(output, made_from, card)
+        there = read_export(output) or {}
+        if not made_from.items() <= there.items():
+            raise HubError(f"{output} contains {there or 'no export'}, not {made_from}; give another output folder.")
+        check_export(output)
+        write_atomic(output / "README.md", [card])
         return False
     with atomic_folder(output) as half_done:
         _write_model(model, half_done, settings, merge=merge)
         settings.save(half_done)
-        _write_card(half_done, made_from, card)
+        write_atomic(half_done / "README.md", [card])
+        write_atomic(half_done / EXPORT_FILE, [json.dumps(made_from, indent=2)])
         check_export(half_done)
     return True
 
 
 def read_export(folder: str | Path) -> dict[str, str] | None:
-    """Reads the origin of an export: ``source`` (:func:`fingerprint`), ``form`` and the hash of its ``card``.
+    """Reads the origin of an export: ``source`` (:func:`fingerprint`) and ``form``.
 
     Returns:
         The entries; ``None`` if the folder contains no export.
@@ -225,33 +228,6 @@ def _write_model(model: Path, folder: Path, settings: PolicySettings, *, merge: 
     ).save_pretrained(folder)
 
 
-def _renew_card(output: Path, made_from: dict[str, str], card: str) -> None:
-    """Updates the card of an existing export, unless it has been edited by hand.
-
-    Raises:
-        HubError: the folder does not contain this export.
-    """
-    there = read_export(output)
-    if there is None:
-        raise HubError(f"{output} is not empty and contains no export; give another output folder.")
-    card_there = there.pop("card", "")
-    if there != made_from:
-        raise HubError(f"{output} contains another export ({there}, expected {made_from}); give another output folder.")
-    check_export(output)
-    file = output / "README.md"
-    if file.is_file() and _hash(file.read_text(encoding="utf-8")) == card_there:
-        _write_card(output, made_from, card)
-
-
-def _write_card(folder: Path, made_from: dict[str, str], card: str) -> None:
-    for name, text in (
-        ("README.md", card),
-        (EXPORT_FILE, json.dumps({**made_from, "card": _hash(card)}, indent=2) + "\n"),
-    ):
-        with atomic(folder / name) as half_done:
-            half_done.write_text(text, encoding="utf-8")
-
-
 def _check_base(folder: Path) -> None:
     """Checks that an adapter does not depend on a local folder.
 
@@ -266,7 +242,3 @@ def _check_base(folder: Path) -> None:
     base = json.loads(file.read_text(encoding="utf-8"))["base_model_name_or_path"]
     if Path(base).is_dir() or is_missing_folder(base):
         raise HubError(f"The adapter needs the local folder {base}, which other users do not have; omit --adapter.")
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -119,20 +118,9 @@ def _facts(
         ("weights", "merged, bfloat16" if merged else "LoRA adapter"),
         ("grammar, prompt", f"version {settings.grammar_version}, version {settings.prompt_version}"),
         *((name, str(_public(config[key]))) for name, key in trained.items() if config.get(key)),
-        *_index_fingerprint(config.get("index")),
         *evaluated,
     ]
     return aligned(Table("", "", ("", ""), tuple(rows), labels=2))
-
-
-def _index_fingerprint(index: str | None) -> Iterator[tuple[str, str]]:
-    from acqo_rl.errors import ConfigError, IndexMismatchError
-    from acqo_rl.retrieval.manifest import read_manifest
-    from acqo_rl.retrieval.places import parts_of
-
-    with suppress(IndexMismatchError, ConfigError):
-        if index:
-            yield "index fingerprint", " ".join(read_manifest(Path(one)).fingerprint for one in parts_of(index))
 
 
 def _results(folder: Path, model: Path) -> Results:

@@ -7,7 +7,6 @@ from typing import Any
 
 from acqo_rl import types
 from acqo_rl.conversations import read_history
-from acqo_rl.errors import ConfigError
 from acqo_rl.integrations import missing
 from acqo_rl.integrations.hits import hits, metadata_of
 from acqo_rl.searching.result import SearchResult
@@ -41,12 +40,7 @@ class AdaptiveRetriever:
             open_searcher: returns the searcher and its corpus (document id -> document); called once, before the first
                 query.
             top_k: default number of documents.
-
-        Raises:
-            ConfigError: ``top_k`` is below 1.
         """
-        if top_k < 1:
-            raise ConfigError(f"top_k is {top_k}; it must be at least 1.")
         self.open_searcher = open_searcher
         self.top_k = top_k
         self._opened: Opened | None = None

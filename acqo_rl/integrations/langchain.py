@@ -8,15 +8,18 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import replace
+from functools import cache
 from numbers import Integral, Real
+from threading import Thread
 from typing import Any
 
 from acqo_rl import types
 from acqo_rl.conversations import read_history
 from acqo_rl.integrations import missing
-from acqo_rl.integrations.either_call import call_either, called_from
 from acqo_rl.integrations.hits import hits, metadata_of
 from acqo_rl.language_models.remote import failed
 from acqo_rl.language_models.thoughts import completion_of
@@ -31,6 +34,7 @@ try:
     from langchain_core.language_models import BaseLanguageModel
     from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
     from langchain_core.retrievers import BaseRetriever
+    from langchain_core.runnables import Runnable
     from pydantic import Field, PrivateAttr, SkipValidation
 except ImportError as error:
     raise missing("langchain", error) from error
@@ -102,9 +106,7 @@ class AdaptiveRetriever(BaseRetriever):
         k: int | None = None,
         history: object = (),
     ) -> list[Document]:
-        with called_from(None):
-            found = self.searcher.search(_query(query, history), self.k if k is None else k)
-        return self._documents(found)
+        return self._documents(self.searcher.search(_query(query, history), self.k if k is None else k))
 
     async def _aget_relevant_documents(
         self,
@@ -114,8 +116,11 @@ class AdaptiveRetriever(BaseRetriever):
         k: int | None = None,
         history: object = (),
     ) -> list[Document]:
-        with called_from(asyncio.get_running_loop()):
+        token = _callers_loop.set(asyncio.get_running_loop())
+        try:
             found = await self.searcher.asearch(_query(query, history), self.k if k is None else k)
+        finally:
+            _callers_loop.reset(token)
         return self._documents(found)
 
     def _documents(self, found: SearchResult) -> list[Document]:
@@ -143,7 +148,7 @@ class LangChainSource(Retriever):
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """Returns at most ``k`` documents per text, in input order; the score of a document is 1/rank."""
         asked = list(texts)
-        lists = call_either(lambda: self._retriever.batch(asked), lambda: self._retriever.abatch(asked))
+        lists = _batch(self._retriever, asked)
         return [self._ranking(text, documents[:k]) for text, documents in zip(texts, lists, strict=True)]
 
     def _ranking(self, text: str, documents: Sequence[Document]) -> Ranking:
@@ -169,18 +174,46 @@ class LangChainModel(LanguageModel):
 
     def generate(self, conversations: Sequence[Conversation], schema: types.Schema | None = None) -> list[Completion]:
         """Returns one completion per conversation, in input order; a failed call is reported in ``problem``."""
-        asked: list[Any] = list(conversations)
-
-        def write() -> list[Any]:
-            return _unless_all_failed(self._llm.batch(asked, return_exceptions=True))
-
-        async def awrite() -> list[Any]:
-            return _unless_all_failed(await self._llm.abatch(asked, return_exceptions=True))
-
+        asked = list(conversations)
         try:
-            return [_completion(reply) for reply in call_either(write, awrite)]
+            return [_completion(reply) for reply in _batch(self._llm, asked, return_exceptions=True)]
         except Exception as error:
             return [_completion(error) for _ in asked]
+
+
+_UNSUPPORTED = (NotImplementedError, AssertionError, AttributeError, TypeError, ValueError, RuntimeError)
+"""Errors that components raise if they do not support this kind of call; server errors have other types."""
+
+_callers_loop: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("callers_loop", default=None)
+"""The event loop of a caller that awaits, because the connections of the component may belong to it."""
+
+
+def _batch(runnable: Runnable[Any, Any], asked: list[Any], **options: Any) -> list[Any]:
+    """The outputs for all inputs from a component that may only support synchronous or only asynchronous calls.
+
+    Raises:
+        Exception: the error of the kind of call that fits the caller, if both fail, or fail for all inputs.
+    """
+    loop = _callers_loop.get()
+    calls = [lambda: runnable.batch(asked, **options), lambda: _wait(runnable.abatch(asked, **options), loop)]
+    first, second = reversed(calls) if loop else calls
+    try:
+        return _unless_all_failed(first())
+    except _UNSUPPORTED as error:
+        with suppress(Exception):
+            return _unless_all_failed(second())
+        raise error
+
+
+def _wait(call: Coroutine[Any, Any, list[Any]], loop: asyncio.AbstractEventLoop | None) -> list[Any]:
+    return asyncio.run_coroutine_threadsafe(call, loop or _own_loop()).result()
+
+
+@cache
+def _own_loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    Thread(target=loop.run_forever, name="acqo-event-loop", daemon=True).start()
+    return loop
 
 
 def _unless_all_failed(replies: list[Any]) -> list[Any]:

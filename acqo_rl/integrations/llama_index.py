@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from acqo_rl.conversations import read_history
-from acqo_rl.errors import ConfigError
 from acqo_rl.integrations import missing
 from acqo_rl.integrations.hits import KEY, hits, metadata_of
 from acqo_rl.searching.result import SearchResult
@@ -58,12 +57,7 @@ class AdaptiveRetriever(BaseRetriever):
             corpus: document id -> document.
             similarity_top_k: maximum number of nodes per query.
             callback_manager: LlamaIndex's callback manager.
-
-        Raises:
-            ConfigError: ``similarity_top_k`` is below 1.
         """
-        if similarity_top_k < 1:
-            raise ConfigError(f"similarity_top_k is {similarity_top_k}; it must be at least 1.")
         self.similarity_top_k = similarity_top_k
         self._searcher = searcher
         self._corpus = corpus

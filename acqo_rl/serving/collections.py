@@ -11,7 +11,6 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.engines.documents import EngineDocuments
 from acqo_rl.retrieval.federated import FederatedRetriever, InCollection, split_id
 from acqo_rl.retrieval.hybrid import HybridRetriever
-from acqo_rl.retrieval.remote import IndexInfo
 from acqo_rl.roles import RemoteCorpus, Retriever
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.sub_queries import RawQueryOnly
@@ -98,9 +97,9 @@ def open_collection(
     """
     from acqo_rl.retrieval.engines.location import is_engine, read_location
     from acqo_rl.retrieval.load import load_retriever
-    from acqo_rl.retrieval.places import is_url, parts_of
+    from acqo_rl.retrieval.places import is_url
     from acqo_rl.retrieval.remote import describe
-    from acqo_rl.searching.names import ORIGINAL, check_name
+    from acqo_rl.searching.names import ORIGINAL, check_name, name_indexes
 
     name, _, places = whole_of(setting).partition("=")
     data, *indexes = map(Address, places.split(","))
@@ -109,13 +108,9 @@ def open_collection(
     if not indexes or not all(indexes) or not (data or is_engine(indexes[0])):
         raise ConfigError(f"The collection {name!r} cannot be opened; use the form NAME=DATA,INDEX.")
     check_name(name, {})
-    originals = [index.removesuffix(ORIGINAL) for index in indexes if index.endswith(ORIGINAL)]
-    singles = [part for index in indexes if not index.endswith(ORIGINAL) for part in parts_of(index)]
-    if not singles:
-        raise ConfigError(f"All indexes of {name} search only the raw query; remove {ORIGINAL} from one of them.")
-
-    places_of_all = [*singles, *(part for index in originals for part in parts_of(index))]
-    tenants = {is_engine(index) and read_location(index).options.tenant for index in places_of_all}
+    parts = name_indexes([Address(f"{name}={'+'.join(index.whole() for index in indexes)}")])[name]
+    singles = [part.removesuffix(ORIGINAL) for part in parts]
+    tenants = {is_engine(index) and read_location(index).options.tenant for index in singles}
     if len(tenants) > 1:
         raise ConfigError(f"The indexes of {name} differ in their tenant field; use the same field in all of them.")
     if data and any(tenants):
@@ -129,14 +124,17 @@ def open_collection(
         return BatchedRetriever(retriever, batcher) if batcher and not is_url(index) else retriever
 
     def in_collection(index: str) -> InCollection:
-        return InCollection(load(index), name, _scale(name, describe(index)))
+        info = describe(index)
+        scale = f"dense {info.encoder[:8]}" if info.kind == "dense" else f"{name}/{info.kind}"
+        return InCollection(load(index), name, scale)
 
-    retrievers, apart = tuple(map(in_collection, singles)), tuple(map(in_collection, originals))
-    if len({retriever.name for retriever in (*retrievers, *apart)}) < len(retrievers) + len(apart):
+    retrievers = tuple(in_collection(part) for part in parts if not part.endswith(ORIGINAL))
+    originals = tuple(in_collection(part.removesuffix(ORIGINAL)) for part in parts if part.endswith(ORIGINAL))
+    if len({retriever.name for retriever in (*retrievers, *originals)}) < len(parts):
         raise ConfigError(
             f"{name} has two indexes of the same kind ({', '.join(indexes)}); give one dense and one BM25 index."
         )
-    return Collection(name, documents, retrievers, apart, has_tenants=any(tenants))
+    return Collection(name, documents, retrievers, originals, has_tenants=any(tenants))
 
 
 def _documents(data: str, index: str, seconds: float | None) -> tuple[Mapping[str, Document], str | None]:
@@ -180,25 +178,6 @@ def left_out(collections: Sequence[Collection]) -> list[str]:
 
 def _dense_first(collection: Collection) -> list[InCollection]:
     return sorted(collection.retrievers, key=lambda retriever: not retriever.cosine)
-
-
-def cosine_lists(collections: Sequence[Collection]) -> set[tuple[str, str]]:
-    """The rankings that contain cosines, as pairs: the ``retriever`` of the ranking and the name of a collection.
-
-    In one ranking of several collections, the scores of some may be cosines and those of others not.
-    """
-    lists = [searched_as_one(collections), *(apart.retriever for apart in searched_apart(collections))]
-    return {
-        (one.scale, part.collection)
-        for one in lists
-        if isinstance(one, (InCollection, FederatedRetriever))
-        for part in (one.parts if isinstance(one, FederatedRetriever) else [one])
-        if part.cosine
-    }
-
-
-def _scale(collection: str, info: IndexInfo) -> str:
-    return f"dense {info.encoder[:8]}" if info.kind == "dense" else f"{collection}/{info.kind}"
 
 
 class DocumentsOf(Mapping[str, Document], RemoteCorpus):

@@ -15,7 +15,7 @@ from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import SearchResult, public_problem
 from acqo_rl.searching.searcher import cluster_by_sub_query
 from acqo_rl.searching.trace import Step
-from acqo_rl.serving.collections import Collection, DocumentsOf, cosine_lists
+from acqo_rl.serving.collections import Collection, DocumentsOf
 from acqo_rl.serving.requests import MAX_LIMIT, AnswerRequest, Asked, Notes, SearchRequest
 from acqo_rl.types import Document, Reformulation, SubQuery
 
@@ -81,8 +81,8 @@ class Passage(BaseModel):
         description="Best cosine of the document in rankings of dense indexes; without one, its best score in others."
     )
     similarity_kind: Literal["cosine", "score", "rank"] = Field(
-        description="What `similarity` is: a cosine; another score (BM25, hybrid), which is not comparable to those of "
-        "other collections or requests; or, in answers, a number that only depends on the best rank."
+        description="What `similarity` is: a cosine; another score (BM25, hybrid, different indexes), which is not "
+        "comparable to those of other requests; or, in answers, a number that only depends on the best rank."
     )
 
     @classmethod
@@ -204,12 +204,13 @@ def _results(
     top = found.fused.first(body.limit)
     documents, about = fetch(corpus, top.doc_ids), searched_texts(found.reformulation)
     places: dict[str, list[DocumentRank]] = {key: [] for key in documents}
-    lists, cosines = cosine_lists(collections), dict[str, float]()
+    scales = {one.scale for collection in collections for one in collection.all_retrievers if one.cosine}
+    cosines: dict[str, float] = {}
     for number, ranking in enumerate(found.rankings):
         for rank, (key, score) in enumerate(zip(ranking.doc_ids, ranking.scores, strict=True), start=1):
             if key in documents:
                 places[key].append(DocumentRank(ranking=number, rank=rank, score=score))
-                if (ranking.retriever, split_id(key)[0]) in lists:
+                if ranking.retriever in scales:
                     cosines[key] = max(score, cosines.get(key, score))
     scored = [hit for hit in zip(top.doc_ids, top.scores, top.similarities, strict=True) if hit[0] in documents]
     return [

@@ -25,12 +25,9 @@ from acqo_rl.conversations import read_history
 from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.evaluation.cache import Cache
 from acqo_rl.evaluation.systems import evaluate_systems
-from acqo_rl.fusion import fusion_named
 from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
     WITHOUT_MODEL,
-    lexicon_for,
-    load_reformulator,
 )
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.reformulation.settings import StrategySettings
@@ -38,13 +35,11 @@ from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.roles import Encoder, LanguageModel
-from acqo_rl.searching.searcher import AdaptiveSearcher
-from acqo_rl.searching.settings import StepSettings, words_of
 from acqo_rl.serving.app import make_app
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.load import ServiceSettings, load_service
 from acqo_rl.text import normalised
-from acqo_rl.types import Completion, Document, FeedbackSpec, Query, Turn
+from acqo_rl.types import Completion, Document, Query, Turn
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 SHOWN = 20
@@ -128,13 +123,12 @@ class Ways:
             ServiceSettings([f"world={self.data},{index}"], strategies=models, fusion=fusion), StrategySettings()
         )
         self.app = make_app(self.service, Limits())
-        self.searchers, self.scripts = {}, {}
+        self.scripts = {}
 
     def all(self, name, queries):
         """Interface -> the searches and results of each query."""
         yield "evaluate", self.by_evaluation(name, queries)
         yield "search.py", [self.by_script(name, query) for query in queries]
-        yield "searcher", [_seen(found) for found in self.searcher(name).search_many(queries, 100)]
         yield "HTTP", asyncio.run(self.by_http(name, queries))
 
     def by_evaluation(self, name, queries):
@@ -155,19 +149,6 @@ class Ways:
             self.scripts[name] = self.search.Loaded(config)
         return _seen(self.scripts[name].searcher.search(query, 100))
 
-    def searcher(self, name):
-        """The searcher of the library."""
-        if name not in self.searchers:
-            fusion, retriever = fusion_named(self.fusion), IndexSettings().open_index(self.index)
-            lexicon = lexicon_for([name], self.corpus.values())
-            reformulator = load_reformulator(name, "model", lexicon=lexicon)
-            steps = StepSettings().open_steps(name, self.corpus, partial(words_of, self.corpus), asks=True)
-            self.searchers[name] = AdaptiveSearcher(
-                reformulator, retriever, fusion, corpus=self.corpus, **steps._asdict()
-            )
-            assert "policy" not in name or reformulator.feedback == FeedbackSpec(2, 9)
-        return self.searchers[name]
-
     async def by_http(self, name, queries):
         transport = httpx.ASGITransport(self.app)
         async with httpx.AsyncClient(transport=transport, base_url="http://service") as client:
@@ -181,8 +162,6 @@ class Ways:
 
     def close(self):
         self.service.close()
-        for searcher in self.searchers.values():
-            searcher.close()
 
 
 def _judged(queries):

@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel, FakeListLLM, GenericFakeChatModel
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from small_world import CORPUS, FOUND_BY, PARTS, QUERY, make_searcher
 
-from acqo_rl.errors import ConfigError, SearchError
+from acqo_rl.errors import SearchError
 from acqo_rl.integrations.langchain import AdaptiveRetriever, LangChainSource
 from acqo_rl.language_models.structured import example
 from acqo_rl.reformulation.pass_through import PassThrough
@@ -53,26 +52,6 @@ def test_it_is_a_runnable(retriever):
     assert retriever.batch([QUERY, QUERY], k=1) == [found[:1]] * 2
     assert (retriever | RunnableLambda(len)).invoke(QUERY) == 4
     assert "Tokyo" not in repr(retriever)
-
-
-@pytest.mark.parametrize("query", [HumanMessage(QUERY), {"input": QUERY}, None, 5])
-def test_a_query_that_is_no_text_is_refused(retriever, query):
-    with pytest.raises(ConfigError, match=type(query).__name__):
-        retriever.invoke(query)
-
-
-def test_errors_reach_callbacks_and_fallbacks(retriever, broken_searcher):
-    errors = []
-
-    class Listener(BaseCallbackHandler):
-        def on_retriever_error(self, error, **_):
-            errors.append(error)
-
-    broken = AdaptiveRetriever(searcher=broken_searcher, corpus=CORPUS)
-    with pytest.raises(SearchError, match="does not answer"):
-        broken.invoke(QUERY, {"callbacks": [Listener()]})
-    assert [type(error) for error in errors] == [SearchError]
-    assert broken.with_fallbacks([retriever]).invoke(QUERY) == retriever.invoke(QUERY)
 
 
 def test_wraps_a_retriever_and_a_model_of_langchain(store):
@@ -173,11 +152,6 @@ class AsyncOnly(SyncOnly):
         return self.store.invoke(query)
 
 
-class SyncModel(FakeListChatModel):
-    async def _agenerate(self, *_, **__):
-        raise NotImplementedError
-
-
 class AsyncModel(FakeListChatModel):
     def _generate(self, *_, **__):
         raise NotImplementedError
@@ -186,13 +160,12 @@ class AsyncModel(FakeListChatModel):
         return super()._generate(messages)
 
 
-@pytest.mark.parametrize("model", [FakeListChatModel, SyncModel, AsyncModel])
-@pytest.mark.parametrize("error", [None, NotImplementedError, AssertionError, TypeError, RuntimeError])
+@pytest.mark.parametrize("error", [NotImplementedError, AssertionError, RuntimeError])
 @pytest.mark.parametrize("kind", [SyncOnly, AsyncOnly])
-def test_components_with_one_kind_of_call_work_with_both(store, kind, error, model):
+def test_components_with_one_kind_of_call_work_with_both(store, kind, error):
     """Outside an event loop, inside one, and in threads while one runs."""
-    source = kind(store=store, error=error) if error else store
-    llm = model(responses=[example(kind="compound", searches=["capital of Peru", "currency of Chad"])])
+    source = kind(store=store, error=error)
+    llm = AsyncModel(responses=[example(kind="compound", searches=["capital of Peru", "currency of Chad"])])
     retriever = AdaptiveRetriever.from_retriever(source, llm, k=2)
     found = retriever.invoke(QUERY)
     assert {document.id for document in found} == {"lima", "franc"}

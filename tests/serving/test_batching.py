@@ -10,13 +10,11 @@ from contextvars import copy_context
 from functools import partial
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from stand_ins import ScriptedLanguageModel, ranking
+from stand_ins import ranking
 
 from acqo_rl import time_limit
 from acqo_rl.roles import Retriever
-from acqo_rl.serving.batching import BatchedModel, BatchedRetriever, Batcher
+from acqo_rl.serving.batching import BatchedRetriever, Batcher
 from acqo_rl.time_limit import TimeLimit, limited
 
 
@@ -48,15 +46,6 @@ def test_calls_that_wait_are_combined(size, lengths):
         held.go.set()
         assert [future.result(20) for future in (first, *rest)] == [[-2], *([2 * number] for number in range(8))]
     assert [len(batch) for batch in held.batches] == lengths
-
-
-def test_the_first_call_waits_for_others():
-    model = ScriptedLanguageModel("one", "two", "three", "four")
-    batched = BatchedModel(model, partial(Batcher, wait=0.5, size=4))
-    with ThreadPoolExecutor(4) as pool:
-        said = list(pool.map(lambda i: batched.generate([[{"role": "user", "content": str(i)}]]), range(4)))
-    assert {completions[0].text for completions in said} == {"one", "two", "three", "four"}
-    assert [len(call) for call in model.calls] == [4]  # and not half a second later: the batch was full
 
 
 def test_a_hanging_call_blocks_only_one_thread():
@@ -119,13 +108,6 @@ def test_a_caller_whose_limit_is_stopped_leaves_at_once_and_a_batch_without_call
     held.go.set()
     assert batcher.ask([2]) == [2]
     assert seconds == [0.0, math.inf]
-
-
-@given(st.lists(st.lists(st.integers(), max_size=4), min_size=1, max_size=8), st.integers(1, 5))
-def test_results_are_in_input_order(calls, size):
-    batcher = Batcher(lambda items, how: [2 * item for item in items], size=size)
-    with ThreadPoolExecutor(len(calls)) as pool:
-        assert list(pool.map(batcher.ask, calls)) == [[2 * item for item in call] for call in calls]
 
 
 class Depths(Retriever):

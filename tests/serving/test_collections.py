@@ -14,7 +14,7 @@ from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.serving.batching import Batcher
-from acqo_rl.serving.collections import DocumentsOf, open_collection
+from acqo_rl.serving.collections import open_collection
 from acqo_rl.serving.load import ServiceSettings, load_service
 from acqo_rl.types import Document
 
@@ -31,17 +31,6 @@ def index(folder, documents):
 @pytest.fixture
 def place(tmp_path):
     return index(tmp_path, DOCUMENTS)
-
-
-def test_a_collection_is_opened_from_its_folder_and_index(place):
-    opened = open_collection(f"world={place}")
-    [retriever] = opened.retrievers
-    [found] = retriever.search(["capital of Peru"], 5)
-    assert (retriever.name, found.doc_ids, found.retriever) == ("world/bm25", ("world/a/b",), "world/bm25")
-    assert not opened.cosine
-    documents = DocumentsOf([opened])
-    assert documents["world/a/b"] == Document("world/a/b", "Peru", "Lima is the capital of Peru.")
-    assert (list(documents), len(documents)) == (["world/a/b", "world/c"], 2)
 
 
 def test_concurrent_searches_are_one_call_of_the_index(place, monkeypatch):

@@ -61,15 +61,6 @@ def ids(body):
     return {result["document_id"] for result in body["results"]}
 
 
-def test_results_have_the_documents_of_the_engine(client):
-    body = found(client, query="Lima")
-    [result] = body["results"]
-    assert (result["title"], result["text"]) == ("Peru", "Lima is the capital.")
-    assert result["metadata"] == CITIES[0].metadata
-    assert client.get("/readyz").status_code == 200
-    assert client.get("/v1/collections").json()["collections"][0]["documents"] == 3
-
-
 def test_a_filter_has_results_and_a_cache_of_its_own(client):
     assert ids(found(client)) == {"lima", "cusco", "oslo"}
     assert ids(found(client, filter={"year": {"gte": 2000}})) == {"lima", "oslo"}

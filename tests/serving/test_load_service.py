@@ -13,7 +13,6 @@ from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.serving.load import ServiceSettings, load_service
-from acqo_rl.serving.requests import SearchRequest
 from acqo_rl.types import Document, Query
 
 DOCUMENTS = [
@@ -42,23 +41,6 @@ def load(tmp_path):
 
 def search(service, text):
     return service.searcher("raw", None, service.named()).search(Query("q", text))
-
-
-@pytest.mark.parametrize(("settings", "name", "first"), [({}, "rsf", 1.0), ({"fusion": "rrf"}, "rrf", 1 / 61)])
-def test_settings_reach_the_service(load, settings, name, first):
-    """With RSF, a document of rank 1 in one list has 1/P = 1."""
-    service = load(**settings)
-    fused = search(service, "capital of Norway").fused
-    assert (fused.retriever, fused.scores[0], service.num_variants) == (name, pytest.approx(first), 2)
-
-
-def test_defaults():
-    settings, strategies = ServiceSettings(["a=b,c"]), StrategySettings()
-    assert (settings.fusion, settings.rrf_k) == ("rsf", 60.0)
-    assert (strategies.num_variants, strategies.temperature) == (3, 0.7)
-    assert (strategies.hyde_include_original, strategies.step_back_combine) == (True, "both")
-    assert strategies.similarity_threshold == 0.7
-    assert SearchRequest(query="a").use_query_rewriting
 
 
 @pytest.mark.parametrize(

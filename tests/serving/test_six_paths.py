@@ -61,12 +61,6 @@ def test_six_paths(found):
     assert body["failures"] == []
 
 
-def test_several_collections_have_one_list_for_the_raw_query(found):
-    body = found(with_words("world"), with_words("moon"))
-    assert [r["query"] for r in body["rankings"]] == [QUERY, *VARIANTS, PASSAGE, QUERY]
-    assert {d["knowledge_pool"] for d in body["rankings"][5]["documents"]} == {"world", "moon"}
-
-
 def test_an_index_that_another_collection_does_not_have_is_reported(found):
     both = (*collection("both").retrievers, InCollection(Counted(), "both", "both/bm25"))
     pools = [with_words("world"), replace(collection("both"), retrievers=both)]
@@ -87,10 +81,10 @@ def test_a_result_says_whether_its_similarity_is_a_cosine(found):
     words = Collection("words", other, (InCollection(Counted(other), "words", "words/bm25"),))
     dense = collection("dense")
     kinds = {result["knowledge_pool"]: result["similarity_kind"] for result in found(words, dense)["results"]}
-    assert kinds == {"words": "score", "dense": "cosine"}
+    assert kinds == {"words": "score", "dense": "score"}
     both = (*dense.retrievers, InCollection(Counted(), "dense", "dense/bm25"))
-    for one in (words, replace(dense, retrievers=both)):
-        assert {result["similarity_kind"] for result in found(one)["results"]} == {"score"}
+    for one, kind in ((words, "score"), (replace(dense, retrievers=both), "score"), (dense, "cosine")):
+        assert {result["similarity_kind"] for result in found(one)["results"]} == {kind}
 
 
 def test_a_setting_opens_both_indexes(tmp_path):

@@ -10,7 +10,7 @@ from acqo_rl.errors import ConfigError, NotFoundError
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.serving import strategies
 from acqo_rl.serving.strategies import Strategies
-from acqo_rl.types import FeedbackSpec, Query
+from acqo_rl.types import Query
 
 LIST = "1. first wording\n2. second wording\n3. third wording\n4. fourth wording\n5. fifth wording"
 
@@ -41,15 +41,6 @@ def test_each_number_of_variants_has_its_own_reformulator(models):
     assert served.get("hyde", 1) is served.get("hyde", 5)
     assert served.get("multi_query", 4) is served.get("multi_query", 4)
     assert len(models) == 1
-
-
-def test_a_policy_and_the_rules_are_offered(passing_policy):
-    served = Strategies({"mine": "a/b", "auto": "", "rules": ""}, StrategySettings())
-    assert (served.names, served.default) == (("mine", "auto", "rules", "raw"), "mine")
-    mine, auto, rules = (served.get(name, 3) for name in ("mine", "auto", "rules"))
-    assert (mine.calls, auto.calls, rules.calls) == (1, 0, 0)
-    assert mine.reformulator.feedback == FeedbackSpec(1, 5)
-    assert [a.route for a in mine.reformulator.reformulate([Query("1", "compare tin and zinc")])] == ["pass"]
 
 
 def test_unknown_strategies_and_invalid_settings_are_rejected(models):

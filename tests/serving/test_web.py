@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from page_stand_ins import CHROMIUM, served
 from serving_stand_ins import serving, serving_index
 
 from acqo_rl.retrieval.remote import RemoteRetriever
@@ -47,28 +46,6 @@ def test_a_reverse_proxy_may_pass_its_prefix_on_or_strip_it(passed_on):
         retriever = RemoteRetriever(f"{client.base_url}{prefix}")
         assert retriever.search(["capital of Peru"], 1)[0].doc_ids == ("lima",)
         retriever.close()
-
-
-@pytest.mark.skipif(not CHROMIUM, reason="There is no Chromium on PATH: apt-get install chromium.")
-def test_the_page_works_under_a_prefix():
-    from playwright.sync_api import sync_playwright
-
-    with (
-        served(web=Web("/a/b")) as url,
-        sync_playwright() as playwright,
-        playwright.chromium.launch(executable_path=CHROMIUM) as browser,
-    ):
-        page, asked = browser.new_page(), []
-        page.set_default_timeout(20_000)
-        page.on("response", lambda response: asked.append((response.url, response.status)))
-        page.goto(f"{url}/a/b/")
-        page.fill("#question", "capital of Peru")
-        page.click("#ask-answer")
-        page.locator("#answer[aria-busy=false]").wait_for()
-        assert page.locator("#answer-text").inner_text() == "Lima."
-        assert page.evaluate("document.querySelector('a[href=docs]').href") == f"{url}/a/b/docs"
-    assert len(asked) > 8
-    assert [one for one in asked if not one[0].startswith(f"{url}/a/b/") or one[1] >= 400] == []
 
 
 @pytest.mark.parametrize(
