@@ -29,7 +29,6 @@ from acqo_rl.errors import AcqoError, ConfigError, ConversationError, IndexMisma
 from acqo_rl.serving.limits import Guard, Limits, path_of
 from acqo_rl.serving.logs import begin_request
 from acqo_rl.serving.metrics import Metrics
-from acqo_rl.serving.responses import Problem
 from acqo_rl.time_limit import TimeLimit, limited
 
 _log = logging.getLogger(__name__)
@@ -46,15 +45,20 @@ _STATUS: tuple[tuple[type[AcqoError], int], ...] = (
     (ConfigError, 409),
 )
 
+_PROBLEM = {"application/json": {"schema": {"type": "object", "properties": {"detail": {"type": "string"}}}}}
+
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    400: {"model": Problem, "description": "The body is incomplete or cannot be read, or the header Host is unknown."},
-    401: {"model": Problem, "description": "The API key is wrong or missing."},
-    404: {"model": Problem, "description": "The strategy or collection is unknown."},
-    408: {"model": Problem, "description": "The body arrived too slowly."},
-    409: {"model": Problem, "description": "A collection does not support the request."},
-    413: {"model": Problem, "description": "The body is too large."},
-    429: {"model": Problem, "description": "Too many requests; retry after the time in Retry-After."},
-    503: {"model": Problem, "description": "No retriever answered."},
+    status: {"content": _PROBLEM, "description": cause}
+    for status, cause in (
+        (400, "The body is incomplete or cannot be read, or the header Host is unknown."),
+        (401, "The API key is wrong or missing."),
+        (404, "The strategy or collection is unknown."),
+        (408, "The body arrived too slowly."),
+        (409, "A collection does not support the request."),
+        (413, "The body is too large."),
+        (429, "Too many requests; retry after the time in Retry-After."),
+        (503, "No retriever answered."),
+    )
 }
 
 
@@ -227,7 +231,7 @@ def finish_app(
         """Whether the process is alive."""
         return {"status": "ok"}
 
-    @app.get("/readyz", tags=["operation"], responses={503: {"model": Problem}})
+    @app.get("/readyz", tags=["operation"], responses={503: REFUSALS[503]})
     async def readyz() -> JSONResponse:
         """Whether every index answers."""
         async with checks:

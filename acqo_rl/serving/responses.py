@@ -333,9 +333,3 @@ class StrategiesResponse(BaseModel):
 
     strategies: list[str]
     default: str
-
-
-class Problem(BaseModel):
-    """The reason why a request was rejected."""
-
-    detail: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from contextlib import closing
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 
 import httpx
