@@ -5,16 +5,12 @@ Each message says what was found, what was expected and what to do.
 
 from __future__ import annotations
 
-import math
-import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any
 
 from acqo_rl.addresses import masked
-
-FINITE = sys.float_info.max
-ABOVE_0 = math.ulp(0.0)
 
 
 class AcqoError(Exception):
@@ -78,21 +74,16 @@ def did_you_mean(unknown: Iterable[str], known: Iterable[str]) -> str:
     return f" (did you mean {' or '.join(alike)}?)" if alike else ""
 
 
-def check_ranges(settings: object, ranges: Mapping[str, tuple[float, float]]) -> None:
-    """Rejects a number outside its range, and NaN.
-
-    Args:
-        settings: a dataclass instance; missing settings and settings that are ``None`` are skipped.
-        ranges: name -> (minimum, maximum), both inclusive. ``ABOVE_0`` as minimum excludes 0; ``FINITE`` as maximum
-            excludes only infinity.
+def check_settings(settings: Any) -> None:
+    """Checks the values of a dataclass against the types and ranges that it declares.
 
     Raises:
-        ConfigError: a setting is out of range; the message names the setting, its value and the range.
+        ConfigError: a value is invalid; the message names the setting, its value and what is allowed.
     """
-    for name, (least, most) in ranges.items():
-        value = getattr(settings, name, None)
-        if value is not None and not least <= value <= most:
-            lower = "above 0" if least == ABOVE_0 else f"at least {least:g}"
-            upper = "" if most >= FINITE else f" and at most {most:g}"
-            number = "" if math.isfinite(value) else "a finite number, "
-            raise ConfigError(f"{name} is {value}; it must be {number}{lower}{upper}.")
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        TypeAdapter(type(settings)).validate_python({f.name: getattr(settings, f.name) for f in fields(settings)})
+    except ValidationError as error:
+        wrong = (f"{one['loc'][0]} is {one['input']!r}: {one['msg']}" for one in error.errors(include_url=False))
+        raise ConfigError(f"{'; '.join(wrong)}.") from error

@@ -11,9 +11,17 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from math import inf
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Le, Lt
 
 from acqo_rl.errors import ConfigError
+
+Count = Annotated[int, Ge(0)]
+Positive = Annotated[int, Ge(1)]
+Amount = Annotated[float, Ge(0), Lt(inf)]
+Share = Annotated[float, Ge(0), Le(1)]
 
 Route = Literal["pass", "disambiguate", "decompose", "expand"]
 QueryType = Literal["factual", "how_to", "comparison", "debugging", "conceptual", "complex", "simple"]

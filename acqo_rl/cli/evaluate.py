@@ -52,7 +52,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from annotated_types import Ge, MinLen
+from annotated_types import MinLen
 
 from acqo_rl.addresses import Address
 from acqo_rl.cli.fields import setting
@@ -72,6 +72,7 @@ from acqo_rl.searching.names import RERANKED, name_indexes, name_reformulators
 from acqo_rl.searching.reranking import DEPTH as RERANKED_DOCUMENTS
 from acqo_rl.searching.settings import StepSettings
 from acqo_rl.searching.sub_queries import DEPTH
+from acqo_rl.types import Positive
 
 if TYPE_CHECKING:
     from acqo_rl.data.beir import Beir
@@ -80,7 +81,6 @@ if TYPE_CHECKING:
 
 Varied = Literal["num_variants", "original_weight"]
 """The settings of the strategies that can be varied; the language model does not depend on them."""
-Positive = Annotated[int, Ge(1)]
 
 
 @dataclass

@@ -26,12 +26,11 @@ from typing import TYPE_CHECKING
 from acqo_rl.addresses import Address
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithReward
-from acqo_rl.errors import FINITE, check_ranges
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.roles import Fusion, Retriever
 from acqo_rl.searching.names import name_reformulators
-from acqo_rl.types import FeedbackSpec, Query
+from acqo_rl.types import Count, FeedbackSpec, Query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -55,7 +54,7 @@ class HeadroomConfig(WithReward, IndexSettings):
     index: Address = setting(INDEX_HELP)
     output: str = setting("Folder of the report: new, or one of the same settings to continue.")
     split: str = setting("Queries to estimate with: qrels/SPLIT.tsv.", "train")
-    limit: int = setting("Number of queries, drawn at random; 0 uses all.", 300)
+    limit: Count = setting("Number of queries, drawn at random; 0 uses all.", 300)
     reformulator: list[str] = setting(
         "Reformulators to measure beside the raw query, NAME or NAME=MODEL as in acqo evaluate.", ["rules", "turns"]
     )
@@ -97,9 +96,8 @@ def check(config: HeadroomConfig) -> dict[str, str]:
     """Checks settings that would otherwise fail late; returns the models of the reformulators by name.
 
     Raises:
-        ConfigError: a number is out of range, or a reformulator or the measure is unknown.
+        ConfigError: a reformulator or the measure is unknown.
     """
-    check_ranges(config, {"limit": (0, FINITE)})
     return name_reformulators(["raw", *(name for name in config.reformulator if name != "raw")], None)
 
 

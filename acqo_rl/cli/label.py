@@ -38,12 +38,13 @@ from typing import TYPE_CHECKING, Literal
 from acqo_rl.addresses import Address
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithStrategy
-from acqo_rl.errors import FINITE, ConfigError, DataError, check_ranges
+from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.labelling.drafts import HEADINGS, KINDS
 from acqo_rl.language_models.load import without_url
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.searching.names import name_reformulators
+from acqo_rl.types import Positive
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,7 +60,6 @@ _EASY = 0.5
 """Maximum share of questions whose relevant documents the raw query already ranks first."""
 _MOST = 40
 """Maximum number of documents that are judged per query; the best ranks are kept."""
-_RANGES = {"depth": (1, FINITE), "limit": (1, FINITE)}
 
 
 @dataclass
@@ -75,7 +75,7 @@ class LabelConfig(WithStrategy, IndexSettings):
         "titles and headings.",
         Address(HEADINGS),
     )
-    limit: int | None = setting(
+    limit: Positive | None = setting(
         f"questions: number to write, before the filters, by default {_QUESTIONS}. judgements: number of queries, "
         "drawn at random, by default all.",
         None,
@@ -83,7 +83,7 @@ class LabelConfig(WithStrategy, IndexSettings):
     reformulator: list[str] = setting(
         "judgements: reformulators whose results are pooled, as in acqo evaluate.", ["raw", "rules", "turns"]
     )
-    depth: int = setting("judgements: number of results of each reformulator in the pool.", 10)
+    depth: Positive = setting("judgements: number of results of each reformulator in the pool.", 10)
     plan: bool = setting("Print the number of calls and tokens; call no model.", False)
     seed: int = setting("Seed for the choice of documents, questions and queries.", 0)
 
@@ -107,9 +107,8 @@ def check(config: LabelConfig) -> None:
     """Checks settings that would otherwise fail late.
 
     Raises:
-        ConfigError: a number is out of range, a name is unknown, or the output is the data.
+        ConfigError: a name is unknown, or the output is the data.
     """
-    check_ranges(config, _RANGES)
     name_reformulators(config.reformulator, None)
     if config.task == "judgements" and config.model == HEADINGS:
         raise ConfigError("A judge is needed: give --model.")

@@ -43,7 +43,7 @@ from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.cli.search_output import answer_as_json, answer_lines, as_json, cut, lines
 from acqo_rl.conversations import read_history
-from acqo_rl.errors import FINITE, ConfigError, check_ranges
+from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.load import check_strategy
 from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.manifest import read_manifest
@@ -54,7 +54,7 @@ from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.names import name_reformulators
 from acqo_rl.searching.settings import SearcherSettings, words_of
 from acqo_rl.text import one_line
-from acqo_rl.types import Document, Query, Turn
+from acqo_rl.types import Document, Positive, Query, Turn
 
 if TYPE_CHECKING:
     from acqo_rl.pipeline.pipeline import Pipeline
@@ -75,7 +75,7 @@ class SearchConfig(SearcherSettings, WithStrategy):
     history: list[str] = setting(
         'Earlier turns, oldest first: "U: ..." "S: ...", or alternating without "U:" and "S:".', []
     )
-    k: int = setting("Number of documents in the fused ranking.", 10)
+    k: Positive = setting("Number of documents in the fused ranking.", 10)
     answer_mode: Literal["off", "pipeline", "auto", "simple", "recursive", "multi_hop", "self_query"] = setting(
         "How the pipeline searches for an answer; see above.", "off"
     )
@@ -175,7 +175,6 @@ def check(config: SearchConfig) -> None:
             if not is_url(place):
                 read_manifest(Path(place))
         raise ConfigError(f"The index {config.index} does not contain the documents; give their BEIR folder: --data.")
-    check_ranges(config, {"k": (1, FINITE)})
     for name, model in name_reformulators([config.reformulator], config.model).items():
         check_strategy(name, model)
 

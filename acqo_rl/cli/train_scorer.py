@@ -30,16 +30,19 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from annotated_types import Ge, Le
 
 from acqo_rl.addresses import Address
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.scorer_runs import TrainingSet, run
-from acqo_rl.errors import FINITE, ConfigError, check_ranges
+from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.searching.choice import KIND as CHOICE
 from acqo_rl.searching.hop import KIND as HOP
 from acqo_rl.searching.hop import MOST_HOPS
+from acqo_rl.types import Amount, Count, Positive, Share
 
 if TYPE_CHECKING:
     from acqo_rl.searching.choice import Choice
@@ -66,32 +69,29 @@ class TrainScorerConfig(IndexSettings):
         "Maximum number of training queries of each folder; 0 means all. One number is for all folders.", [0]
     )
     model: Address | None = setting("choice: policy, such as trained:four_sets.", None)
-    cost: float = setting("Subtracted from the reward for each further search.", 0.02)
-    price: float = setting("choice: subtracted from the reward for asking the policy.", 0.04)
-    topic_changes: float = setting(
+    cost: Amount = setting("Subtracted from the reward for each further search.", 0.02)
+    price: Amount = setting("choice: subtracted from the reward for asking the policy.", 0.04)
+    topic_changes: Share = setting(
         "choice: share of the questions without a conversation that are also asked after the conversation of another "
         "query.",
         0.5,
     )
     reformulator: str = setting("hop: searches before the first hop: raw, turns, rules, ...", "raw")
-    hops: int = setting(f"hop: number of hops to train, 1 to {MOST_HOPS}.", 2)
-    margin: float = setting("hop: score by which a name must exceed the option to stop.", 2.0)
-    steps: int = setting(
+    hops: Annotated[int, Ge(1), Le(MOST_HOPS)] = setting(f"hop: number of hops to train, 1 to {MOST_HOPS}.", 2)
+    margin: Amount = setting("hop: score by which a name must exceed the option to stop.", 2.0)
+    steps: Positive = setting(
         "Training steps. The first seventh imitates the best option, the rest maximises the reward.", 3500
     )
-    seeds: int = setting("Number of networks; the mean of their scores is used.", 4)
-    seed: int = setting("Seed of the first network, and for drawing queries.", 0)
+    seeds: Positive = setting("Number of networks; the mean of their scores is used.", 4)
+    seed: Count = setting("Seed of the first network, and for drawing queries.", 0)
 
     def __post_init__(self) -> None:
         """Checks the settings.
 
         Raises:
-            ConfigError: a setting is out of range, the numbers of folders, indexes and limits differ, or there is no
+            ConfigError: the numbers of folders, indexes and limits differ, or there is no
                 policy.
         """
-        check_ranges(self, dict.fromkeys(("steps", "seeds"), (1.0, FINITE)))
-        check_ranges(self, dict.fromkeys(("cost", "price", "margin", "seed"), (0.0, FINITE)))
-        check_ranges(self, {"hops": (1.0, MOST_HOPS), "topic_changes": (0.0, 1.0)})
         if self.task == "choice" and not self.model:
             raise ConfigError("No policy is given; give --model, such as trained:four_sets.")
         if len(self.limit) == 1:

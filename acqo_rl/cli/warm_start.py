@@ -26,16 +26,8 @@ from typing import TYPE_CHECKING, Any
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithPrompt, WithReward
 from acqo_rl.errors import ConfigError
-from acqo_rl.training.settings import (
-    FINE_TUNING,
-    Amount,
-    Count,
-    PathSettings,
-    Positive,
-    Share,
-    policy_settings,
-    trainer_help,
-)
+from acqo_rl.training.settings import FINE_TUNING, PathSettings, policy_settings, trainer_help
+from acqo_rl.types import Amount, Count, Positive, Share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

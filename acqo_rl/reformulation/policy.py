@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from acqo_rl.errors import FINITE, ConfigError, GrammarError, check_ranges
+from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.reformulation import grammar, prompt
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.languages import in_another_language
@@ -17,17 +17,10 @@ from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.reformulation.small_talk import past_small_talk
 from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.text import distinct
-from acqo_rl.types import FeedbackSpec, Query, Reformulation, SubQuery
+from acqo_rl.types import Amount, Count, FeedbackSpec, Positive, Query, Reformulation, SubQuery
 
 SETTINGS_FILE = "acqo.json"
 WORDS_FILE = "words.txt"
-
-RANGES = {
-    **dict.fromkeys(("history_tokens", "feedback_results"), (0, FINITE)),
-    **dict.fromkeys(("max_sub_queries", "query_tokens", "feedback_words", "max_new_tokens"), (1, FINITE)),
-    "raw_query_margin": (0, FINITE),
-}
-"""Setting -> (minimum, maximum)."""
 
 _SHORTENED = "the policy read only the beginning and the end of the query, because it exceeds query_tokens"
 _OTHER_LANGUAGE = "the policy passed the query, because it was trained for other languages"
@@ -55,13 +48,13 @@ class PolicySettings:
         prompt_version: see :mod:`acqo_rl.reformulation.prompt`.
     """
 
-    max_sub_queries: int = 3
-    history_tokens: int = 256
-    query_tokens: int = 128
-    feedback_results: int = 0
-    feedback_words: int = 28
-    max_new_tokens: int = 64
-    raw_query_margin: float | None = None
+    max_sub_queries: Positive = 3
+    history_tokens: Count = 256
+    query_tokens: Positive = 128
+    feedback_results: Count = 0
+    feedback_words: Positive = 28
+    max_new_tokens: Positive = 64
+    raw_query_margin: Amount | None = None
     grammar_version: str = grammar.VERSION
     prompt_version: str = prompt.VERSION
     languages: tuple[str, ...] | None = None
@@ -103,7 +96,6 @@ class PolicySettings:
             listed = Path(file).with_name(WORDS_FILE)
             words = frozenset(listed.read_text(encoding="utf-8").split()) if listed.is_file() else None
             settings = cls(**stored.model_dump(), words=words)
-            check_ranges(settings, RANGES)
         except (ValueError, ConfigError) as error:
             raise GrammarError(
                 f"{file} does not contain valid settings of a policy ({error}); fix it, or export the model again."

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
-from acqo_rl.errors import FINITE, check_ranges
+from annotated_types import Ge, Le
 
-_RANGES = {
-    "num_variants": (1, 5),
-    "max_parts": (1, 5),
-    "temperature": (0, 2),
-    "multi_query_temperature": (0, 2),
-    "hyde_temperature": (0, 2),
-    "original_weight": (0, FINITE),
-    "max_new_tokens": (1, FINITE),
-    "timeout": (0.001, math.inf),
-    "max_retries": (0, FINITE),
-    "concurrency": (1, FINITE),
-    "generation_batch": (1, FINITE),
-}
+from acqo_rl.errors import check_settings
+from acqo_rl.types import Amount, Count, Positive
+
+Number = Annotated[int, Ge(1), Le(5)]
+Temperature = Annotated[float, Ge(0), Le(2)]
 
 
 @dataclass
 class StrategySettings:
     """Settings of the reformulators; most apply to the strategies that prompt a language model."""
 
-    num_variants: int = field(default=3, metadata={"help": "multi_query: number of paraphrases of a query, 1 to 5."})
-    max_parts: int = field(default=4, metadata={"help": "decomposition: maximum number of sub-queries, 1 to 5."})
+    num_variants: Number = field(default=3, metadata={"help": "multi_query: number of paraphrases of a query, 1 to 5."})
+    max_parts: Number = field(default=4, metadata={"help": "decomposition: maximum number of sub-queries, 1 to 5."})
     hyde_include_original: bool = field(default=True, metadata={"help": "hyde: search the raw query as well."})
     step_back_combine: Literal["both", "step_back", "original"] = field(
         default="both", metadata={"help": "step_back: search the raw query and the general query, or only one of them."}
     )
-    original_weight: float | None = field(
+    original_weight: Amount | None = field(
         default=None,
         metadata={
             "help": "Weight of the raw query in the fusion; 0 leaves it out. By default each strategy has its own."
@@ -60,27 +51,27 @@ class StrategySettings:
             "model call."
         },
     )
-    temperature: float = field(default=0.7, metadata={"help": "Temperature of the language model; 0 is greedy."})
-    multi_query_temperature: float | None = field(
+    temperature: Temperature = field(default=0.7, metadata={"help": "Temperature of the language model; 0 is greedy."})
+    multi_query_temperature: Temperature | None = field(
         default=None, metadata={"help": "multi_query: temperature that replaces --temperature."}
     )
-    hyde_temperature: float | None = field(
+    hyde_temperature: Temperature | None = field(
         default=None, metadata={"help": "hyde: temperature that replaces --temperature."}
     )
     seed: int = field(default=0, metadata={"help": "Sampling seed of the language model."})
-    max_new_tokens: int = field(default=300, metadata={"help": "Maximum number of tokens per completion."})
-    timeout: float = field(
+    max_new_tokens: Positive = field(default=300, metadata={"help": "Maximum number of tokens per completion."})
+    timeout: Annotated[float, Ge(0.001)] = field(
         default=30.0,
         metadata={"help": "Time limit in seconds of a model server's response; each retry has the same limit."},
     )
-    max_retries: int = field(default=2, metadata={"help": "Number of retries of a failed call to a model server."})
-    concurrency: int = field(default=8, metadata={"help": "Maximum number of concurrent calls to a model server."})
-    generation_batch: int = field(default=32, metadata={"help": "Batch size of a model that runs in this process."})
+    max_retries: Count = field(default=2, metadata={"help": "Number of retries of a failed call to a model server."})
+    concurrency: Positive = field(default=8, metadata={"help": "Maximum number of concurrent calls to a model server."})
+    generation_batch: Positive = field(default=32, metadata={"help": "Batch size of a model in this process."})
 
     def check(self) -> None:
-        """Checks the numbers.
+        """Checks the values.
 
         Raises:
-            ConfigError: a setting is out of range.
+            ConfigError: a setting is invalid.
         """
-        check_ranges(self, _RANGES)
+        check_settings(self)

@@ -14,12 +14,8 @@ from acqo_rl.addresses import Address
 from acqo_rl.errors import ConfigError, did_you_mean
 from acqo_rl.reformulation.policy import PolicySettings, settings_of_policy
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
-from acqo_rl.types import FusionName
+from acqo_rl.types import Amount, Count, FusionName, Positive
 
-Count = Annotated[int, Ge(0)]
-Positive = Annotated[int, Ge(1)]
-Amount = Annotated[float, Ge(0), Lt(inf)]
-Share = Annotated[float, Ge(0), Le(1)]
 Finite = Annotated[float, Gt(-inf), Lt(inf)]
 
 LORA_RATE, FULL_RATE = 2e-5, 1e-6
