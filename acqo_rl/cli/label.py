@@ -54,10 +54,6 @@ if TYPE_CHECKING:
     from acqo_rl.types import Conversation, Document
 
 _QUESTIONS = 600
-_LONGEST_COPY = 7
-"""Maximum number of consecutive words that a question may copy from its passage."""
-_EASY = 0.5
-"""Maximum share of questions whose relevant documents the raw query already ranks first."""
 _MOST = 40
 """Maximum number of documents that are judged per query; the best ranks are kept."""
 
@@ -125,7 +121,8 @@ def label_questions(config: LabelConfig, corpus: Mapping[str, Document], retriev
     from acqo_rl.labelling.drafts import SHORTEST, choose_drafts, divide
     from acqo_rl.labelling.extracts import extract
     from acqo_rl.labelling.filters import filter_questions
-    from acqo_rl.labelling.questions import add_topic_changes, ask, write_questions
+    from acqo_rl.labelling.output import write_questions
+    from acqo_rl.labelling.questions import add_topic_changes, ask
     from acqo_rl.labelling.writing import conversation_for
 
     splits = divide(corpus.values(), config.seed)
@@ -141,7 +138,7 @@ def label_questions(config: LabelConfig, corpus: Mapping[str, Document], retriev
     if config.plan:
         return
     questions = ask(drafts, model) if model else extract(drafts, config.seed)
-    filter_questions(questions, retriever, RankScoreFusion(), longest_copy=_LONGEST_COPY, easy=_EASY, seed=config.seed)
+    filter_questions(questions, retriever, RankScoreFusion())
     add_topic_changes(questions)
     folder = Path(config.output)
     write_questions(folder, corpus, questions, model=without_url(config.model), command=command_of(config))
@@ -153,7 +150,7 @@ def judge_queries(config: LabelConfig, corpus: Mapping[str, Document], retriever
     from acqo_rl.data.beir import read_queries
     from acqo_rl.data.draw import draw
     from acqo_rl.labelling.judging import Pair, conversation_for, judge_by_model
-    from acqo_rl.labelling.log import write_judged
+    from acqo_rl.labelling.output import write_judged
     from acqo_rl.labelling.pooling import pool
     from acqo_rl.reformulation.load import lexicon_for, load_reformulator
     from acqo_rl.training.candidates import candidates_in

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.labelling.fit import words_of
+from acqo_rl.labelling.filters import words_of
 from acqo_rl.language_models.structured import example, fields, one_of, problem_of, read_reply
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.retrieval.passage import passage_text

@@ -1,18 +1,116 @@
-"""Writes a labelled data set with its report."""
+"""Writes labelled data sets: BEIR folders with a report of what was kept, and what was not and why."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from acqo_rl.data.beir import write_beir
+from acqo_rl.data.draw import split_by_hash
 from acqo_rl.errors import DataError
+from acqo_rl.evaluation.tables import Table, aligned
 from acqo_rl.files import write_atomic
+from acqo_rl.labelling.drafts import HEADINGS, KINDS, SPLITS, TOPIC_CHANGE
+from acqo_rl.labelling.filters import REASONS, FilteredQuestions
+from acqo_rl.labelling.judging import Grade, Pair, relevance
+from acqo_rl.labelling.writing import VERSION, Question
+from acqo_rl.measures import judged as with_relevant
+from acqo_rl.text import one_line
 from acqo_rl.types import Document, Qrels, Query
 
+_SAMPLES = 3
+_SHOWN = 160
+"""Characters of a question or a reply that the report shows."""
+_POOR = 0.5
 
-def write_labelled(
+
+def write_questions(
+    folder: Path, documents: Mapping[str, Document], filtered: FilteredQuestions, *, model: str, command: str
+) -> None:
+    """Writes the data set of questions. ``model`` is the writer, or ``HEADINGS``.
+
+    Raises:
+        DataError: no question is left for training or for dev.
+    """
+    qrels: dict[str, Qrels] = {split: {} for split in SPLITS}
+    for question in filtered.kept:
+        qrels[question.draft.split][question.query.id] = {d.id: 1 for d in question.draft.documents}
+    is_written = model != HEADINGS
+    writer = f"{model}, prompts {VERSION}" if is_written else model
+    metadata = {q.query.id: {"kind": q.draft.kind, "written_by": writer} for q in filtered.kept}
+    asked = len(filtered.kept) + sum(map(len, filtered.dropped.values()))
+    report = [
+        f"# Questions {f'written by {model}' if is_written else 'made of titles and headings'}",
+        f"`{command}`",
+        f"{len(filtered.kept)} of {asked} questions are kept.",
+    ]
+    if not is_written:
+        report.append(
+            "These are pseudo-questions: they have the words of the documents, not those of users. Use them to start; "
+            "questions of a language model, or of users, are better."
+        )
+    elif len(filtered.kept) < _POOR * asked:
+        report.append(
+            f"**Fewer than {_POOR:.0%} are kept, so this model is too weak for this corpus.** Read the samples below, "
+            "and use a better model if you can."
+        )
+    report += ["## Kept and dropped", _counts(filtered), "## Samples"]
+    for name, some in {"kept": filtered.kept, **filtered.dropped}.items():
+        samples = [q for kind in (*KINDS, TOPIC_CHANGE) for q in [q for q in some if q.draft.kind == kind][:_SAMPLES]]
+        if samples:
+            report.append("\n".join([f"{name}:", "", *(f"- {q.draft.kind}: {_shown(q)}" for q in samples)]))
+    _write(folder, documents, [q.query for q in filtered.kept], qrels, report, metadata)
+
+
+def write_judged(
+    folder: Path,
+    documents: Mapping[str, Document],
+    queries: Sequence[Query],
+    graded: Mapping[Pair, Grade],
+    *,
+    judge: str,
+    command: str,
+) -> dict[str, int]:
+    """Writes the queries of a log that have a relevant document; returns their number by split.
+
+    Args:
+        folder: output folder.
+        documents: the corpus.
+        queries: all queries of the log.
+        graded: the grade of each pair in the pool.
+        judge: name of the judge.
+        command: command that judged.
+
+    Raises:
+        DataError: no query is left for training or for dev.
+    """
+    judged = with_relevant(relevance(graded))
+    kept = [query for query in queries if query.id in judged]
+    qrels: dict[str, Qrels] = {split: {} for split in SPLITS}
+    for query in kept:
+        qrels[split_of(query)][query.id] = judged[query.id]
+    numbers = {split: len(some) for split, some in qrels.items()}
+    failed = Counter(grade for grade in graded.values() if isinstance(grade, str))
+    often = "".join(f" (most often: {reason})" for reason, _ in failed.most_common(1))
+    report = [
+        f"# Queries judged by {judge}",
+        f"`{command}`",
+        f"{len(graded):,} pairs of {len(queries):,} queries were pooled; {failed.total():,} got no grade{often}.",
+        f"{len(queries) - len(kept):,} queries have no relevant document and are left out.",
+        ", ".join(f"{number:,} {split}" for split, number in numbers.items()) + " queries are kept.",
+    ]
+    _write(folder, documents, kept, qrels, report)
+    return numbers
+
+
+def split_of(query: Query) -> str:
+    """The split of a query, by a hash (8 : 1 : 1); the turns of one conversation have the same split."""
+    return split_by_hash(query.history[0].text if query.history else query.text)
+
+
+def _write(
     folder: Path,
     documents: Mapping[str, Document],
     queries: Sequence[Query],
@@ -20,24 +118,32 @@ def write_labelled(
     report: Sequence[str],
     metadata: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
-    """Writes a BEIR folder, and its report as ``report.md`` and as the README.
-
-    Args:
-        folder: output folder.
-        documents: the corpus.
-        queries: those that are kept.
-        qrels: their judgements by split.
-        report: paragraphs.
-        metadata: query id -> metadata.
+    """Writes a BEIR folder with its report.
 
     Raises:
         DataError: no query is left for training or for dev; the report is written.
     """
-    for name in ("report.md", "README.md"):
-        write_atomic(folder / name, ["\n\n".join(report)])
+    write_atomic(folder / "report.md", ["\n\n".join(report)])
     if not qrels["train"] or not qrels["dev"]:
         raise DataError(
             f"{len(qrels['train'])} train and {len(qrels['dev'])} dev queries are left, and both are needed; see "
             f"{folder / 'report.md'} for what was left out. Label more (--limit), or use a better model."
         )
     write_beir(folder, documents.values(), queries, qrels, metadata)
+
+
+def _counts(filtered: FilteredQuestions) -> str:
+    """A table of the questions by kind: why they were dropped, and the splits of those that are kept."""
+    dropped = {reason: Counter(q.draft.kind for q in filtered.dropped.get(reason, ())) for reason in REASONS}
+    kept = Counter((q.draft.kind, q.draft.split) for q in filtered.kept)
+    rows = [
+        (kind, *(str(dropped[reason][kind]) for reason in REASONS), *(str(kept[kind, split]) for split in SPLITS))
+        for kind in (*KINDS, TOPIC_CHANGE)
+    ]
+    return aligned(Table("", "", ("kind", *REASONS, *SPLITS), tuple(rows)))
+
+
+def _shown(question: Question) -> str:
+    said = [*(f"{turn} /" for turn in question.query.history), question.query.text]
+    titles = "; ".join(document.title or document.id for document in question.draft.documents)
+    return f"{one_line(' '.join(said))[:_SHOWN]} ({titles[:_SHOWN]})"

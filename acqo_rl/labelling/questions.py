@@ -1,27 +1,17 @@
-"""Asks a language model for questions about a corpus, adds changes of topic, and reports."""
+"""Asks a language model for questions about a corpus, and adds changes of topic."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.evaluation.tables import Table, aligned
-from acqo_rl.labelling.drafts import HEADINGS, KINDS, SPLITS, TOPIC_CHANGE, Draft
+from acqo_rl.labelling.drafts import TOPIC_CHANGE, Draft
 from acqo_rl.labelling.extracts import answer_of
-from acqo_rl.labelling.filters import CALL_FAILED, EASY, NOT_READABLE, REASONS, FilteredQuestions
-from acqo_rl.labelling.output import write_labelled
-from acqo_rl.labelling.writing import VERSION, Question, complete, read_question
+from acqo_rl.labelling.filters import CALL_FAILED, NOT_READABLE, FilteredQuestions
+from acqo_rl.labelling.writing import Question, complete, read_question
 from acqo_rl.roles import LanguageModel
-from acqo_rl.text import one_line
-from acqo_rl.types import Document, Qrels, Query, Turn
-
-_SAMPLES = 3
-_SHOWN = 160
-"""Characters of a question or a reply that the report shows."""
-_POOR = 0.5
+from acqo_rl.types import Query, Turn
 
 
 def ask(drafts: Sequence[Draft], model: LanguageModel) -> FilteredQuestions:
@@ -57,64 +47,3 @@ def add_topic_changes(filtered: FilteredQuestions) -> None:
             history = (*before.query.history, Turn("user", before.query.text), answer_of(draft))
             query = Query(f"{TOPIC_CHANGE}-{number}", other.query.text, history)
             filtered.kept.append(Question(replace(other.draft, kind=TOPIC_CHANGE), query))
-
-
-def write_questions(
-    folder: Path, documents: Mapping[str, Document], filtered: FilteredQuestions, *, model: str, command: str
-) -> None:
-    """Writes the BEIR folder with its report. ``model`` is the writer, or ``HEADINGS``.
-
-    Raises:
-        DataError: no question is left for training or for dev.
-    """
-    qrels: dict[str, Qrels] = {split: {} for split in SPLITS}
-    for question in filtered.kept:
-        qrels[question.draft.split][question.query.id] = {d.id: 1 for d in question.draft.documents}
-    writer = model if model == HEADINGS else f"{model}, prompts {VERSION}"
-    metadata = {q.query.id: {"kind": q.draft.kind, "written_by": writer} for q in filtered.kept}
-    report = report_of(filtered, model=model, command=command)
-    write_labelled(folder, documents, [q.query for q in filtered.kept], qrels, report, metadata)
-
-
-def report_of(filtered: FilteredQuestions, *, model: str, command: str) -> list[str]:
-    """The paragraphs of the report in Markdown: counts by kind, what was dropped and why, samples."""
-    asked = len(filtered.kept) + sum(map(len, filtered.dropped.values()))
-    good = len(filtered.kept) + len(filtered.dropped[EASY])
-    lines = [
-        f"# Questions {'made of titles and headings' if model == HEADINGS else f'written by {model}'}",
-        f"`{command}`",
-        f"{len(filtered.kept)} of {asked} questions are kept. {good / asked:.0%} are good (with those that are "
-        "too easy).",
-    ]
-    if model == HEADINGS:
-        lines.append(
-            "These are pseudo-questions: they have the words of the documents, not those of users. Use them to start; "
-            "questions of a language model, or of users, are better."
-        )
-    elif good < _POOR * asked:
-        lines.append(
-            f"**Fewer than {_POOR:.0%} are good, so this model is too weak for this corpus.** Read the samples below, "
-            "and use a better model if you can."
-        )
-    lines += ["## Kept and dropped", aligned(_counts(filtered)), "## Samples"]
-    samples = {f"kept, {kind}": [q for q in filtered.kept if q.draft.kind == kind] for kind in (*KINDS, TOPIC_CHANGE)}
-    for name, some in (samples | filtered.dropped).items():
-        if some:
-            lines.append("\n".join([f"{name}:", "", *(f"- {q.draft.kind}: {_shown(q)}" for q in some[:_SAMPLES])]))
-    return lines
-
-
-def _counts(filtered: FilteredQuestions) -> Table:
-    dropped = {r: Counter(q.draft.kind for q in filtered.dropped.get(r, ())) for r in REASONS}
-    kept = Counter((q.draft.kind, q.draft.split) for q in filtered.kept)
-    rows = []
-    for kind in (*KINDS, TOPIC_CHANGE):
-        numbers = [*(dropped[reason][kind] for reason in REASONS), *(kept[kind, split] for split in SPLITS)]
-        rows.append((kind, str(sum(numbers)), *map(str, numbers)))
-    return Table("", "", ("kind", "asked", *REASONS, *SPLITS), tuple(rows))
-
-
-def _shown(question: Question) -> str:
-    turns = [f"{turn} /" for turn in question.query.history]
-    titles = "; ".join(document.title or document.id for document in question.draft.documents)
-    return f"{one_line(' '.join([*turns, question.query.text]))[:_SHOWN]} ({titles[:_SHOWN]})"

@@ -88,8 +88,8 @@ class Writer(LanguageModel):
 
 
 def write_log(file):
-    """60 queries without judgements; every second one continues a conversation."""
-    rows = []
+    """61 queries without judgements; every second one continues a conversation, and no page answers the first."""
+    rows = [{"id": "other", "text": "which giraffe is the tallest"}]
     for i, name in enumerate(NAMES):
         rows.append({"id": f"q{i}", "text": f"who built the {name} mill"})
         rows.append({"id": f"f{i}", "text": "what is ground there", "history": [f"U: tell me about the {name} mill"]})

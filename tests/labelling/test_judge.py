@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 
-from acqo_rl.cli import main
 from acqo_rl.conversations import read_history
-from acqo_rl.data.beir import read_queries, write_beir
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.labelling.judging import (
-    Pair,
-    conversation_for,
-    judge_by_model,
-    part_to_read,
-    relevance,
-)
-from acqo_rl.labelling.log import split_of
+from acqo_rl.labelling.judging import Pair, conversation_for, judge_by_model, part_to_read, relevance
+from acqo_rl.labelling.output import split_of
 from acqo_rl.labelling.pooling import pool
-from acqo_rl.language_models.structured import example
 from acqo_rl.reformulation.pass_through import PassThrough
-from acqo_rl.roles import LanguageModel
 from acqo_rl.training.candidates import Candidate
 from acqo_rl.types import Completion, Document, Query, SubQuery
 
@@ -87,56 +75,3 @@ def test_turns_of_one_conversation_are_in_one_split():
     queries[0] = Query("0", "first question")
     assert len({split_of(query) for query in queries}) == 1
     assert {split_of(Query(str(i), f"query {i}")) for i in range(60)} == {"train", "dev", "test"}
-
-
-class Knowing(LanguageModel):
-    """Grades by what the documents say: the number in the query must be in the document."""
-
-    def __init__(self):
-        self.asked = 0
-
-    def generate(self, conversations, schema=None):
-        self.asked += len(conversations)
-        texts = [conversation[-1]["content"].partition("Passage:") for conversation in conversations]
-        numbers = [(re.search(r"\d+", query), passage) for query, _, passage in texts]
-        return [Completion(example(grade=3 * (number[0] in passage.split())), 3) for number, passage in numbers]
-
-
-@pytest.fixture
-def log(tmp_path, monkeypatch):
-    """A log of 60 queries; gives a function that judges it."""
-    documents = [Document(f"d{i}", f"Mill {100 + i}", f"The mill {100 + i} is on a dyke") for i in range(60)]
-    queries = [Query(f"q{i}", f"where is the mill number {100 + i}") for i in range(60)]
-    write_beir(tmp_path / "log", documents, queries, {})
-    main(["index", "--data", str(tmp_path / "log"), "--kind", "bm25", "--output", str(tmp_path / "index")])
-
-    def run(*settings, model=None):
-        model = model or Knowing()
-        monkeypatch.setattr("acqo_rl.language_models.load.load_language_model", lambda *_, **__: model)
-        places = ["--data", str(tmp_path / "log"), "--index", str(tmp_path / "index")]
-        given = ["--task", "judgements", "--model", "openai:m@http://x/v1", "--output", str(tmp_path / "out")]
-        main(["label", *given, *places, *settings])
-        return tmp_path / "out", model
-
-    return run
-
-
-def test_an_interrupted_run_judges_only_what_is_missing(log):
-    folder, first = log("--depth", "3")
-    rows = (folder / "judgements.jsonl").read_text().splitlines(keepends=True)
-    before = (folder / "qrels" / "train.tsv").read_text()
-    (folder / "judgements.jsonl").write_text("".join(rows[:-7]))
-    _, second = log("--depth", "3")
-    assert (first.asked, second.asked) == (len(rows), 7)
-    assert (folder / "qrels" / "train.tsv").read_text() == before
-
-
-def test_queries_without_a_relevant_document_are_left_out(log):
-    class Strict(Knowing):
-        def generate(self, conversations, schema=None):
-            found = super().generate(conversations)
-            odd = [re.search(r"number \d*[13579]\b", c[-1]["content"]) for c in conversations]
-            return [Completion('{"grade": 1}', 3) if is_odd else one for one, is_odd in zip(found, odd, strict=True)]
-
-    folder, _ = log("--depth", "3", model=Strict())
-    assert {int(query.id[1:]) % 2 for query in read_queries(folder)} == {0}
