@@ -17,12 +17,13 @@ def in_another_language(text: str, languages: Collection[str]) -> bool:
         text: a query.
         languages: codes of ISO 639-1, such as ``en``.
     """
-    language, probability = _detector().classify(text)
+    language, probability = detector().classify(text)
     return language not in languages and bool(probability >= _SURE)
 
 
 @cache
-def _detector() -> Any:
+def detector() -> Any:
+    """The detector, which takes about 0.3 s to load."""
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

@@ -11,7 +11,7 @@ from typing import Any
 from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.reformulation import grammar, prompt
 from acqo_rl.reformulation.grammar import Grammar
-from acqo_rl.reformulation.languages import in_another_language
+from acqo_rl.reformulation.languages import detector, in_another_language
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.reformulation.small_talk import past_small_talk
@@ -122,6 +122,8 @@ class Policy(Reformulator):
         self.grammar = settings.grammar
         self.name = name
         self.feedback = settings.feedback
+        if settings.languages is not None:
+            detector()  # so that the first query does not wait for it
 
     @classmethod
     def from_pretrained(cls, path: str | Path, *, name: str = "policy", **generation: Any) -> Policy:

@@ -11,6 +11,7 @@ from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import GrammarError
+from acqo_rl.reformulation.languages import detector
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.types import Completion, Query, Snippet, SubQuery
 
@@ -69,9 +70,12 @@ def test_a_query_that_the_prompt_shortens_is_reported():
 
 
 def test_queries_in_other_languages_pass_unless_any_is_allowed():
+    """The detector is loaded with the policy, not by its first query."""
+    detector.cache_clear()
     texts = ["Welche Hauptstadt hat Peru?", "Quelle est la capitale du Pérou ?", "What is the capital of Peru?"]
     queries = [Query(str(i), text) for i, text in enumerate(texts)]
     english, model = policy("resolve\nPeru", settings=replace(SETTINGS, languages=("en",)))
+    assert detector.cache_info().currsize == 1
     answers = english.reformulate(queries)
     assert [a.route for a in answers] == ["pass", "pass", "disambiguate"]
     assert [bool(a.reasoning) for a in answers] == [True, True, False]
