@@ -206,14 +206,15 @@ def passages_of(
     Adds notes on documents without text, on those that exceed the encoder's maximum length, and on what a server has
     to embed.
     """
-    from acqo_rl.data.tally import counted, without_text
     from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
     from acqo_rl.retrieval.passage import passage_text
     from acqo_rl.retrieval.splitting import long_documents, split_passages
 
     passages = documents
-    if found := without_text(documents):
-        notes.append(f"The corpus has {counted(found)}; without a text, a document is found by its title at most.")
+    if empty := [document.id for document in documents if not document.text.strip()]:
+        notes.append(
+            f"{len(empty):,} documents have no text (such as {empty[0]}); they are found by their titles only."
+        )
     if encoder is None:
         return passages
     if is_on_server(config.encoder):

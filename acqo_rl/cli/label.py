@@ -119,11 +119,10 @@ def label_questions(config: LabelConfig, corpus: Mapping[str, Document], retriev
         DataError: no document has enough text.
     """
     from acqo_rl.labelling.drafts import SHORTEST, choose_drafts, divide
-    from acqo_rl.labelling.extracts import extract
+    from acqo_rl.labelling.extracts import add_topic_changes, extract
     from acqo_rl.labelling.filters import filter_questions
     from acqo_rl.labelling.output import write_questions
-    from acqo_rl.labelling.questions import add_topic_changes, ask
-    from acqo_rl.labelling.writing import conversation_for
+    from acqo_rl.labelling.writing import ask, conversation_for
 
     splits = divide(corpus.values(), config.seed)
     kinds = [kind for kind in KINDS if kind != "bridge" or config.model != HEADINGS]
@@ -149,9 +148,8 @@ def judge_queries(config: LabelConfig, corpus: Mapping[str, Document], retriever
     """Pools, judges what is not judged yet, and writes the data set."""
     from acqo_rl.data.beir import read_queries
     from acqo_rl.data.draw import draw
-    from acqo_rl.labelling.judging import Pair, conversation_for, judge_by_model
+    from acqo_rl.labelling.judging import Pair, conversation_for, judge_by_model, pool
     from acqo_rl.labelling.output import write_judged
-    from acqo_rl.labelling.pooling import pool
     from acqo_rl.reformulation.load import lexicon_for, load_reformulator
     from acqo_rl.training.candidates import candidates_in
 

@@ -4,7 +4,7 @@
     queries.jsonl       {"_id": ..., "text": ..., "metadata": {"history": ["U: ...", "S: ..."], ...}}
     qrels/{split}.tsv   query-id <tab> corpus-id <tab> score, under a header
 
-Each file may be gzipped (``.gz``). ``title`` and ``metadata`` may be missing or null, and an id may be a whole number.
+``title`` and ``metadata`` may be missing or null, and an id may be a whole number.
 Other fields of a document belong to its metadata. ``history`` has a form that :mod:`acqo_rl.conversations` reads.
 
 All faults are collected and raised as one error with file and line of each.
@@ -25,7 +25,7 @@ from tqdm import tqdm
 from typing_extensions import TypedDict
 
 from acqo_rl.conversations import read_history
-from acqo_rl.data.lines import Faults, find, problems_of, read_jsonl
+from acqo_rl.data.lines import Faults, problems_of, read_jsonl
 from acqo_rl.data.qrels import HEADER, read_judged
 from acqo_rl.errors import ConversationError, DataError
 from acqo_rl.files import write_atomic
@@ -90,7 +90,7 @@ def read_beir(folder: str | Path, *splits: str) -> Beir:
     folder = _check_folder(folder)
     with Faults() as faults:
         corpus = _read_documents(folder, faults)
-        path = find(folder / "queries.jsonl")
+        path = folder / "queries.jsonl"
         asked, metadata = _read_queries(folder, faults) if splits or path.is_file() else ({}, {})
         qrels = {split: _read_split(folder, split, faults, asked, corpus) for split in splits}
         if splits and not asked and not faults.of(path):
@@ -137,8 +137,7 @@ def read_query_metadata(folder: str | Path) -> dict[str, dict[str, Any]]:
 
 def read_splits(folder: str | Path) -> list[str]:
     """Names of the splits that have judgements, in alphabetical order."""
-    names = (path.name.removesuffix(".gz") for path in (Path(folder) / "qrels").glob("*.tsv*"))
-    return sorted({name.removesuffix(".tsv") for name in names if name.endswith(".tsv")})
+    return sorted(path.stem for path in (Path(folder) / "qrels").glob("*.tsv"))
 
 
 def corpus_hash(documents: Iterable[Document]) -> str:
@@ -246,7 +245,7 @@ def _valid(rows: Iterable[Located], form: TypeAdapter[Any], faults: Faults) -> I
 
 
 def _read_documents(folder: Path, faults: Faults) -> dict[str, Document]:
-    path = find(folder / "corpus.jsonl")
+    path = folder / "corpus.jsonl"
     rows = tqdm(read_jsonl(path, faults), desc="reading corpus.jsonl", unit=" documents", delay=2)
     documents = documents_of(((path, number, row) for number, row in rows), faults)
     if not documents and not faults:
@@ -255,13 +254,13 @@ def _read_documents(folder: Path, faults: Faults) -> dict[str, Document]:
 
 
 def _read_queries(folder: Path, faults: Faults) -> tuple[dict[str, Query], dict[str, dict[str, Any]]]:
-    path = find(folder / "queries.jsonl")
+    path = folder / "queries.jsonl"
     return queries_of(((path, number, row) for number, row in read_jsonl(path, faults)), faults)
 
 
 def _read_split(folder: Path, split: str, faults: Faults, *known: Collection[str]) -> Qrels:
     """Reads the judgements of a split; if known queries and documents are given, only theirs."""
-    path, splits = find(folder / "qrels" / f"{split}.tsv"), read_splits(folder)
+    path, splits = folder / "qrels" / f"{split}.tsv", read_splits(folder)
     if split in splits:
         return read_judged(path, faults, *known)
     there = f"the splits are: {', '.join(splits)}" if splits else "there are no judgements; acqo label makes some"

@@ -17,7 +17,6 @@ from acqo_rl.data.draw import split_by_hash
 from acqo_rl.data.lines import Faults, read_jsonl, read_lines
 from acqo_rl.data.pages import PAGES, read_page
 from acqo_rl.data.qrels import read_judged
-from acqo_rl.data.tally import Tally, counted, without_text
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.files import write_atomic
 from acqo_rl.text import one_line
@@ -27,6 +26,11 @@ _log = logging.getLogger(__name__)
 
 DOCUMENT, QUERY = ("id", "title", "text"), ("id", "text", "history")
 """What is read of a document and of a query; the names of the fields, unless a setting gives others."""
+
+
+Tally = dict[str, list[str]]
+"""The names of what is skipped, by kind in the plural."""
+_SHOWN = 3
 
 
 class _Csv(csv.excel):
@@ -86,16 +90,15 @@ def write_files(
     total = left_out + len(corpus) + len(asked)
     if left_out > max_skipped * total:
         raise DataError(
-            f"{left_out:,} of {total:,} files and rows would be skipped: {counted(skipped)}. Convert or remove them, "
+            f"{left_out:,} of {total:,} files and rows would be skipped: {_counted(skipped)}. Convert or remove them, "
             "name the tables in a folder one by one, or accept this with --max_skipped "
             f"{math.ceil(100 * left_out / total) / 100:g}."
         )
     if not corpus:
         raise ConfigError("No documents were found; give tables, pages or folders of pages as documents.")
     write_beir(folder, corpus.values(), asked.values(), judged, metadata)
-    notes = [f"{what}: {counted(some)}." for what, some in (
-        ("Skipped", skipped), ("Kept", without_text(corpus.values()))) if some]  # fmt: skip
-    for note in notes:
+    note = f"Skipped: {_counted(skipped)}." if skipped else ""
+    if note:
         _log.warning(note)
     splits = ", ".join(f"{len(judgements):,} {split}" for split, judgements in judged.items()) or "none"
     readme = f"""# Imported files
@@ -104,7 +107,7 @@ def write_files(
 
 `{command}`
 
-Queries with judgements: {splits}. {" ".join(notes)}"""
+Queries with judgements: {splits}. {note}"""
     write_atomic(Path(folder) / "README.md", [readme])
 
 
@@ -121,6 +124,14 @@ def read_fields(targets: Sequence[str], settings: Sequence[str]) -> dict[str, li
             raise ConfigError(f"{setting!r} is not a field setting; write {'=NAME or '.join(targets)}=NAME.")
         fields[target] = names.split("+")
     return fields
+
+
+def _counted(tally: Tally) -> str:
+    """The number and the first names of each kind."""
+    return ", ".join(
+        f"{len(names):,} {kind} ({', '.join(names[:_SHOWN])}{', ...' if len(names) > _SHOWN else ''})"
+        for kind, names in tally.items()
+    )
 
 
 def _with_text(rows: Iterator[Located], kind: str, skipped: Tally) -> Iterator[Located]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -67,34 +65,24 @@ def problems_of(error: ValidationError) -> list[str]:
     return [f"{'.'.join(map(str, one['loc']))}: {one['msg']}; found {shorten(one['input'])}." for one in found]
 
 
-def find(path: Path) -> Path:
-    """Returns the path of the file, or of its gzipped version (``.gz``) if only that exists."""
-    zipped = path.with_name(f"{path.name}.gz")
-    return zipped if zipped.is_file() and not path.is_file() else path
-
-
 def read_lines(path: Path, faults: Faults) -> Iterator[tuple[int, str]]:
     """Yields line numbers (from 1) and lines of a UTF-8 file, without line ends and blank lines."""
     if not path.is_file():
-        faults.add(path, None, f"no such file, and no {path.name}.gz either.")
+        faults.add(path, None, "no such file.")
         return
-    number = 0
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                try:
-                    text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-                except UnicodeDecodeError as error:
-                    remedy = 'convert the file to UTF-8 (in Excel: save it as "CSV UTF-8")'
-                    faults.add(path, number, f"not UTF-8 ({error.reason}); {remedy}.")
-                    continue
-                if number == 1 and text.startswith(_POINTER):
-                    faults.add(path, None, "a pointer of Git LFS instead of the data; run: git lfs pull")
-                    return
-                if text.strip():
-                    yield number, text.rstrip("\r\n")
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        faults.add(path, None, f"damaged gzip file after line {number} ({error}); download or create it again.")
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                remedy = 'convert the file to UTF-8 (in Excel: save it as "CSV UTF-8")'
+                faults.add(path, number, f"not UTF-8 ({error.reason}); {remedy}.")
+                continue
+            if number == 1 and text.startswith(_POINTER):
+                faults.add(path, None, "a pointer of Git LFS instead of the data; run: git lfs pull")
+                return
+            if text.strip():
+                yield number, text.rstrip("\r\n")
 
 
 def _finite(number: str) -> float:

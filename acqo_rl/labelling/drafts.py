@@ -14,7 +14,7 @@ from typing import Literal
 from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.roles import Retriever
 from acqo_rl.text import normalised, one_line
-from acqo_rl.types import Document
+from acqo_rl.types import Document, Query
 
 Kind = Literal["simple", "several", "comparison", "bridge", "follow_up", "ambiguous", "topic_change"]
 KINDS: tuple[Kind, ...] = ("simple", "several", "comparison", "bridge", "follow_up", "ambiguous")
@@ -55,6 +55,19 @@ class Draft:
     split: str
     documents: tuple[Document, ...]
     passages: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with the documents that answer it.
+
+    Attributes:
+        draft: what it was written about.
+        query: the question, with the conversation before it.
+    """
+
+    draft: Draft
+    query: Query
 
 
 def subject_of(title: str) -> str:

@@ -1,17 +1,18 @@
-"""Pseudo-questions of titles and headings, for training data without a language model.
+"""Questions made of other texts: pseudo-questions of titles and headings, and changes of topic.
 
-They are what documents call their own parts, not what users ask. A heading that is a question, or names its document,
-is used as it is; others follow the name. A ``bridge`` cannot be made: it describes a document without its name.
+Pseudo-questions need no language model. They are what documents call their own parts, not what users ask. A heading
+that is a question, or names its document, is used as it is; others follow the name. A ``bridge`` cannot be made: it
+describes a document without its name.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
-from acqo_rl.labelling.drafts import Draft, name_of, subject_of
+from acqo_rl.labelling.drafts import TOPIC_CHANGE, Draft, Question, name_of, subject_of
 from acqo_rl.labelling.filters import NOT_READABLE, FilteredQuestions
-from acqo_rl.labelling.writing import Question
 from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Document, Query, Turn
 
@@ -41,9 +42,23 @@ def headings(document: Document) -> list[str]:
     return [line for line in short if not line.endswith(_SENTENCE) and normalised(line) != normalised(document.title)]
 
 
-def answer_of(draft: Draft) -> Turn:
+def _answer_of(draft: Draft) -> Turn:
     """The start of the passage, as the answer of a conversation about it."""
     return Turn("assistant", one_line(draft.passages[0])[:_ANSWER])
+
+
+def add_topic_changes(filtered: FilteredQuestions) -> None:
+    """Adds simple questions again, each after a conversation about another document of the same split."""
+    follow_ups = [question for question in filtered.kept if question.query.history]
+    simple = [question for question in filtered.kept if question.draft.kind == "simple"]
+    for number, before in enumerate(follow_ups, start=1):
+        draft = before.draft
+        others = (q for q in simple if q.draft.split == draft.split and q.draft.documents != draft.documents)
+        if other := next(others, None):
+            simple.remove(other)
+            history = (*before.query.history, Turn("user", before.query.text), _answer_of(draft))
+            query = Query(f"{TOPIC_CHANGE}-{number}", other.query.text, history)
+            filtered.kept.append(Question(replace(other.draft, kind=TOPIC_CHANGE), query))
 
 
 def _query(draft: Draft, query_id: str, generator: random.Random) -> Query:
@@ -61,7 +76,7 @@ def _query(draft: Draft, query_id: str, generator: random.Random) -> Query:
         return Query(query_id, names[0])
     if draft.kind == "follow_up":
         rest = [one_line(heading.replace(names[0], "")) for heading in headings(documents[0])]
-        history = (Turn("user", subject_of(documents[0].title)), answer_of(draft))
+        history = (Turn("user", subject_of(documents[0].title)), _answer_of(draft))
         return Query(query_id, generator.choice(rest or [""]), history)
     return Query(query_id, asked[0])
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
-from acqo_rl.labelling.drafts import name_of
-from acqo_rl.labelling.writing import Question
+from acqo_rl.labelling.drafts import Question, name_of
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.names import NAME_WORD
 from acqo_rl.reformulation.pass_through import PassThrough

@@ -1,9 +1,13 @@
-"""Judges by a language model whether documents answer queries, on the scale of TREC (0 to 3)."""
+"""Collects the documents that are worth judging, and judges by a language model whether they answer a query.
+
+The grades are those of TREC (0 to 3).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import NamedTuple
 
 from acqo_rl.errors import ConfigError
@@ -11,13 +15,15 @@ from acqo_rl.labelling.filters import words_of
 from acqo_rl.language_models.structured import example, fields, one_of, problem_of, read_reply
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.retrieval.passage import passage_text
-from acqo_rl.roles import LanguageModel
-from acqo_rl.types import Conversation, Document, Qrels, Query
+from acqo_rl.roles import Fusion, LanguageModel, Reformulator, Retriever
+from acqo_rl.searching.path import SearchPath, search
+from acqo_rl.training.candidates import Candidate
+from acqo_rl.types import Conversation, Document, Qrels, Query, Reformulation
 
 RELEVANT = 2
 """Least grade of a relevant document; grade 1 means related, but without an answer."""
-_FIRST = 32
-"""Number of pairs after which a judge without any grade stops the run."""
+_BATCH = 64
+_CANDIDATE_DEPTH = 3  # documents of each candidate of the warm start
 _CHARACTERS = 2000
 """Maximum characters of a document's text that a judge reads."""
 _TURNS = 6
@@ -48,18 +54,57 @@ Grade = int | str
 """A grade from 0 to 3; or, as a text, the reason why there is none."""
 
 
+def pool(
+    queries: Sequence[Query],
+    reformulators: Sequence[Reformulator],
+    candidates: Mapping[str, Sequence[Candidate]],
+    retriever: Retriever,
+    fusion: Fusion,
+    *,
+    depth: int,
+    most: int,
+) -> dict[str, list[str]]:
+    """Query id -> document ids, in the order in which they should be judged.
+
+    Documents of all lists alternate by rank, so that ``most`` drops the lowest ranks. The candidates of the warm start
+    take part, because a document that only a candidate finds must be judged too: otherwise the reward would count it
+    as not relevant.
+
+    Args:
+        queries: to pool for.
+        reformulators: whose fused rankings take part.
+        candidates: query id -> candidates of the warm start.
+        retriever: searched.
+        fusion: of sub-queries.
+        depth: documents of each reformulator.
+        most: maximum number of documents per query.
+    """
+    lists: dict[str, list[tuple[str, ...]]] = {query.id: [] for query in queries}
+    for start in range(0, len(queries), _BATCH):
+        batch = queries[start : start + _BATCH]
+        found = [one for made in reformulators for one in SearchPath(made, retriever, fusion).search(batch, depth)]
+        made = [
+            Reformulation(query, candidate.route, candidate.sub_queries, candidate.form)
+            for query in batch
+            for candidate in candidates.get(query.id, ())
+        ]
+        found += search(made, retriever, fusion, _CANDIDATE_DEPTH, _CANDIDATE_DEPTH)
+        for result in found:
+            lists[result.reformulation.query.id].append(result.fused.doc_ids)
+    by_rank = {query_id: [d for rank in zip_longest(*some) for d in rank if d] for query_id, some in lists.items()}
+    return {query_id: list(dict.fromkeys(ids))[:most] for query_id, ids in by_rank.items()}
+
+
 def judge_by_model(pairs: Sequence[Pair], model: LanguageModel) -> list[Grade]:
     """Asks a language model for each pair; returns one grade per pair, in input order.
 
     Raises:
-        ConfigError: no pair of the first batch got a grade.
+        ConfigError: no pair got a grade.
     """
-    grades: list[Grade] = []
-    for batch in (pairs[:_FIRST], pairs[_FIRST:]):
-        completions = model.generate([conversation_for(pair) for pair in batch], _GRADE) if batch else []
-        grades += [reply["grade"] if (reply := read_reply(c, _GRADE)) else problem_of(c) for c in completions]
-        if grades and all(isinstance(grade, str) for grade in grades):
-            raise ConfigError(f"There is no grade for the first {len(grades)} pairs ({grades[0]}); check the model.")
+    completions = model.generate([conversation_for(pair) for pair in pairs], _GRADE)
+    grades = [reply["grade"] if (reply := read_reply(c, _GRADE)) else problem_of(c) for c in completions]
+    if grades and all(isinstance(grade, str) for grade in grades):
+        raise ConfigError(f"There is no grade for any of the {len(grades)} pairs ({grades[0]}); check the model.")
     return grades
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from acqo_rl.labelling.drafts import Draft, Kind, name_of
+from acqo_rl.errors import ConfigError
+from acqo_rl.labelling.drafts import Draft, Kind, Question, name_of
+from acqo_rl.labelling.filters import CALL_FAILED, NOT_READABLE, FilteredQuestions
 from acqo_rl.language_models.structured import example, fields, read_reply, text
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.roles import LanguageModel
@@ -57,19 +58,6 @@ _EXAMPLES: dict[Kind, tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True)
-class Question:
-    """A question with the documents that answer it.
-
-    Attributes:
-        draft: what it was written about.
-        query: the question, with the conversation before it.
-    """
-
-    draft: Draft
-    query: Query
-
-
 def conversation_for(draft: Draft) -> Conversation:
     """The prompt for a draft; passages are made safe for a prompt."""
     names = {"name": name_of(draft.documents[0].title), "other": name_of(draft.documents[-1].title)}
@@ -81,7 +69,28 @@ def conversation_for(draft: Draft) -> Conversation:
     return with_examples(f"{task} {_ALL}", [_EXAMPLES[draft.kind]], "\n".join(passages))
 
 
-def complete(drafts: Sequence[Draft], model: LanguageModel) -> list[Completion]:
+def ask(drafts: Sequence[Draft], model: LanguageModel) -> FilteredQuestions:
+    """Asks the model once per draft. A dropped question has the problem or the reply as its text.
+
+    Raises:
+        ConfigError: every call failed.
+    """
+    asked = FilteredQuestions([], {CALL_FAILED: [], NOT_READABLE: []})
+    completions = _complete(drafts, model)
+    for number, (draft, completion) in enumerate(zip(drafts, completions, strict=True), start=1):
+        query_id = f"{draft.kind}-{number}"
+        if completion.problem is not None:
+            asked.dropped[CALL_FAILED].append(Question(draft, Query(query_id, completion.problem)))
+        elif question := read_question(draft, completion, query_id):
+            asked.kept.append(question)
+        else:
+            asked.dropped[NOT_READABLE].append(Question(draft, Query(query_id, completion.text)))
+    if len(asked.dropped[CALL_FAILED]) == len(drafts):
+        raise ConfigError(f"All {len(drafts)} calls of the model failed ({completions[0].problem}); check its server.")
+    return asked
+
+
+def _complete(drafts: Sequence[Draft], model: LanguageModel) -> list[Completion]:
     """Returns one reply per draft, in input order."""
     replies: dict[int, Completion] = {}
     for schema in (_QUESTION, _FOLLOW_UP):

@@ -22,7 +22,6 @@ from typing import Any, TypeVar
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter
 
-from acqo_rl.data.lines import find
 from acqo_rl.errors import ConfigError
 from acqo_rl.files import hash_files, write_atomic
 from acqo_rl.language_models.embedded import resolve
@@ -103,7 +102,7 @@ def inputs_of(
         SearchError: the server of an index does not answer.
     """
     names = ("corpus.jsonl", "queries.jsonl", *(f"qrels/{split}.tsv" for split in splits))
-    files = {str(file): [file] for file in (find(Path(data, name)) for name in names) if file.is_file()}
+    files = {str(file): [file] for file in (Path(data, name) for name in names) if file.is_file()}
     for model in filter(None, models):
         folder = Path(resolve(without_prefix(model)))
         files[model] = sorted(file for end in ("safetensors", "json", "txt") for file in folder.glob(f"*.{end}"))

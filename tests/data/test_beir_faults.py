@@ -1,6 +1,5 @@
 """Faults of a BEIR folder are listed at once, each with its file and line."""
 
-import gzip
 import json
 from pathlib import Path
 
@@ -9,12 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_data_set import QUERIES
 
-from acqo_rl.data.beir import (
-    read_beir,
-    read_corpus,
-    read_queries,
-    write_beir,
-)
+from acqo_rl.data.beir import read_beir, read_corpus, read_queries, write_beir
 from acqo_rl.errors import DataError
 
 BAD_LINES = [
@@ -55,8 +49,10 @@ def test_a_bad_line_is_named(folder, line):
 @pytest.mark.parametrize(
     "row",
     [
-        *({"metadata": metadata} for metadata in ([1], "x", {"history": 3}, {"history": [{"role": "user"}]})),
-        *({"text": text} for text in ("", "  ", "\u200b")),
+        {"metadata": [1]},
+        {"metadata": {"history": 3}},
+        {"metadata": {"history": [{"role": "user"}]}},
+        {"text": "\u200b"},
     ],
 )
 def test_bad_queries_are_named(folder, row):
@@ -136,18 +132,15 @@ def test_missing_and_empty_files_are_named(folder):
 
 
 @pytest.mark.parametrize(
-    ("name", "content"),
+    ("content", "found"),
     [
-        ("corpus.jsonl", b'{"_id": "d3", "text": "K\xf6ln"}\n'),
-        ("corpus.jsonl", b"version https://git-lfs.github.com/spec/v1\noid sha256:0a\nsize 12\n"),
-        ("corpus.jsonl.gz", gzip.compress(b'{"_id": "d", "text": "t"}\n', mtime=0)[:-8]),
-        ("corpus.jsonl.gz", b"no gzip"),
+        (b'{"_id": "d3", "text": "K\xf6ln"}\n', "UTF-8"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0a\nsize 12\n", "git lfs pull"),
     ],
 )
-def test_bytes_that_are_not_text_are_one_fault(folder, name, content):
-    (folder / "corpus.jsonl").unlink()
-    (folder / name).write_bytes(content)
-    with pytest.raises(DataError, match=rf"^{folder}/{name}.*(not UTF-8|git lfs pull|damaged)") as raised:
+def test_bytes_that_are_not_text_are_one_fault(folder, content, found):
+    (folder / "corpus.jsonl").write_bytes(content)
+    with pytest.raises(DataError, match=rf"^{folder}/corpus\.jsonl.*{found}") as raised:
         read_corpus(folder)
     assert "\n" not in str(raised.value)
 

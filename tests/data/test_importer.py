@@ -79,17 +79,10 @@ def test_fields_with_their_own_names_need_no_setting(write, imported):
     assert data.metadata["q"] == {"kind": "x"}
 
 
-def test_conversations_in_a_table(write, imported):
-    rows = 'id,text,history\nq1,its capital?,"U: Peru?\nS: A country."\nq2,x,\n'
-    data = imported([write("d.csv", "id,text\nd,t\n")], [write("q.csv", rows)], [f"test={write('q.txt', 'q1 0 d 1')}"])
-    assert data.queries["test"] == [Query("q1", "its capital?", read_history(("U: Peru?", "S: A country.")))]
-
-
 def test_rows_without_an_id_are_numbered_and_those_without_text_left_out(write, imported, caplog):
     data = imported([write("faq.csv", "title,text,by\nA,one,\n,,me\nB,two,\nC,,\n")])
     assert documents_of(data) == [Document("1", "A", "one"), Document("3", "B", "two"), Document("4", "C", "")]
     assert "1 documents without text (2)" in caplog.text
-    assert "1 documents with only a title (4)" in caplog.text
 
 
 def test_queries_of_a_text_file_and_judgements_by_position_in_it(write, imported):
@@ -137,11 +130,6 @@ def test_all_faults_are_listed_at_once(write, imported, tmp_path):
 def test_a_malformed_field_setting_is_an_error(write, imported, setting):
     with pytest.raises(ConfigError, match="field setting"):
         imported([write("d.csv", "id,text\nd,t\n")], document_fields=[setting])
-
-
-def test_no_documents_are_an_error(write, imported):
-    with pytest.raises(ConfigError):
-        imported([write("pages/logo.png", b"\x89PNG").parent])
 
 
 def pdf(text, title=""):

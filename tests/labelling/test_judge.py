@@ -8,9 +8,8 @@ from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.labelling.judging import Pair, conversation_for, judge_by_model, part_to_read, relevance
+from acqo_rl.labelling.judging import Pair, conversation_for, judge_by_model, part_to_read, pool, relevance
 from acqo_rl.labelling.output import split_of
-from acqo_rl.labelling.pooling import pool
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.training.candidates import Candidate
 from acqo_rl.types import Completion, Document, Query, SubQuery
@@ -52,11 +51,9 @@ class TestGrades:
         assert part_to_read(Pair(QUERY, DOCUMENT)) == "Veld mill. Built in 1790."
 
     @pytest.mark.parametrize("completion", [Completion("no idea", 2), Completion("", 0, problem="no idea: 404")])
-    def test_a_judge_without_any_grade_stops_after_the_first_batch(self, completion):
-        model = ScriptedLanguageModel(completion)
+    def test_a_judge_without_any_grade_is_refused(self, completion):
         with pytest.raises(ConfigError, match="no idea"):
-            judge_by_model(pairs_of(100), model)
-        assert sum(map(len, model.calls)) == 32
+            judge_by_model(pairs_of(3), ScriptedLanguageModel(completion))
 
 
 class TestPool:

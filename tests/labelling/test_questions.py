@@ -14,6 +14,7 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.labelling.drafts import (
     KINDS,
     Draft,
+    Question,
     choose_drafts,
     divide,
     linked_pairs,
@@ -31,7 +32,7 @@ from acqo_rl.labelling.filters import (
     FilteredQuestions,
     filter_questions,
 )
-from acqo_rl.labelling.writing import Question, conversation_for, read_question
+from acqo_rl.labelling.writing import conversation_for, read_question
 from acqo_rl.language_models.structured import example
 from acqo_rl.types import Completion, Document, Query
 
