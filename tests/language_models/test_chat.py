@@ -16,7 +16,6 @@ from acqo_rl.hub.export import export_policy
 from acqo_rl.language_models.chat import end_tokens, missing_end, prepare_template
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.policy import Policy
-from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.training.model import load_trainable
 from acqo_rl.training.sft import sft_dataset
@@ -131,18 +130,6 @@ def test_instructions_reach_every_template(family):
         assert written == tokenizer.apply_chat_template(plain, tokenize=False, add_generation_prompt=True)
 
 
-JOINS = (
-    "{% for m in messages %}{{ (none if m['role'] == 'system' else m['role']) + ': ' + m['content'] }}\n{% endfor %}"
-)
-
-
-def test_a_template_that_fails_on_a_system_role_gets_its_text_in_the_users_turn():
-    tokenizer = tokenizer_of("plain")
-    tokenizer.chat_template = JOINS
-    prepare_template(tokenizer, "joins")
-    assert tokenizer.apply_chat_template(TALK[:2], tokenize=False) == "user: Obey.\n\nOne?\n"
-
-
 @pytest.mark.parametrize(
     "template",
     ["{% for m in messages %}{{ m['content'] ", {"tools": QWEN}, "{{ bos_token }}hello"],
@@ -181,30 +168,26 @@ def test_white_space_that_is_an_added_token_is_kept_and_ends_nothing():
     assert tokenizer.decode(ids, skip_special_tokens=True) == text
 
 
-@pytest.mark.parametrize(
-    "refuses", ["messages[-1]['role'] != 'user'", "messages | selectattr('role', 'eq', 'assistant') | list"]
-)
-def test_a_template_that_only_writes_prompts_ends_turns_with_the_eos_token(refuses):
+def test_a_template_that_only_writes_prompts_ends_turns_with_the_eos_token():
     tokenizer = tokenizer_of("qwen base")
+    refuses = "messages[-1]['role'] != 'user'"
     tokenizer.chat_template = f"{{% if {refuses} %}}{{{{ raise_exception('No') }}}}{{% endif %}}{QWEN}"
     prepare_template(tokenizer, "mine")
     assert tokenizer.convert_ids_to_tokens(end_tokens(tokenizer)) == ["<|endoftext|>"]
     assert missing_end(tokenizer) == "<|endoftext|>"
 
 
-def test_a_model_without_any_end_is_refused():
-    tokenizer = tokenizer_of("plain")
-    tokenizer.eos_token = None
-    with pytest.raises(ConfigError, match="eos_token"):
-        prepare_template(tokenizer, "mine")
-
-
 @pytest.mark.parametrize("load", [TransformersModel.from_pretrained, lambda name: load_trainable(name, 4, 0)])
-def test_a_model_without_a_template_is_refused_at_loading(tmp_path, load):
-    folder_of("qwen base", tmp_path)
-    (tmp_path / "chat_template.jinja").unlink()
-    with pytest.raises(ConfigError, match=r"chat_template\.jinja"):
-        load(str(tmp_path))
+@pytest.mark.parametrize("lacks", ["template", "end"])
+def test_a_model_without_a_template_or_any_end_is_refused_at_loading(tmp_path, load, lacks):
+    folder = folder_of("plain", tmp_path)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.eos_token = None
+    tokenizer.save_pretrained(folder)
+    if lacks == "template":
+        (tmp_path / "chat_template.jinja").unlink()
+    with pytest.raises(ConfigError, match={"template": r"chat_template\.jinja", "end": "eos_token"}[lacks]):
+        load(folder)
 
 
 @pytest.mark.parametrize("special", [True, False])
@@ -216,19 +199,6 @@ def test_a_completion_is_cut_at_any_of_them(family, special, tmp_path):
         completion = model.chat.completion([*text, model.chat.tokenizer.convert_tokens_to_ids(token), *after])
         assert (completion.text, completion.finished, completion.tokens) == ("Oslo", True, len(text) + 1)
     assert model.chat.completion([*text, *after]).finished is False
-
-
-def test_targets_of_the_warm_start_end_with_an_end_token(family):
-    tokenizer = tokenizer_of(family)
-    prepare_template(tokenizer, family)
-    [row] = sft_dataset(
-        [(Query("q", "Oslo?", read_history(("Hi", "Hello."))), "pass")], Prompt(len), missing_end(tokenizer)
-    )
-    ids = tokenizer.apply_chat_template(row["prompt"] + row["completion"], tokenize=True, return_dict=True)["input_ids"]
-    ends = end_tokens(tokenizer)
-    last = max(i for i, token in enumerate(ids) if token in ends)
-    assert tokenizer.decode(ids[:last]).endswith("pass")
-    assert tokenizer.decode(ids[last + 1 :]).strip() == ""
 
 
 def test_a_policy_is_trained_saved_exported_and_served_with_the_same_ends(family, tmp_path):
