@@ -18,7 +18,6 @@ from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.training.model import load_trainable
-from acqo_rl.training.sft import sft_dataset
 from acqo_rl.types import Query
 
 GEMMA = (
