@@ -94,7 +94,6 @@ def build_dense_index(
     if [doc_id for doc_id, _ in groupby(doc_ids)] != [document.id for document in documents]:
         raise DataError("The ids of the passages do not match the documents in their order; split the documents again.")
     shards.encode()
-    index = faiss_index.make_index(encoder.dim, factory, build_parameters)
     faiss_index.fill(index, shards.read(), factory)
     folder.mkdir(parents=True, exist_ok=True)
     faiss_index.write_index(index, folder / INDEX_NAME)

@@ -41,7 +41,7 @@ class ServerError(SearchError):
 
 
 class Server:
-    """A server. Thread-safe.
+    """A server. Thread-safe. The connections are closed with the last reference to it.
 
     A call is retried after a lost connection, a time-out or a temporary status. The pauses grow with jitter and respect
     ``Retry-After`` up to two minutes.
@@ -84,7 +84,7 @@ class Server:
             self._client = httpx.Client(
                 base_url=base.copy_with(userinfo=b""), auth=login, headers=headers, transport=direct
             )
-        self._closing = weakref.finalize(self, self._client.close)  # commands do not close their clients
+        weakref.finalize(self, self._client.close)
 
     def call(self, method: str, path: str, read: Callable[[Any], T], body: Any = None, *, is_first: bool = False) -> T:
         """The answer to a call.
@@ -124,10 +124,6 @@ class Server:
                 " version that fits.",
                 public=f"{self._what} sent an answer that cannot be read.",
             ) from error
-
-    def close(self) -> None:
-        """Closes the connections."""
-        self._closing()
 
     def _once(self, method: str, path: str, body: Any) -> httpx.Response:
         timeout = max(_SHORTEST_TIME, min(self._timeout, time_limit.current().seconds))

@@ -75,11 +75,7 @@ def _describe(index: Address) -> IndexInfo:
         settings = manifest.settings
         encoder = settings.encoder_fingerprint if isinstance(settings, DenseSettings) else ""
         return IndexInfo(manifest.kind, manifest.fingerprint, manifest.corpus_hash, manifest.document_count, encoder)
-    retriever = RemoteRetriever(index)
-    try:
-        return retriever.info()
-    finally:
-        retriever.close()
+    return RemoteRetriever(index).info()
 
 
 class OneRanking(BaseModel):
@@ -167,10 +163,6 @@ class RemoteRetriever(Retriever):
             SearchError: as in :meth:`search`.
         """
         return self._server.call("GET", "/info", lambda body: IndexInfo(**body), is_first=True)
-
-    def close(self) -> None:
-        """Closes the connections."""
-        self._server.close()
 
     def _check_index(self, answered: str) -> None:
         if self.fingerprint not in ("", answered):

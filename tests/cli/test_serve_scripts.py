@@ -130,7 +130,6 @@ def test_several_clients_share_an_index(folder, monkeypatch):
         assert httpx.post(f"{server.url}/search", json={"texts": [QUERY]}).status_code == 401
         behind = load_retriever(server.url)
         assert behind.search([QUERY, "Lima"], 2) == load_retriever(folder / "index").search([QUERY, "Lima"], 2)
-        behind.close()
     assert server.process.returncode in (0, -signal.SIGTERM)
     rows = [json.loads(line) for line in server.lines]
     assert [row["status"] for row in rows if row.get("path") == "/search"] == [401, 200]

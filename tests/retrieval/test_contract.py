@@ -44,9 +44,7 @@ def retriever(request, folders, engine_index):
     elif request.param == "remote":
         index = str(folders / "bm25")
         with running(make_retriever_app(load_retriever(index), describe(index), Limits())) as url:
-            retriever = load_retriever(url)
-            yield retriever
-            retriever.close()
+            yield load_retriever(url)
     else:
         yield load_retriever(folders / request.param, encoder=UnitEncoder())
 

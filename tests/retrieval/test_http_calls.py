@@ -64,10 +64,7 @@ def call(scripted):
     def called(seconds=None, **settings):
         server = Server(f"http://{scripted.address}", "A server", None, seconds)
         server._retrying.wait = tenacity.wait_none()
-        try:
-            return server.call("POST", "/a", lambda body: body["value"], **settings)
-        finally:
-            server.close()
+        return server.call("POST", "/a", lambda body: body["value"], **settings)
 
     return called
 

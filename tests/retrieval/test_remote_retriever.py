@@ -38,20 +38,6 @@ def url(index):
         yield url
 
 
-@pytest.fixture
-def connect():
-    """Makes clients."""
-    made = []
-
-    def connected(url, **settings):
-        made.append(RemoteRetriever(url, **settings))
-        return made[-1]
-
-    yield connected
-    for retriever in made:
-        retriever.close()
-
-
 def test_rankings_are_equal_position_for_position(index, url):
     """Ids, scores to the last bit, names and texts."""
     local = load_retriever(index)
@@ -59,27 +45,26 @@ def test_rankings_are_equal_position_for_position(index, url):
     for k in (1, 100):
         assert behind.search(TEXTS, k) == local.search(TEXTS, k)
     assert (behind.cosine, behind.fingerprint) == (False, local.fingerprint)
-    behind.close()
 
 
-def test_passages_arrive_as_such(url, connect):
+def test_passages_arrive_as_such(url):
     """HyDE by way of a server; one who sends none asks as before."""
     index = ScriptedRetriever({"b": ("d1",)})
-    info = connect(url).info()
+    info = RemoteRetriever(url).info()
     with running(make_retriever_app(index, info, Limits())) as address:
-        found = connect(address).search(["a", Passage("b")], 3)
-        connect(address).search(["a"], 3)
+        found = RemoteRetriever(address).search(["a", Passage("b")], 3)
+        RemoteRetriever(address).search(["a"], 3)
     assert [[type(text) for text in call] for call in index.calls] == [[str, Passage], [str]]
     assert [r.doc_ids for r in found] == [(), ("d1",)]
 
 
-def test_another_corpus_or_index_is_refused(index, url, connect):
+def test_another_corpus_or_index_is_refused(index, url):
     assert describe(url) == describe(index)
     with pytest.raises(IndexMismatchError):
         load_retriever(url, expected_corpus_hash="0" * 64)
-    assert connect(url, fingerprint=describe(index).fingerprint).search(["x"], 1)
+    assert RemoteRetriever(url, fingerprint=describe(index).fingerprint).search(["x"], 1)
     with pytest.raises(SearchError):
-        connect(url, fingerprint="other").search(["x"], 1)
+        RemoteRetriever(url, fingerprint="other").search(["x"], 1)
 
 
 ROW = {"doc_ids": ["a"], "scores": [0.1]}
@@ -89,18 +74,18 @@ ROW = {"doc_ids": ["a"], "scores": [0.1]}
     "rankings",
     [[], [ROW, ROW], *([ROW | odd] for odd in ({"scores": [float("nan")]}, {"scores": []}, {"doc_ids": [1]}))],
 )
-def test_an_answer_of_another_form_is_refused(connect, rankings, monkeypatch):
-    retriever = connect("http://127.0.0.1:9")
+def test_an_answer_of_another_form_is_refused(rankings, monkeypatch):
+    retriever = RemoteRetriever("http://127.0.0.1:9")
     answer = httpx.Response(200, text=json.dumps({"rankings": rankings, "fingerprint": ""}))
     monkeypatch.setattr(retriever._server, "_once", lambda *_: answer)
     with pytest.raises(SearchError):
         retriever.search(["x"], 1)
 
 
-def test_the_key_is_sent(index, connect, monkeypatch):
+def test_the_key_is_sent(index, monkeypatch):
     app = make_retriever_app(load_retriever(index), describe(index), Limits(keys=("secret",)))
     with running(app) as url:
         with pytest.raises(SearchError, match="401"):
-            connect(url).search(["x"], 1)
+            RemoteRetriever(url).search(["x"], 1)
         monkeypatch.setenv("ACQO_RETRIEVER_KEY", "secret")
-        assert len(connect(url).search(["about red"], 3)[0].doc_ids) == 3
+        assert len(RemoteRetriever(url).search(["about red"], 3)[0].doc_ids) == 3

@@ -48,17 +48,13 @@ def index():
 
 @pytest.fixture
 def connect(index):
-    made = []
-
     def connected(*, attempts=30, **settings):
-        made.append(RemoteRetriever(index.url, name="dense", **settings))
-        retrying = made[-1]._server._retrying
+        made = RemoteRetriever(index.url, name="dense", **settings)
+        retrying = made._server._retrying
         retrying.wait, retrying.stop = tenacity.wait_fixed(0.02), retrying.stop | tenacity.stop_after_attempt(attempts)
-        return made[-1]
+        return made
 
-    yield connected
-    for retriever in made:
-        retriever.close()
+    return connected
 
 
 def places(number):

@@ -45,7 +45,6 @@ def test_a_reverse_proxy_may_pass_its_prefix_on_or_strip_it(passed_on):
     with serving_index(web=Web("/tools/search")) as client:
         retriever = RemoteRetriever(f"{client.base_url}{prefix}")
         assert retriever.search(["capital of Peru"], 1)[0].doc_ids == ("lima",)
-        retriever.close()
 
 
 @pytest.mark.parametrize(
