@@ -138,7 +138,7 @@ def main(config: BuildIndexConfig) -> None:
 
 def plan_lines(vectors: int, documents: int, dim: int) -> list[str]:
     """A table of the FAISS indexes that fit."""
-    from acqo_rl.retrieval.plan import plan_indexes
+    from acqo_rl.retrieval.gpu import plan_indexes
 
     rows = [("--faiss.factory", "memory", "memory on a GPU (--index_device)")]
     for index in plan_indexes(vectors, documents, dim):

@@ -64,7 +64,7 @@ class InCollection(Retriever, Restrictable):
 
 
 class FederatedRetriever(Retriever, Composite):
-    """Searches several collections concurrently and merges the rankings of each text by score.
+    """Searches several collections and merges the rankings of each text by score.
 
     The merged score is the cosine, or the square root of a BM25 score divided by its upper bound for the text, the sum
     of the query terms' idf. The two are comparable: among the first 20 results of 600 training queries, the quartiles

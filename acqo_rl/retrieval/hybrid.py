@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
@@ -16,7 +15,10 @@ _DEPTH = 100  # documents per ranking before fusion, or more if more are asked f
 
 
 class HybridRetriever(Retriever, Composite, Restrictable):
-    """Searches several retrievers concurrently and merges their rankings of each text."""
+    """Searches several retrievers and merges their rankings of each text.
+
+    They are searched one after another here, and concurrently by the search path.
+    """
 
     def __init__(self, retrievers: Sequence[Retriever], fusion: Fusion, name: str = "hybrid") -> None:
         """Creates the retriever.
@@ -74,15 +76,11 @@ def joined_fingerprint(fingerprints: Sequence[str], fusion: str = "rsf") -> str:
 
 
 def search_all(retrievers: Sequence[Retriever], texts: Sequence[str], k: int) -> list[tuple[Ranking, ...]]:
-    """Searches several retrievers concurrently; returns the rankings of each text, one per retriever, in input order.
+    """Returns the rankings of each text, one per retriever, in input order.
 
     Raises:
         ValueError: a retriever did not return one ranking per text.
         Exception: an exception of a retriever.
     """
-    if len(retrievers) == 1:
-        found = [retrievers[0].search(texts, k)]
-    else:
-        with ThreadPoolExecutor(max(len(retrievers), 1)) as pool:
-            found = list(pool.map(lambda retriever: retriever.search(texts, k), retrievers))
+    found = [retriever.search(texts, k) for retriever in retrievers]
     return [tuple(rankings) for _, *rankings in zip(texts, *found, strict=True)]
