@@ -68,7 +68,7 @@ class TrainScorerConfig(IndexSettings):
     limit: list[int] = setting(
         "Maximum number of training queries of each folder; 0 means all. One number is for all folders.", [0]
     )
-    model: Address | None = setting("choice: policy, such as trained:four_sets.", None)
+    model: Address | None = setting("Policy, such as trained:four_sets; hop: only if the reformulator asks one.", None)
     cost: Amount = setting("Subtracted from the reward for each further search.", 0.02)
     price: Amount = setting("choice: subtracted from the reward for asking the policy.", 0.04)
     topic_changes: Share = setting(
@@ -76,7 +76,7 @@ class TrainScorerConfig(IndexSettings):
         "query.",
         0.5,
     )
-    reformulator: str = setting("hop: searches before the first hop: raw, turns, rules, ...", "raw")
+    reformulator: str = setting("hop: searches before the first hop: raw, auto, ...", "raw")
     hops: Annotated[int, Ge(1), Le(MOST_HOPS)] = setting(f"hop: number of hops to train, 1 to {MOST_HOPS}.", 2)
     margin: Amount = setting("hop: score by which a name must exceed the option to stop.", 2.0)
     steps: Positive = setting(
@@ -111,19 +111,22 @@ def main(config: TrainScorerConfig) -> None:
 
 def train_hop(config: TrainScorerConfig) -> None:
     """Trains the network that chooses the searches of hops."""
-    from acqo_rl.reformulation.load import load_reformulator
+    from acqo_rl.reformulation.load import load_reformulator, with_engine_prefix
     from acqo_rl.searching.hop import Hops, LearnedHop
     from acqo_rl.searching.hop_candidates import CandidateReader
     from acqo_rl.searching.path import SearchPath
+    from acqo_rl.searching.settings import StepSettings
     from acqo_rl.training.hop import Training, collect, expand, train, with_returns
 
-    reformulator = load_reformulator(config.reformulator, config.model or "")
+    name, model = config.reformulator, config.model or ""
+    reformulator = load_reformulator(name, with_engine_prefix(name, model, "auto"))
     given = {name: getattr(config, name) for name in ("steps", "seeds", "seed")}
     settings = Training(HOP, cost=2 * config.cost, margin=config.margin, **given)
 
     def path_of(one: TrainingSet, scorer: Scorer | None) -> SearchPath:
         hops = Hops(LearnedHop(scorer, one.data.corpus, one.words), config.hops) if scorer else None
-        return SearchPath(reformulator, one.retriever, one.fusion, one.data.corpus, hops=hops)
+        before = StepSettings(hops=0).open_steps(name, one.data.corpus, lambda: one.words, asks=bool(model))
+        return SearchPath(reformulator, one.retriever, one.fusion, one.data.corpus, hops=hops, choice=before.choice)
 
     def options_of(
         one: TrainingSet, reader: CandidateReader, states: Sequence[Reformulation], part: slice
