@@ -183,7 +183,7 @@ def test_asking_is_worth_what_networks_of_other_queries_choose_minus_the_price()
 
 @pytest.mark.parametrize(
     ("kind", "changes"),
-    [("hop", {"data": ["a", "b"]}), ("hop", {"hops": 9}), ("choice", {"model": ""})],
+    [("hop", {"data": ["a", "b"]}), ("choice", {"model": ""})],
 )
 def test_a_config_that_cannot_run_is_rejected(config, tmp_path, kind, changes):
     with pytest.raises(ConfigError):
