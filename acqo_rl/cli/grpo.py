@@ -69,7 +69,7 @@ def main(config: GrpoRunConfig) -> None:
     model, tokenizer = load_trainable(config.model, config.lora_rank, config.seed)
     if changed := changed_settings(config.model, settings):
         state.print(f"The run changes settings of the policy that it starts from: {changed}.")
-    prompt = prompt_of(settings, TransformersModel(model, tokenizer).count_tokens)
+    prompt = prompt_of(settings, TransformersModel(model, tokenizer).chat.count_tokens)
     reward = materials.reward(config.stage, config.reward, settings)
     trainer = build_trainer(
         config,

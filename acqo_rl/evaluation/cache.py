@@ -23,7 +23,7 @@ from acqo_rl import __version__
 from acqo_rl.errors import DataError
 from acqo_rl.files import writing
 from acqo_rl.language_models.embedded import resolve
-from acqo_rl.language_models.openvino import without_prefix
+from acqo_rl.language_models.openvino import PREFIX
 from acqo_rl.reformulation.load import prompts_model, strategy_key
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.roles import Reformulator, Reranker, Retriever
@@ -257,7 +257,7 @@ def fingerprint(model: str) -> str:
 
     ``README.md`` and ``export.json`` do not count, because a new model card does not change the model.
     """
-    model = without_prefix(model)
+    model = model.removeprefix(PREFIX)
     folder = Path(resolve(model) if model.startswith("trained:") else model)
     if not model or not folder.is_dir():
         return ""

@@ -188,10 +188,6 @@ class TransformersModel(SamplingModel):
             model = with_adapter(model, adapter).merge_and_unload()
         return cls(model.to(device).eval(), tokenizer, **settings)
 
-    def count_tokens(self, text: str) -> int:
-        """Number of tokens of a text, without special tokens."""
-        return self.chat.count_tokens(text)
-
     def at_temperature(self, temperature: float) -> TransformersModel:
         """Returns the same model at another temperature; weights and lock are shared, so calls do not overlap."""
         other = copy.copy(self)

@@ -6,7 +6,6 @@ Concurrent calls share one batch: their prompts join it at any step (iteration-l
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import importlib.util
 import logging
@@ -22,7 +21,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.files import hash_files
 from acqo_rl.language_models.chat import Chat
 from acqo_rl.language_models.embedded import loading
-from acqo_rl.roles import SamplingModel
+from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion, Conversation, Schema
 
 PREFIX = "openvino:"
@@ -41,13 +40,11 @@ _TOKENS_PER_STEP = 2_048
 _log = logging.getLogger(__name__)
 
 
-class OpenVinoModel(SamplingModel):
-    """A chat model on a CPU.
+class OpenVinoModel(LanguageModel):
+    """A chat model on a CPU, with greedy decoding.
 
     Attributes:
         chat: writes prompts and reads completions.
-        max_new_tokens: maximum number of tokens per completion.
-        temperature: 0 is greedy; above 0, tokens are sampled with ``top_p`` and ``seed``.
     """
 
     def __init__(
@@ -56,9 +53,6 @@ class OpenVinoModel(SamplingModel):
         chat: Chat,
         *,
         max_new_tokens: int = 64,
-        temperature: float = 0.0,
-        top_p: float = 1.0,
-        seed: int = 0,
         batch_size: int | None = None,
         regex: str | None = None,
     ) -> None:
@@ -68,16 +62,11 @@ class OpenVinoModel(SamplingModel):
             file: a GGUF file.
             chat: the tokenizer of the model.
             max_new_tokens: maximum number of tokens per completion.
-            temperature: see the class.
-            top_p: nucleus sampling threshold.
-            seed: seed of sampling.
             batch_size: maximum number of prompts per batch; by default 32.
             regex: regular expression that completions match.
         """
         self.chat = chat
-        self.max_new_tokens = max_new_tokens
-        self.temperature = temperature
-        self._top_p, self._seed, self._regex = top_p, seed, regex
+        self._max_new_tokens, self._regex = max_new_tokens, regex
         self._batch = _Batch(file, batch_size or 32)
 
     @classmethod
@@ -93,16 +82,6 @@ class OpenVinoModel(SamplingModel):
         with loading("The GGUF file of", name, f"Delete {file}, or use the model without the prefix {PREFIX}."):
             return cls(file, Chat(load_tokenizer(name)), **settings)
 
-    def count_tokens(self, text: str) -> int:
-        """Number of tokens of a text, without special tokens."""
-        return self.chat.count_tokens(text)
-
-    def at_temperature(self, temperature: float) -> OpenVinoModel:
-        """Returns the same model at another temperature; both share their weights and batches."""
-        other = copy.copy(self)
-        other.temperature = temperature
-        return other
-
     def generate(self, conversations: Sequence[Conversation], schema: Schema | None = None) -> list[Completion]:
         """Returns one completion per conversation, in input order; calls of other threads share the batch.
 
@@ -110,21 +89,16 @@ class OpenVinoModel(SamplingModel):
             conversations: the prompts.
             schema: not used, because policies write no JSON.
         """
-        prompts = [self.chat.prompt_ids(conversation) for conversation in conversations]
-        return [self.chat.completion(ids) for ids in self._batch.complete(prompts, self._config())]
-
-    def _config(self) -> Any:
         import openvino_genai
 
         config = openvino_genai.GenerationConfig()
-        config.max_new_tokens = self.max_new_tokens
+        config.max_new_tokens = self._max_new_tokens
         config.stop_token_ids = set(self.chat.ends)
-        config.do_sample = self.temperature > 0
-        if config.do_sample:
-            config.temperature, config.top_p, config.rng_seed = self.temperature, self._top_p, self._seed
+        config.do_sample = False
         if self._regex:
             config.structured_output_config = openvino_genai.StructuredOutputConfig(regex=self._regex)
-        return config
+        prompts = [self.chat.prompt_ids(conversation) for conversation in conversations]
+        return [self.chat.completion(ids) for ids in self._batch.complete(prompts, config)]
 
 
 class _Batch:
@@ -202,11 +176,6 @@ class _Batch:
 def is_installed() -> bool:
     """Whether the engine's package is installed."""
     return importlib.util.find_spec("openvino_genai") is not None
-
-
-def without_prefix(name: str) -> str:
-    """The name of a model without :data:`PREFIX`."""
-    return name.removeprefix(PREFIX)
 
 
 def fastest(name: str) -> str:

@@ -133,28 +133,31 @@ class Policy(Reformulator):
             path: a folder, a Hub id or ``trained:NAME`` (:mod:`acqo_rl.language_models.embedded`); with ``openvino:``
                 before it, the model runs with OpenVINO on a CPU.
             name: name in results.
-            generation: ``temperature``, ``top_p``, ``batch_size`` or ``max_new_tokens``; greedy by default.
+            generation: ``batch_size``, ``max_new_tokens`` or (not with OpenVINO) ``temperature`` and ``top_p``; by
+                default greedy.
 
         Raises:
             ConfigError: the name or the model is unknown, or the model cannot be loaded.
             GrammarError: it is not a policy, or it has another grammar or prompt version.
         """
         from acqo_rl.language_models.local import TransformersModel
-        from acqo_rl.language_models.openvino import PREFIX, OpenVinoModel, without_prefix
+        from acqo_rl.language_models.openvino import PREFIX, OpenVinoModel
 
         settings = read_settings(str(path))
         grammar = settings.grammar
         options = {"max_new_tokens": settings.max_new_tokens, **generation}
         if str(path).startswith(PREFIX):
             openvino = {"regex": grammar.ascii_regex, **options}
-            return cls.of(OpenVinoModel.from_pretrained(without_prefix(str(path)), **openvino), settings, name=name)
+            return cls.of(
+                OpenVinoModel.from_pretrained(str(path).removeprefix(PREFIX), **openvino), settings, name=name
+            )
         model = TransformersModel.from_pretrained(str(path), **{"regex": grammar.regex, **options})
         return cls.of(model, settings, name=name)
 
     @classmethod
     def of(cls, model: Any, settings: PolicySettings, *, name: str = "policy") -> Policy:
         """Creates a policy from a model in this process and its settings."""
-        return cls(model, prompt_of(settings, model.count_tokens), settings, name)
+        return cls(model, prompt_of(settings, model.chat.count_tokens), settings, name)
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order, from one batched model call; small talk passes."""
@@ -208,9 +211,9 @@ def read_settings(model: str) -> PolicySettings:
         GrammarError: it is not a policy, or it has another grammar or prompt version.
     """
     from acqo_rl.language_models.embedded import resolve
-    from acqo_rl.language_models.openvino import without_prefix
+    from acqo_rl.language_models.openvino import PREFIX
 
-    return PolicySettings.load(settings_file(resolve(without_prefix(model))))
+    return PolicySettings.load(settings_file(resolve(model.removeprefix(PREFIX))))
 
 
 def settings_file(path: str) -> str:

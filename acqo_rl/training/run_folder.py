@@ -25,7 +25,7 @@ from pydantic import TypeAdapter
 from acqo_rl.errors import ConfigError
 from acqo_rl.files import hash_files, write_atomic
 from acqo_rl.language_models.embedded import resolve
-from acqo_rl.language_models.openvino import without_prefix
+from acqo_rl.language_models.openvino import PREFIX
 from acqo_rl.retrieval.remote import describe
 
 T = TypeVar("T")
@@ -104,7 +104,7 @@ def inputs_of(
     names = ("corpus.jsonl", "queries.jsonl", *(f"qrels/{split}.tsv" for split in splits))
     files = {str(file): [file] for file in (Path(data, name) for name in names) if file.is_file()}
     for model in filter(None, models):
-        folder = Path(resolve(without_prefix(model)))
+        folder = Path(resolve(model.removeprefix(PREFIX)))
         files[model] = sorted(file for end in ("safetensors", "json", "txt") for file in folder.glob(f"*.{end}"))
     hashes = {name: hash_files(some) for name, some in files.items() if some}
     return hashes | {str(index): describe(index).fingerprint for index in indexes}

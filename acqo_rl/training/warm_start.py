@@ -267,7 +267,7 @@ def train(
     from acqo_rl.training.sft import CompletionTrainer, sft_dataset
 
     trainable, tokenizer = load_trainable(model, lora_rank, arguments.seed)
-    prompt = prompt_of(settings, TransformersModel(trainable, tokenizer).count_tokens)
+    prompt = prompt_of(settings, TransformersModel(trainable, tokenizer).chat.count_tokens)
     query_of = {query.id: query for query in queries}
     pairs = [(query_of[example.query_id], example.completion) for example in examples]
     trainer = CompletionTrainer(
