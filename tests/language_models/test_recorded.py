@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.language_models.recorded import RecordedModel
@@ -53,3 +54,4 @@ def test_a_line_that_was_written_in_part_is_asked_again(tmp_path):
     again = RecordedModel("m", lambda: ScriptedLanguageModel("third"), file)
     assert again.missing([ONE, TWO]) == [TWO]
     assert [completion.text for completion in again.generate([ONE, TWO])] == ["first", "third"]
+    assert RecordedModel("m", pytest.fail, file).missing([ONE, TWO]) == []

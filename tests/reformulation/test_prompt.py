@@ -69,6 +69,8 @@ def test_older_turns_stay_beside_a_long_answer_and_what_is_left_is_given_back():
     assert 55 <= sum(count_words(line) + 1 for line in shown) <= 60
     roomy = lines(Query("q", "x", read_history(history)), history_tokens=520)[:-1]
     assert roomy == history
+    asked, told = lines(Query("q", "x", read_history([f"U: {LONG}", f"S: {LONG}"])), history_tokens=64)[:-1]
+    assert count_words(asked) > 2 * count_words(told)  # what the user said matters more
 
 
 @given(st.lists(st.tuples(st.sampled_from("US"), st.integers(1, 90)), max_size=8), st.integers(0, 120))

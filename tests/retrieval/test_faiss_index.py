@@ -1,14 +1,18 @@
 """FAISS indexes and the dense retriever, against NumPy."""
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stand_ins import ranking
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval import faiss_index
 from acqo_rl.retrieval.build import build_dense_index
 from acqo_rl.retrieval.faiss_index import FaissRetriever
 from acqo_rl.retrieval.load import load_retriever
+from acqo_rl.retrieval.windows import search_windows
 from acqo_rl.types import Document, Passage
 
 
@@ -122,3 +126,10 @@ def test_a_question_behind_a_long_text_is_searched_too(minilm, tmp_path):
     assert (short.windows, long.windows, hypothetical.windows) == (1, 2, 1)
     assert (long.doc_ids[0], hypothetical.doc_ids[0]) == ("owl", "agenda")
     assert all(minilm.count_tokens([part])[0] <= minilm.max_tokens for part in minilm.windows(pasted + question))
+
+
+def test_of_two_parts_of_a_text_the_better_score_of_a_document_counts():
+    found = {"one": ranking("a", "b", scores=(0.9, 0.1)), "other": ranking("b", "a", scores=(0.5, 0.2))}
+    parts = SimpleNamespace(windows=lambda text: tuple(found))
+    [best] = search_windows(parts, ["text"], 2, lambda texts: [found[text] for text in texts])
+    assert (best.doc_ids, best.scores, best.windows) == (("a", "b"), (0.9, 0.5), 2)
