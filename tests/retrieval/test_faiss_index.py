@@ -3,9 +3,9 @@
 from types import SimpleNamespace
 
 import pytest
+import stand_ins
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stand_ins import ranking
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval import faiss_index
@@ -129,7 +129,10 @@ def test_a_question_behind_a_long_text_is_searched_too(minilm, tmp_path):
 
 
 def test_of_two_parts_of_a_text_the_better_score_of_a_document_counts():
-    found = {"one": ranking("a", "b", scores=(0.9, 0.1)), "other": ranking("b", "a", scores=(0.5, 0.2))}
+    found = {
+        "one": stand_ins.ranking("a", "b", scores=(0.9, 0.1)),
+        "other": stand_ins.ranking("b", "a", scores=(0.5, 0.2)),
+    }
     parts = SimpleNamespace(windows=lambda text: tuple(found))
     [best] = search_windows(parts, ["text"], 2, lambda texts: [found[text] for text in texts])
     assert (best.doc_ids, best.scores, best.windows) == (("a", "b"), (0.9, 0.5), 2)
