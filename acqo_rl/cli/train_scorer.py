@@ -20,39 +20,38 @@ the policy does. The networks learn which of these rankings to use, and when to 
 conversation are also asked after the conversation of another query (--topic_changes), so that the networks learn to
 ignore it.
 
-The output folder contains options/ (the searched options; the same command resumes an interrupted run), curve.json,
-report.md (what the reward adds to imitation, by seed, on the dev queries) and model/.
+The output folder contains options/ (the searched options; the same command resumes an interrupted run), curve.json and
+model/. acqo evaluate measures it: with --hops and --hop, or with --reformulator auto and --choice.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from annotated_types import Ge, Le
 
 from acqo_rl.addresses import Address
 from acqo_rl.cli.fields import setting
-from acqo_rl.cli.scorer_runs import TrainingSet, run
 from acqo_rl.errors import ConfigError
+from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
-from acqo_rl.searching.choice import KIND as CHOICE
-from acqo_rl.searching.hop import KIND as HOP
 from acqo_rl.searching.hop import MOST_HOPS
 from acqo_rl.types import Amount, Count, Positive, Share
 
 if TYPE_CHECKING:
-    from acqo_rl.searching.choice import Choice
-    from acqo_rl.searching.hop_candidates import CandidateReader
-    from acqo_rl.searching.path import SearchPath
-    from acqo_rl.searching.scorer import Scorer
-    from acqo_rl.training.hop import Options
-    from acqo_rl.types import Query, Reformulation, Turn
+    from acqo_rl.roles import Retriever
+    from acqo_rl.searching.corpus_words import CorpusWords
+    from acqo_rl.training.hop import Options, Training
+    from acqo_rl.types import Document, Qrels, Query, Reformulation, Turn
 
 _BATCH = 32
+_CHUNK = 128
+"""Queries whose options are written together; an interruption loses one chunk."""
 
 
 @dataclass
@@ -64,8 +63,7 @@ class TrainScorerConfig(IndexSettings):
     index: list[Address] = setting(f"One index for each BEIR folder. {INDEX_HELP}")
     output_dir: str = setting("Folder of the run; the same command resumes an interrupted run.")
     split: str = setting("Training queries: qrels/SPLIT.tsv.", "train")
-    dev_split: str = setting("Dev queries for the report: qrels/SPLIT.tsv.", "dev")
-    limit: list[int] = setting(
+    limit: list[Count] = setting(
         "Maximum number of training queries of each folder; 0 means all. One number is for all folders.", [0]
     )
     model: Address | None = setting("Policy, such as trained:four_sets; hop: only if the reformulator asks one.", None)
@@ -78,7 +76,6 @@ class TrainScorerConfig(IndexSettings):
     )
     reformulator: str = setting("hop: searches before the first hop: raw, auto, ...", "raw")
     hops: Annotated[int, Ge(1), Le(MOST_HOPS)] = setting(f"hop: number of hops to train, 1 to {MOST_HOPS}.", 2)
-    margin: Amount = setting("hop: score by which a name must exceed the option to stop.", 2.0)
     steps: Positive = setting(
         "Training steps. The first seventh imitates the best option, the rest maximises the reward.", 3500
     )
@@ -89,8 +86,7 @@ class TrainScorerConfig(IndexSettings):
         """Checks the settings.
 
         Raises:
-            ConfigError: the numbers of folders, indexes and limits differ, or there is no
-                policy.
+            ConfigError: the numbers of folders, indexes and limits differ, or there is no policy.
         """
         if self.task == "choice" and not self.model:
             raise ConfigError("No policy is given; give --model, such as trained:four_sets.")
@@ -103,102 +99,158 @@ class TrainScorerConfig(IndexSettings):
             )
 
 
+@dataclass(frozen=True)
+class TrainingSet:
+    """One BEIR folder with its index; ``folder`` is for the options that are searched in it."""
+
+    corpus: dict[str, Document]
+    queries: list[Query]
+    qrels: Qrels
+    retriever: Retriever
+    words: CorpusWords
+    folder: Path
+
+
 def main(config: TrainScorerConfig) -> None:
-    """Collects the options that are missing, trains the networks, and writes the report."""
-    train = train_hop if config.task == "hop" else train_choice
-    train(config)
+    """Collects the options that are missing, and trains the networks."""
+    from acqo_rl.files import atomic_folder
+    from acqo_rl.searching.choice import KIND
+    from acqo_rl.training.hop import Training, train
+    from acqo_rl.training.run_folder import inputs_of, open_run, write_json
+
+    folder = Path(config.output_dir)
+    inputs: dict[str, str] = {}
+    for data, index in zip(config.data, config.index, strict=True):
+        inputs |= inputs_of(data, [config.split], [index], [config.model or ""])
+    if open_run(folder, asdict(config), inputs):
+        print(f"{folder} is finished: {folder / 'model'}")
+        return
+    given = {name: getattr(config, name) for name in ("steps", "seeds", "seed")}
+    sets = [open_set(config, number) for number in range(len(config.data))]
+    if config.task == "hop":
+        settings = Training(cost=2 * config.cost, **given)
+        options = hop_options(config, sets, settings)
+    else:
+        settings = Training(KIND, cost=0.0, margin=0.0, **given)
+        options = choice_options(config, sets, settings)
+    scorer, curve = train(options, settings)
+    write_json(folder / "curve.json", curve)
+    with atomic_folder(folder / "model") as half_done:
+        scorer.save(half_done)
+    print(f"The networks are in {folder / 'model'}.")
 
 
-def train_hop(config: TrainScorerConfig) -> None:
-    """Trains the network that chooses the searches of hops."""
+def open_set(config: TrainScorerConfig, number: int) -> TrainingSet:
+    """Reads a BEIR folder with the drawn training queries that have a relevant document, and opens its index."""
+    from acqo_rl.data.beir import read_beir
+    from acqo_rl.data.draw import draw
+    from acqo_rl.searching.corpus_words import CorpusWords
+    from acqo_rl.training.data import with_gold
+
+    data = read_beir(config.data[number], config.split)
+    queries = with_gold(data.queries[config.split], data.qrels[config.split])
+    folder = Path(config.output_dir, "options", str(number + 1))
+    folder.mkdir(parents=True, exist_ok=True)
+    return TrainingSet(
+        data.corpus,
+        draw(queries, config.limit[number] or len(queries), config.seed),
+        data.qrels[config.split],
+        config.open_index_of(config.index[number], data.corpus),
+        CorpusWords.of(data.corpus),
+        folder,
+    )
+
+
+def kept(one: TrainingSet, step: str, size: int, collect: Callable[[slice], Iterator[Options]]) -> list[Options]:
+    """The options of a step; those that an earlier run has written are read.
+
+    Args:
+        one: where the options are kept.
+        step: names the files.
+        size: number of queries or states.
+        collect: searches the options of some of them.
+    """
+    from tqdm import tqdm
+
+    from acqo_rl.training.hop import read_options, write_options
+
+    options = []
+    for start in tqdm(range(0, size, _CHUNK), desc=f"set {one.folder.name}: {step}", unit="chunk"):
+        file = one.folder / f"{step}-{start:06}.npz"
+        if not file.exists():
+            write_options(list(collect(slice(start, start + _CHUNK))), file)
+        options += read_options(file)
+    return options
+
+
+def hop_options(config: TrainScorerConfig, sets: Sequence[TrainingSet], settings: Training) -> list[Options]:
+    """The options of all hops, with their returns."""
     from acqo_rl.reformulation.load import load_reformulator, with_engine_prefix
-    from acqo_rl.searching.hop import Hops, LearnedHop
     from acqo_rl.searching.hop_candidates import CandidateReader
     from acqo_rl.searching.path import SearchPath
     from acqo_rl.searching.settings import StepSettings
-    from acqo_rl.training.hop import Training, collect, expand, train, with_returns
+    from acqo_rl.training.hop import collect, expand, train, with_returns
+    from acqo_rl.training.rewards import Reward
 
-    name, model = config.reformulator, config.model or ""
+    name, model, fusion = config.reformulator, config.model or "", RankScoreFusion()
     reformulator = load_reformulator(name, with_engine_prefix(name, model, "auto"))
-    given = {name: getattr(config, name) for name in ("steps", "seeds", "seed")}
-    settings = Training(HOP, cost=2 * config.cost, margin=config.margin, **given)
 
-    def path_of(one: TrainingSet, scorer: Scorer | None) -> SearchPath:
-        hops = Hops(LearnedHop(scorer, one.data.corpus, one.words), config.hops) if scorer else None
-        before = StepSettings(hops=0).open_steps(name, one.data.corpus, lambda: one.words, asks=bool(model))
-        return SearchPath(reformulator, one.retriever, one.fusion, one.data.corpus, hops=hops, choice=before.choice)
+    def options_of(one: TrainingSet, states: Sequence[Reformulation], part: slice) -> Iterator[Options]:
+        reader, reward = CandidateReader(one.corpus, one.words), Reward("converge", one.retriever, fusion)
+        for batch in collect(states[part], one.qrels, reader, one.retriever, fusion, reward):
+            yield from batch
 
-    def options_of(
-        one: TrainingSet, reader: CandidateReader, states: Sequence[Reformulation], part: slice
-    ) -> list[Options]:
-        batches = collect(states[part], one.qrels, reader, one.retriever, one.fusion, one.reward)
-        return [option for batch in batches for option in batch]
+    def first_searches(one: TrainingSet) -> list[Reformulation]:
+        steps = StepSettings(hops=0).open_steps(name, one.corpus, lambda: one.words, asks=bool(model))
+        path = SearchPath(reformulator, one.retriever, fusion, one.corpus, choice=steps.choice)
+        return [found.reformulation for found in path.search(one.queries)]
 
-    def collect_all(sets: list[TrainingSet]) -> list[Options]:
-        readers = [CandidateReader(one.data.corpus, one.words) for one in sets]
-        first = [path_of(one, None).search(one.training_queries()) for one in sets]
-        states = [[result.reformulation for result in results] for results in first]
-        by_hop: list[list[Options]] = []
-        for hop in range(1, config.hops + 1):
-            found = [
-                one.kept(f"hop {hop}", len(some), partial(options_of, one, reader, some))
-                for one, reader, some in zip(sets, readers, states, strict=True)
-            ]
-            by_hop.append([option for options in found for option in options])
-            scorer, _ = train([option for some in by_hop for option in some], settings)
-            if hop < config.hops:
-                states = [expand(some, options, scorer) for some, options in zip(states, found, strict=True)]
-        for hop in reversed(range(config.hops - 1)):
-            by_hop[hop] = with_returns(by_hop[hop], by_hop[hop + 1], scorer, settings.cost)
-        return [option for some in by_hop for option in some]
-
-    run(config, settings, collect_all, "no hop", path_of)
+    states = [first_searches(one) for one in sets]
+    by_hop: list[list[Options]] = []
+    for hop in range(1, config.hops + 1):
+        found = [
+            kept(one, f"hop {hop}", len(some), partial(options_of, one, some))
+            for one, some in zip(sets, states, strict=True)
+        ]
+        by_hop.append([option for options in found for option in options])
+        scorer, _ = train([option for some in by_hop for option in some], settings)
+        if hop < config.hops:
+            states = [expand(some, options, scorer) for some, options in zip(states, found, strict=True)]
+    for hop in reversed(range(config.hops - 1)):
+        by_hop[hop] = with_returns(by_hop[hop], by_hop[hop + 1], scorer, settings.cost)
+    return [option for some in by_hop for option in some]
 
 
-def train_choice(config: TrainScorerConfig) -> None:
-    """Trains the networks that choose the first searches."""
+def choice_options(config: TrainScorerConfig, sets: Sequence[TrainingSet], settings: Training) -> list[Options]:
+    """The options of both decisions, with the value of asking the policy."""
     from acqo_rl.reformulation.load import AUTO, load_reformulator, with_engine_prefix
     from acqo_rl.searching.choice import Choice
     from acqo_rl.searching.concurrent import ConcurrentSearch
     from acqo_rl.searching.path import SearchPath
     from acqo_rl.searching.sub_queries import DEPTH
     from acqo_rl.training.choice import collect, with_asking
-    from acqo_rl.training.hop import Training
+    from acqo_rl.training.rewards import Reward
 
     policy = load_reformulator(AUTO, with_engine_prefix(AUTO, str(config.model), "auto"))
-    given = {name: getattr(config, name) for name in ("steps", "seeds", "seed")}
-    settings = Training(CHOICE, cost=0.0, margin=0.0, **given)
+    fusion = RankScoreFusion()
 
-    def path_of(one: TrainingSet, scorer: Scorer | None) -> SearchPath:
-        choice = Choice(scorer, one.data.corpus, one.words) if scorer else None
-        return SearchPath(policy, one.retriever, one.fusion, one.data.corpus, choice=choice)
-
-    def options_of(
-        one: TrainingSet, queries: Sequence[Query], reader: Choice, path: SearchPath, part: slice
-    ) -> list[Options]:
+    def options_of(one: TrainingSet, queries: Sequence[Query], part: slice) -> Iterator[Options]:
         """The options of both decisions of some queries, alternating."""
-        found: list[Options] = []
+        path = SearchPath(policy, one.retriever, fusion, one.corpus)
+        search = ConcurrentSearch(one.retriever, DEPTH).search
+        reader, reward = Choice(None, one.corpus, one.words), Reward("converge", one.retriever, fusion)
         some = queries[part]
         for start in range(0, len(some), _BATCH):
             answers = [result.reformulation for result in path.search(some[start : start + _BATCH])]
-            search = ConcurrentSearch(one.retriever, DEPTH).search
-            for both in collect(answers, one.qrels, reader, search, one.fusion, one.reward, config.cost):
-                found += both
-        return found
+            for both in collect(answers, one.qrels, reader, search, fusion, reward, config.cost):
+                yield from both
 
-    def collect_all(sets: list[TrainingSet]) -> list[Options]:
-        histories = [q.history for one in sets for q in one.training_queries() if q.history]
-        decisions: list[list[Options]] = [[], []]
-        for one in sets:
-            queries = _with_topic_changes(one.training_queries(), histories, config.topic_changes, config.seed)
-            reader, path = Choice(None, one.data.corpus, one.words), path_of(one, None)
-            options = one.kept("choice", len(queries), partial(options_of, one, queries, reader, path))
-            decisions[0] += options[::2]
-            decisions[1] += options[1::2]
-        first, second = decisions
-        return [*with_asking(first, second, settings, config.price), *second]
-
-    run(config, settings, collect_all, "policy", path_of)
+    histories = [query.history for one in sets for query in one.queries if query.history]
+    options: list[Options] = []
+    for one in sets:
+        queries = _with_topic_changes(one.queries, histories, config.topic_changes, config.seed)
+        options += kept(one, "choice", len(queries), partial(options_of, one, queries))
+    return [*with_asking(options[::2], options[1::2], settings, config.price), *options[1::2]]
 
 
 def _with_topic_changes(

@@ -9,17 +9,22 @@ import pytest
 
 from acqo_rl.cli import main, module_of
 from acqo_rl.cli.train_scorer import TrainScorerConfig
-from acqo_rl.data.beir import write_beir
+from acqo_rl.data.beir import read_beir, write_beir
 from acqo_rl.errors import ConfigError
+from acqo_rl.evaluation.run import evaluate
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation import load
-from acqo_rl.reformulation.pass_through import pass_through
+from acqo_rl.reformulation.pass_through import PassThrough, pass_through
 from acqo_rl.retrieval.bm25 import Bm25Retriever
+from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.roles import Reformulator
+from acqo_rl.searching.choice import KIND as CHOICE
+from acqo_rl.searching.choice import Choice
 from acqo_rl.searching.corpus_words import CorpusWords
-from acqo_rl.searching.hop import with_name
+from acqo_rl.searching.hop import KIND as HOP
+from acqo_rl.searching.hop import Hops, LearnedHop, with_name
 from acqo_rl.searching.hop_candidates import CandidateReader
-from acqo_rl.searching.path import search
+from acqo_rl.searching.path import SearchPath, search
 from acqo_rl.searching.scorer import Scorer
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.training.choice import with_asking
@@ -87,48 +92,57 @@ def config(folder, monkeypatch):
     def make(kind, output, **changes):
         given = {"data": [str(folder)], "index": [str(folder / "index")], "output_dir": str(output), **STEPS, **changes}
         if kind == "hop":
-            return TrainScorerConfig("hop", **{"margin": 0.0, **given})
+            return TrainScorerConfig("hop", **given)
         return TrainScorerConfig("choice", **{"model": "policy", "cost": 0.0, "price": 0.1, **given})
 
     return make
 
 
-def report_of(folder):
-    """The numbers of each row of the report."""
-    rows = [line.strip("| ").split(" | ") for line in (folder / "report.md").read_text().splitlines() if " | " in line]
-    return {name: [float(value) for value in values] for name, *values in rows[1:]}
+def measured(kind, folder, trained):
+    """AP@10 and sub-queries per dev query, with a trained network or without one."""
+    data = read_beir(str(folder), "dev")
+    retriever, words = load_retriever(folder / "index"), CorpusWords.of(data.corpus)
+    steps = {}
+    if trained:
+        scorer = replace(Scorer.load(str(trained), CHOICE if kind == "choice" else HOP), margin=0.0)
+        steps = {"choice": Choice(scorer, data.corpus, words)}
+        if kind == "hop":
+            steps = {"hops": Hops(LearnedHop(scorer, data.corpus, words), 2)}
+    reformulator = Country() if kind == "choice" else PassThrough()
+    path = SearchPath(reformulator, retriever, RankScoreFusion(), data.corpus, **steps)
+    found = evaluate(path, data.queries["dev"], data.qrels["dev"], name="", measures=["AP@10"])
+    searches = [len(result.reformulation.sub_queries) for result in found.results]
+    return found.scores("AP@10").mean(), sum(searches) / len(searches)
 
 
 @pytest.mark.parametrize("kind", ["hop", "choice"])
-def test_a_resumed_run_equals_an_uninterrupted_one_and_the_reward_teaches(kind, config, tmp_path, capsys):
+def test_a_resumed_run_equals_an_uninterrupted_one_and_the_reward_teaches(kind, config, folder, tmp_path, capsys):
     """It learns the bridge, or to ask the policy that knows it. Options that are there are not searched again."""
     main = module_of("train-scorer").main
     main(config(kind, tmp_path / "whole"))
-    values = report_of(tmp_path / "whole")
+    without, learned = (measured(kind, folder, model)[0] for model in ("", tmp_path / "whole" / "model"))
     if kind == "hop":
-        assert values["reward"][0] > values["no hop"][0] + 0.1
+        assert learned > without + 0.1
     else:
-        assert values["reward"][0] == pytest.approx(values["policy"][0], abs=0.02)
-        assert values["reward"][-1] == 1.0
+        assert learned == pytest.approx(without, abs=0.02)
 
     main(config(kind, tmp_path / "cut"))
-    for made in ("model", "report.md"):
-        (tmp_path / "cut" / made).rename(tmp_path / f"removed {made}")
+    (tmp_path / "cut" / "model").rename(tmp_path / "removed model")
     kept, *others = sorted((tmp_path / "cut" / "options" / "1").glob("*.npz"))
     for file in others:
         file.unlink()
     written = kept.stat().st_mtime_ns
     main(config(kind, tmp_path / "cut"))
     assert kept.stat().st_mtime_ns == written
-    for file in ("model/scorer.safetensors", "report.md"):
-        assert (tmp_path / "cut" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+    name = "model/scorer.safetensors"
+    assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     main(config(kind, tmp_path / "cut"))
     assert "is finished" in capsys.readouterr().out
 
 
-def test_a_search_that_is_too_dear_is_not_made(config, tmp_path):
+def test_a_search_that_is_too_dear_is_not_made(config, folder, tmp_path):
     module_of("train-scorer").main(config("choice", tmp_path, cost=9.0, price=0.0))
-    assert report_of(tmp_path)["reward"][-2] == 1.0
+    assert measured("choice", folder, tmp_path / "model")[1] == 1.0
 
 
 def test_the_reward_of_an_option_is_that_of_the_path():
