@@ -4,11 +4,8 @@ r"""Evaluate reformulators, indexes and fusions on a data set.
         --reformulator raw rules policy=runs/acqo/policy --output evaluations/embedded
     acqo evaluate --data data/embedded --split dev --index dense=indexes/dense bm25=indexes/bm25 hybrid=dense+bm25 \
         --reformulator raw rules policy=trained:demo --fusion rsf rrf --robustness typos --output evaluations/indexes
-    acqo evaluate --data data/embedded --split dev --index indexes/embedded --reformulator raw hyde=embedded:smollm2 \
-        --vary.original_weight "[0.5, 1, 2]" --output evaluations/tuning
-
-Every reformulator is combined with every index and every fusion. Reformulators are compared to --baseline (by default
-the first one) with the same index and fusion; indexes and fusions are compared to the first one.
+Every reformulator is combined with every index and every fusion. Each of them is compared to the first one of its kind.
+First look at dev queries; test queries are for the last evaluation.
 
 A reformulator is NAME or NAME=MODEL:
 
@@ -35,9 +32,6 @@ reformulations still help in front of it:
     acqo evaluate --data data/embedded --split dev --index indexes/embedded --reformulator raw policy=trained:demo \
         --fusion rsf rsf+reranker --reranker cross-encoder:cross-encoder/ms-marco-MiniLM-L6-v2 --output evaluations/x
 
---vary also evaluates prompted strategies with every combination of num_variants and original_weight. Choose the best
-one on dev queries, not on test queries.
-
 The output folder stores all reformulations and rankings. A later run in it computes only what is missing, such as other
 systems, measures or queries of the same data and split. An interrupted run thus continues. The next run repeats failed
 model calls. If the code or a model on a server has changed, use a new folder. The report covers the systems of the last
@@ -50,9 +44,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-from annotated_types import MinLen
+from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl.addresses import Address
 from acqo_rl.cli.fields import setting
@@ -79,8 +71,6 @@ if TYPE_CHECKING:
     from acqo_rl.evaluation.systems import StudyComponents
 
 
-Varied = Literal["num_variants", "original_weight"]
-"""The settings of the strategies that can be varied; the language model does not depend on them."""
 
 
 @dataclass
@@ -98,15 +88,11 @@ class EvaluateConfig(StepSettings, WithStrategy, IndexSettings):
     )
     reranker: Address | None = setting(RERANKER_HELP, None)
     rerank_depth: Positive = setting("Number of documents per query that are reranked.", RERANKED_DOCUMENTS)
-    baseline: str | None = setting("Reformulator that the others are compared to; by default the first one.", None)
     measures: list[str] = setting(
         "Names as in ir_measures, or AllGold@k. The first one is the primary measure.", list(MEASURES)
     )
     limit: Positive | None = setting("Evaluate only the first queries, this many; by default all.", None)
     robustness: list[Literal["typos"]] = setting("Also evaluate changed queries: typos (drawn by --seed).", [])
-    vary: dict[Varied, Annotated[list[int | float], MinLen(1)]] = setting(
-        "Setting of the reformulators -> list of values to evaluate, such as num_variants: [1, 3, 5].", {}
-    )
     seed: int = setting("Seed of the typos.", 0)
     batch_size: Positive = setting("Number of queries per batch; an interruption loses one batch.", 32)
 
@@ -125,7 +111,7 @@ def main(config: EvaluateConfig) -> None:
     from acqo_rl.reformulation.heuristic import kinds_of
     from acqo_rl.training.run_folder import inputs_of, open_run
 
-    check(config)
+    baseline = check(config)
     data = read_beir(config.data, config.split)
     data_folder = str(Path(config.data).resolve())
     open_run(config.output, {"data": data_folder, "split": config.split}, inputs_of(data_folder, [config.split]))
@@ -138,7 +124,7 @@ def main(config: EvaluateConfig) -> None:
         variants: dict[str, Any] = {
             name: evaluate_systems(components, mistype(queries, config.seed)) for name in config.robustness
         }
-    study = Study(evaluations, variants, baseline_of(config), config.measures)
+    study = Study(evaluations, variants, baseline, config.measures)
     print("Comparing and writing the report ...", flush=True)
     settings = settings_of(config, components, data, len(queries))
     answer, tables = write_report(Path(config.output), study, settings)
@@ -156,8 +142,8 @@ def main(config: EvaluateConfig) -> None:
     print(f"\nReport: {Path(config.output, 'report.html')} (and summary.json, queries.jsonl, run files)")
 
 
-def check(config: EvaluateConfig) -> None:
-    """Checks settings that would otherwise fail late.
+def check(config: EvaluateConfig) -> str:
+    """Checks settings that would otherwise fail late; returns the name of the baseline, the first reformulator.
 
     Raises:
         ConfigError: a name is unknown, missing or given twice.
@@ -169,10 +155,10 @@ def check(config: EvaluateConfig) -> None:
             check_strategy(name, model)
         if model and is_policy(name):
             read_settings(model)
+    baseline = next((name for name in names if name != REWRITE_RETRIEVE_READ), None)
+    if baseline is None:
+        raise ConfigError(f"{REWRITE_RETRIEVE_READ} needs a reformulator to be compared to; add raw.")
     name_indexes(config.index)
-    possible = [name for name in names if name != REWRITE_RETRIEVE_READ]
-    if baseline_of(config) not in possible:
-        raise ConfigError(f"The baseline {baseline_of(config)!r} is none of {', '.join(possible)}; give one of them.")
     for what in ("fusion", "measures", "robustness"):
         given = getattr(config, what)
         if twice := [name for name in given if given.count(name) > 1]:
@@ -185,11 +171,7 @@ def check(config: EvaluateConfig) -> None:
     if config.reranker and not reranked:
         raise ConfigError(f"No fusion uses the reranker; add {config.fusion[0]}{RERANKED} to --fusion.")
     check_measures(config.measures, DEPTH)
-
-
-def baseline_of(config: EvaluateConfig) -> str:
-    """The name of the baseline."""
-    return config.baseline or next(iter(name_reformulators(config.reformulator, config.model)))
+    return baseline
 
 
 def settings_of(config: EvaluateConfig, components: StudyComponents, data: Beir, queries: int) -> dict[str, Any]:
@@ -210,11 +192,11 @@ def settings_of(config: EvaluateConfig, components: StudyComponents, data: Beir,
         "reformulators": {name: place(model) for name, model in models.items()},
         "kinds": "data set" if any("kind" in metadata for metadata in data.metadata.values()) else "rules",
     }
-    for key in ("fusion", "measures", "choice", "hops", "hop", "limit", "robustness", "vary", "batch_size"):
+    for key in ("fusion", "measures", "choice", "hops", "hop", "limit", "robustness", "batch_size"):
         if value := getattr(config, key):
             settings[key] = value
     if config.reranker:
         settings |= {"reranker": config.reranker, "rerank_depth": config.rerank_depth}
-    if config.vary or any(map(prompts_model, models)):
+    if any(map(prompts_model, models)):
         settings["strategies"] = asdict(config.strategy)
     return settings

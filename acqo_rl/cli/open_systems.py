@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cache as once
 from functools import lru_cache, partial
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.errors import ConfigError
@@ -27,7 +25,6 @@ from acqo_rl.reformulation.load import (
     load_strategy_model,
     prompts_model,
 )
-from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.remote import describe
 from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.roles import LanguageModel, Reformulator, Reranker
@@ -84,20 +81,15 @@ def open_reranker(name: str, cache: Cache) -> CachedReranker:
 def open_reformulators(
     config: EvaluateConfig, cache: Cache, corpus: Mapping[str, Document]
 ) -> tuple[dict[str, CachedReformulator], dict[str, Steps]]:
-    """Reformulators by name, and the steps of each that read results.
-
-    A language model is shared by all strategies that call it. With ``vary``, a reformulator that reads one of its
-    settings is opened once more for each combination of values.
-    """
+    """Reformulators by name, and the steps of each that read results; strategies share their language models."""
 
     @lru_cache
     def language_model(model: str) -> LanguageModel:
         return load_strategy_model(model, config.strategy)
 
-    def load(name: str, model: str, settings: StrategySettings) -> Reformulator:
-        if not prompts_model(name):
-            return load_reformulator(name, model, settings, lexicon=lexicon)
-        return load_reformulator(name, model, settings, language_model=language_model(model))
+    def load(name: str, model: str) -> Reformulator:
+        shared = language_model(model) if prompts_model(name) else None
+        return load_reformulator(name, model, config.strategy, language_model=shared, lexicon=lexicon)
 
     models = name_reformulators(config.reformulator, config.model)
     lexicon = lexicon_for(models, corpus.values())
@@ -105,24 +97,12 @@ def open_reformulators(
     steps: dict[str, Steps] = {}
     words = once(partial(words_of, corpus))
     for name, model in models.items():
-        for shown, settings in varied(name, config.vary, config.strategy).items():
-            cache_key = reformulator_key(name, model, settings)
-            opened[shown] = CachedReformulator(shown, partial(load, name, model, settings), cache_key, cache)
-            if name == REWRITE_RETRIEVE_READ:
-                opened[shown].retry_below = settings.similarity_threshold
-            steps[shown] = config.open_steps(name, corpus, words, asks=bool(model))
+        cache_key = reformulator_key(name, model, config.strategy)
+        opened[name] = CachedReformulator(name, partial(load, name, model), cache_key, cache)
+        if name == REWRITE_RETRIEVE_READ:
+            opened[name].retry_below = config.strategy.similarity_threshold
+        steps[name] = config.open_steps(name, corpus, words, asks=bool(model))
     return opened, steps
-
-
-def varied(name: str, vary: Mapping[Any, Sequence[Any]], settings: StrategySettings) -> dict[str, StrategySettings]:
-    """Name of a system -> its settings: those that are given, then every combination that the reformulator reads."""
-    read = vary if prompts_model(name) else {}
-    found = {name: settings}
-    for values in product(*read.values()) if read else ():
-        changed = dict(zip(read, values, strict=True))
-        shown = " ".join([name, *(f"{key}={value}" for key, value in changed.items())])
-        found[shown] = replace(settings, **changed)
-    return found
 
 
 def open_retrievers(

@@ -3,57 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acqo_rl.pipeline.context import excerpt, searched_texts, window
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.text import one_line
-from acqo_rl.types import Document, Query, Ranking, SubQuery
-
-if TYPE_CHECKING:
-    from acqo_rl.pipeline.pipeline import PipelineResult
+from acqo_rl.types import Document, Ranking, SubQuery
 
 SHOWN_OF_EACH = 5
 CELL = 40
 EXCERPT = 120
-
-
-def answer_lines(result: PipelineResult, k: int) -> Iterator[str]:
-    """The steps, the passages and the answer as lines for a terminal."""
-    yield f"steps: {', '.join(result.strategies) or 'one search'}; {result.model_calls} model calls"
-    for step in result.trace:
-        yield f"   {one_line(step.name)}: {one_line(step.detail)}"
-    yield ""
-    rows = [
-        (str(rank), f"{chunk.similarity:.3f}", chunk.document.id, chunk.query, chunk.document.title)
-        for rank, chunk in enumerate(result.chunks[:k], start=1)
-    ]
-    yield from table(("rank", "best", "id", "found by", "title"), rows)
-    yield ""
-    missing = "; ".join([*result.skipped, *map(str, result.failures)])
-    yield f"answer: {one_line(result.answer) or 'none; ' + one_line(missing)}"
-    if result.answer:
-        yield f"confidence: {result.confidence.label} ({result.confidence.score:.2f})"
-
-
-def answer_as_json(query: Query, result: PipelineResult, k: int) -> dict[str, Any]:
-    """The result with the parts of long texts that match best, for ``--json``."""
-    names = ("strategies", "answer", "model_calls", "skipped")
-    records = ("hops", "iterations", "sub_questions", "path")
-    return {
-        "query": query.text,
-        "history": [*map(str, query.history)],
-        **{name: getattr(result, name) for name in names},
-        "confidence": asdict(result.confidence),
-        **{name: [asdict(one) for one in getattr(result, name)] for name in records},
-        "failures": [*map(str, result.failures)],
-        "documents": [
-            {**_document(chunk.document, chunk.query), "similarity": chunk.similarity, "found_by": chunk.query}
-            for chunk in result.chunks[:k]
-        ],
-    }
 
 
 def _document(document: Document, about: str) -> dict[str, Any]:

@@ -143,17 +143,15 @@ def main(config: TrainScorerConfig) -> None:
 def open_set(config: TrainScorerConfig, number: int) -> TrainingSet:
     """Reads a BEIR folder with the drawn training queries that have a relevant document, and opens its index."""
     from acqo_rl.data.beir import read_beir
-    from acqo_rl.data.draw import draw
     from acqo_rl.searching.corpus_words import CorpusWords
-    from acqo_rl.training.data import with_gold
+    from acqo_rl.training.materials import with_gold
 
     data = read_beir(config.data[number], config.split)
-    queries = with_gold(data.queries[config.split], data.qrels[config.split])
     folder = Path(config.output_dir, "options", str(number + 1))
     folder.mkdir(parents=True, exist_ok=True)
     return TrainingSet(
         data.corpus,
-        draw(queries, config.limit[number] or len(queries), config.seed),
+        with_gold(data.queries[config.split], data.qrels[config.split], config.limit[number], config.seed),
         data.qrels[config.split],
         config.open_index_of(config.index[number], data.corpus),
         CorpusWords.of(data.corpus),

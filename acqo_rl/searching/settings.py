@@ -74,16 +74,12 @@ class StepSettings:
 
 @dataclass(kw_only=True)
 class SearcherSettings(StepSettings, IndexSettings):
-    """Settings of a search with its answer, shared by ``acqo search`` and ``acqo serve``."""
+    """Settings of a search, shared by ``acqo search`` and ``acqo serve``."""
 
     model: Address | None = field(
         default=None, metadata={"help": "Policy, or language model of the strategies that are given without one."}
     )
     engine: Engine = field(default="auto", metadata={"help": ENGINE_HELP})
-    answer_model: Address | None = field(
-        default=None, metadata={"help": "Language model that writes answers; without it, only passages are returned."}
-    )
-    max_model_calls: int = field(default=20, metadata={"help": "Maximum number of model calls per answer."})
     fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})
     rrf_k: float = field(default=60.0, metadata={"help": "Rank constant of rrf."})
     score_threshold: float | None = field(

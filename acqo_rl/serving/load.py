@@ -68,6 +68,10 @@ class ServiceSettings(SearcherSettings):
             "offered."
         },
     )
+    answer_model: Address | None = field(
+        default=None, metadata={"help": "Language model that writes answers; without it, only passages are returned."}
+    )
+    max_model_calls: int = field(default=20, metadata={"help": "Maximum number of model calls per answer."})
     answer_tokens: int = field(default=256, metadata={"help": "Maximum tokens of each completion of answer_model."})
     timeouts: TimeoutSettings = field(
         default_factory=TimeoutSettings,
