@@ -12,14 +12,12 @@ from xml.etree import ElementTree
 import pytest
 from test_entry_points import ROOT, accept
 
-from acqo_rl.cli import command, module_of
+from acqo_rl.cli import module_of
 
 
 @pytest.fixture(scope="module")
 def listed():
-    reproduce = module_of("reproduce")
-    config = command.parse(reproduce.main, ["--config", str(ROOT / "configs" / "results.yaml")])
-    return config.data_sets, config.results
+    return module_of("reproduce").read_results(ROOT / "configs" / "results.yaml")
 
 
 def test_every_command_and_config_is_accepted(listed, tmp_path):

@@ -3,11 +3,11 @@ r"""Run published evaluations again and check that their figures are reproduced.
     acqo reproduce --list
     acqo reproduce demo --work outputs/results
     acqo reproduce conv_dstc11_dense --data BEIR_FOLDERS --work outputs/results
-    acqo reproduce --config configs/results.yaml all --data BEIR_FOLDERS --record
+    acqo reproduce all --data BEIR_FOLDERS --record
 
-configs/results.yaml lists the results: the command of each, the results that it needs, and a tolerance.
-configs/figures.json contains the published figures. Results that exist in --work are not computed again. With --record,
-the figures of this run become the published ones; afterwards run docs/make_results.py, which writes the tables of the
+configs/results.yaml lists the results: the command of each, the results that it needs, and a tolerance. figures.json
+beside it contains the published figures. Results that exist in --work are not computed again. With --record, the
+figures of this run become the published ones; afterwards run docs/make_results.py, which writes the tables of the
 documentation. Exit status: 0 if all figures are reproduced, 1 if one is not, 2 if a command failed.
 """
 
@@ -20,7 +20,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
@@ -40,7 +39,7 @@ class Result:
 
     Attributes:
         command: command that computes the result; ``{work}`` and names of data sets in braces are replaced by folders.
-        needs: results that must be computed first; they are listed above it.
+        needs: results that must be computed first.
         file: summary of an evaluation, which contains the figures; empty if the result has no published figures.
         tolerance: maximum difference from a published figure, inclusive.
     """
@@ -60,30 +59,26 @@ class ReproduceConfig:
     work: str = setting("Folder for everything that the commands write.", "outputs/results")
     list: bool = setting("List the results and their requirements, without running anything.", False)
     record: bool = setting("Publish the figures of this run instead of checking them.", False)
-    figures: str = setting("JSON file of published figures; by default the one of the package.", "")
-    data_sets: dict[str, str] = setting("Folder in --data -> its contents and licence; set by --config.", {})
-    results: dict[str, Result] = setting(
-        "Name -> command, needs, file, tolerance; by default the results of the package.", {}
-    )
+    results: str = setting("YAML file of the results; by default that of the package.", "")
 
 
 def main(config: ReproduceConfig) -> None:
     """Computes the named results and those that they need, then checks or records their figures."""
-    if not config.results:
-        published = command.parse(main, ["--config", str(command.configs_folder() / "results.yaml")])
-        config.results, config.data_sets = published.results, published.data_sets
-    results = config.results
+    from acqo_rl.evaluation.tables import Table, aligned
+
+    file = Path(config.results or command.configs_folder() / "results.yaml")
+    data_sets, results = read_results(file)
+    figures_file = file.with_name("figures.json")
     if config.list:
         for name, result in results.items():
             print(f"{name:32} {', '.join(result.needs)}".rstrip())
         return
     chain = order(config.names, results)
-    places = find_places(config, chain)
+    places = find_places(config, data_sets, [results[name].command for name in chain])
     for number, name in enumerate(chain, start=1):
         run(f"{number}/{len(chain)} {name}", results[name].command, places)
     named = [name for name in chain if results[name].file and (name in config.names or config.names == [ALL])]
     found = {name: figures_of(Path(results[name].file.format(**places))) for name in named}
-    figures_file = Path(config.figures) if config.figures else command.configs_folder() / "figures.json"
     figures = json.loads(figures_file.read_text(encoding="utf-8")) if figures_file.is_file() else {}
     if config.record:
         write_figures(figures_file, figures | found)
@@ -92,48 +87,57 @@ def main(config: ReproduceConfig) -> None:
     for name in chain:
         if name not in named or name not in figures:
             print(f"{name}: computed, but no figures of it are published.")
-    check([row for name in named for row in compare(name, figures.get(name, {}), found[name], results[name].tolerance)])
+    rows = [row for name in named for row in compare(name, figures.get(name, {}), found[name], results[name].tolerance)]
+    header = ("result", "figure", "expected", "got", "tolerance", "holds")
+    holding = sum(row[-1] == "yes" for row in rows)
+    print(f"\n{aligned(Table('', '', header, tuple(rows), labels=2))}\n\n{holding} of {len(rows)} figures hold.")
+    if holding < len(rows):
+        raise SystemExit(1)
+
+
+def read_results(file: Path) -> tuple[dict[str, str], dict[str, Result]]:
+    """Reads a file of results: data set -> its contents and licence, and the results by name."""
+    import yaml
+
+    content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    return content["data_sets"], {name: Result(**entry) for name, entry in content["results"].items()}
 
 
 def order(names: Sequence[str], results: Mapping[str, Result]) -> list[str]:
-    """The named results and all results that they need, in the order of computation.
+    """The named results, each after all results that it needs.
 
     Raises:
-        ConfigError: no name is given, one is not listed, or a result needs one that is not listed above it.
+        ConfigError: no name is given, or one is not listed.
     """
-    known = list(results)
-    for place, name in enumerate(known):
-        if late := set(results[name].needs) - set(known[:place]):
-            raise ConfigError(f"The result {name!r} needs {', '.join(sorted(late))}; list what it needs above it.")
-    wanted = set(known) if list(names) == [ALL] else set(names)
-    if not wanted:
-        raise ConfigError(f"No result is named; give names or {ALL}. --list shows the {len(known)} results.")
-    if unknown := sorted(wanted - set(known)):
-        raise ConfigError(f"Unknown results: {', '.join(unknown)}{did_you_mean(unknown, known)}. --list shows all.")
-    for name in reversed(known):
-        if name in wanted:
-            wanted.update(results[name].needs)
-    return [name for name in known if name in wanted]
+    if not names:
+        raise ConfigError(f"No result is named; give names or {ALL}. --list shows the {len(results)} results.")
+    chain: dict[str, None] = {}
+
+    def add(name: str) -> None:
+        if name not in results:
+            raise ConfigError(f"Unknown result {name!r}{did_you_mean([name], results)}. --list shows all.")
+        for needed in results[name].needs:
+            add(needed)
+        chain[name] = None
+
+    for name in results if list(names) == [ALL] else names:
+        add(name)
+    return list(chain)
 
 
-def find_places(config: ReproduceConfig, chain: Sequence[str]) -> dict[str, str]:
-    """Placeholder -> folder.
+def find_places(config: ReproduceConfig, data_sets: Mapping[str, str], commands: Sequence[str]) -> dict[str, str]:
+    """Placeholder in the commands -> folder.
 
     Raises:
-        ConfigError: a command has a placeholder that is not a data set.
         DataError: the folder of a data set is missing.
     """
     places = {"work": str(Path(config.work).resolve())}
-    named = {name for one in chain for name in re.findall(r"\{(\w+)\}", config.results[one].command)}
-    for name in sorted(named - {"work"}):
-        if name not in config.data_sets:
-            raise ConfigError(f"A command contains {{{name}}}, but data_sets has no such data set; add it.")
+    for name in {name for one in commands for name in re.findall(r"\{(\w+)\}", one)} - {"work"}:
         folder = Path(config.data).resolve() / name
         if not (folder / "qrels").is_dir():
             raise DataError(
-                f"{folder} is not a BEIR folder. The project cannot ship this data set: {config.data_sets[name]}. "
-                "Obtain it under its licence, write it as a BEIR folder with this name, and set --data to the parent "
-                "folder."
+                f"{folder} is not a BEIR folder. The project cannot ship this data set: {data_sets[name]}. Obtain it "
+                "under its licence, write it as a BEIR folder with this name, and set --data to the parent folder."
             )
         places[name] = str(folder)
     return places
@@ -188,28 +192,12 @@ def compare(name: str, published: Figures, found: Figures, tolerance: float) -> 
     rows: list[tuple[str, ...]] = []
     for system, figures in published.items():
         for key, value in figures.items():
-            expected, got = mean_of(value), mean_of(found.get(system, {}).get(key))
+            pair = (value, found.get(system, {}).get(key))
+            expected, got = (one[0] if isinstance(one, list) else one for one in pair)
             holds = got is not None and abs(got - expected) <= tolerance + 1e-9
-            shown = "-" if got is None else f"{got:.4g}"
-            row = (name, f"{system}: {key}", f"{expected:.4g}", shown, f"{tolerance:g}", "yes" if holds else "NO")
-            rows.append(row)
+            values = (f"{expected:.4g}", "-" if got is None else f"{got:.4g}", f"{tolerance:g}")
+            rows.append((name, f"{system}: {key}", *values, "yes" if holds else "NO"))
     return rows
-
-
-def mean_of(value: Any) -> Any:
-    """A value, or the mean of a difference."""
-    return value[0] if isinstance(value, list) else value
-
-
-def check(rows: Sequence[tuple[str, ...]]) -> None:
-    """Prints the rows of :func:`compare`; exits with status 1 if a figure does not hold."""
-    from acqo_rl.evaluation.tables import Table, aligned
-
-    header = ("result", "figure", "expected", "got", "tolerance", "holds")
-    holding = sum(row[-1] == "yes" for row in rows)
-    print(f"\n{aligned(Table('', '', header, tuple(rows), labels=2))}\n\n{holding} of {len(rows)} figures hold.")
-    if holding < len(rows):
-        raise SystemExit(1)
 
 
 def write_figures(file: Path, figures: Mapping[str, Figures]) -> None:
