@@ -15,16 +15,16 @@ The same command resumes an interrupted build. A finished index is never overwri
 
 from __future__ import annotations
 
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from annotated_types import Ge, Le
 
 from acqo_rl.cli.fields import group, setting
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.encoders import SERVER_SETTINGS, is_on_server
+from acqo_rl.retrieval.encoders import is_on_server
 from acqo_rl.retrieval.engines.location import is_engine
 
 if TYPE_CHECKING:
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
 
     from acqo_rl.roles import Encoder
     from acqo_rl.types import Document
-
-_OF_SERVER = ("dimensions",)
-_OF_PROCESS = ("revision", "dtype", "max_length")
-"""Settings that only one kind of encoder has."""
 
 
 @dataclass
@@ -106,8 +102,8 @@ def main(config: BuildIndexConfig) -> None:
     from acqo_rl.retrieval.shards import Shards
 
     state = PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(days=1))  # waits for slow processes
-    documents = list(read_corpus(config.data).values())
     encoder = load_encoder_of(config, state) if config.kind != "bm25" else None
+    documents = list(read_corpus(config.data).values())
     folders = [Path(config.output, part) for part in PARTS] if config.kind == "hybrid" else [Path(config.output)]
     finished = all((folder / FILE_NAME).exists() for folder in folders)
     notes: list[str] = []
@@ -159,43 +155,23 @@ def check(config: BuildIndexConfig) -> None:
         raise ConfigError(
             "output is a collection of a search engine; give a folder, or fill the collection with the engine's client."
         )
-    on_server = is_on_server(config.encoder)
-    useless = {
-        "plan": config.kind == "bm25",
-        "split_passages": config.kind == "bm25" or on_server,
-        **dict.fromkeys(_OF_PROCESS, on_server),
-        **dict.fromkeys(_OF_SERVER, not on_server),
-    }
-    given = [*changed(config), *changed(config.encoding)]
-    if wrong := [name for name in given if useless.get(name)]:
-        is_of_encoder = {*wrong} & {*_OF_PROCESS, *_OF_SERVER}
-        what = f"the encoder {config.encoder}" if is_of_encoder else f"a {config.kind} index"
-        raise ConfigError(f"{', '.join(wrong)} cannot be used for {what} of these settings; omit it.")
+    if config.kind == "bm25" and (config.plan or config.split_passages):
+        raise ConfigError("A bm25 index has no vectors; omit plan and split_passages.")
+    if config.split_passages and is_on_server(config.encoder):
+        raise ConfigError("split_passages needs an encoder that runs in this process; omit it.")
     if Path(config.output).resolve() == Path(config.data).resolve():
         raise ConfigError(f"output is the data folder {config.data}; give a folder of its own for the index.")
-
-
-def changed(settings: Any) -> list[str]:
-    """The settings that differ from their defaults."""
-    defaults = {f.name: f.default if f.default_factory is MISSING else f.default_factory() for f in fields(settings)}
-    return [name for name, default in defaults.items() if default is not MISSING and getattr(settings, name) != default]
 
 
 def load_encoder_of(config: BuildIndexConfig, state: PartialState) -> Encoder:
     """Loads the encoder; with several processes, each one uses its own device."""
     from acqo_rl.retrieval.encoders import load_encoder
 
-    settings = encoder_settings(config)
+    default = EncodingOptions(shard_size=config.encoding.shard_size)
+    given = {name: value for name, value in asdict(config.encoding).items() if value != getattr(default, name)}
     if state.num_processes > 1 and not is_on_server(config.encoder):
-        settings["device"] = str(state.device)
-    return load_encoder(settings)
-
-
-def encoder_settings(config: BuildIndexConfig) -> dict[str, Any]:
-    """The arguments of the encoder."""
-    of_this_process = ("query_prompt", "passage_prompt", "batch_size", *_OF_PROCESS)
-    names = SERVER_SETTINGS if is_on_server(config.encoder) else of_this_process
-    return {"model": config.encoder, **{name: getattr(config.encoding, name) for name in names}}
+        given["device"] = str(state.device)
+    return load_encoder({"model": config.encoder, **given})
 
 
 def passages_of(

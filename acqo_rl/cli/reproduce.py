@@ -20,6 +20,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from acqo_rl.cli import command
 from acqo_rl.cli.fields import setting
@@ -192,7 +193,7 @@ def compare(name: str, published: Figures, found: Figures, tolerance: float) -> 
     rows: list[tuple[str, ...]] = []
     for system, figures in published.items():
         for key, value in figures.items():
-            pair = (value, found.get(system, {}).get(key))
+            pair: tuple[Any, Any] = (value, found.get(system, {}).get(key))
             expected, got = (one[0] if isinstance(one, list) else one for one in pair)
             holds = got is not None and abs(got - expected) <= tolerance + 1e-9
             values = (f"{expected:.4g}", "-" if got is None else f"{got:.4g}", f"{tolerance:g}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from inspect import signature
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,10 +13,6 @@ from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.language_models.load import on_server
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.roles import Encoder
-
-SERVER_SETTINGS = ("query_prompt", "passage_prompt", "dimensions", "batch_size")
-"""Settings of an encoder on a server, besides its model."""
-
 
 SERVERS_VARIABLE = "ACQO_ENCODER_SERVERS"
 """Environment variable with the URLs of the encoder servers that indexes may name, separated by spaces."""
@@ -38,15 +35,14 @@ def load_encoder(settings: Mapping[str, Any], seconds: float | None = None) -> E
         ConfigError: a setting does not apply to the encoder, or it cannot be loaded.
         SearchError: a server does not answer.
     """
-    if not is_on_server(settings["model"]):
-        return SentenceTransformerEncoder(**settings)
     from acqo_rl.retrieval.server_encoder import ServerEncoder
 
-    if unknown := [name for name in settings if name not in ("model", *SERVER_SETTINGS)]:
-        raise ConfigError(
-            f"An encoder on a server has no setting {unknown[0]!r}; there are: {', '.join(SERVER_SETTINGS)}."
-        )
-    return ServerEncoder(**settings, seconds=seconds)
+    served = is_on_server(settings["model"])
+    known = signature(ServerEncoder if served else SentenceTransformerEncoder).parameters
+    if unknown := sorted(settings.keys() - known.keys()):
+        names = ", ".join(name for name in known if name not in ("model", "seconds", "device"))
+        raise ConfigError(f"The encoder {settings['model']} has no setting {', '.join(unknown)}; there are: {names}.")
+    return ServerEncoder(**settings, seconds=seconds) if served else SentenceTransformerEncoder(**settings)
 
 
 def fitting_encoder(
