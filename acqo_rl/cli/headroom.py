@@ -102,12 +102,14 @@ def main(config: HeadroomConfig) -> None:
     bounds, forms = measure_bounds(read, qrels, scored, kinds, reward, measure=_MEASURE, seed=config.seed)
     decision, reason = advise(Headroom(tuple(baselines), bounds, forms, tuple(topics)), _MEASURE)
     systems = {System(one.name, "index", "rsf"): one for one in (*baselines, *bounds)}
-    _, tables = write_report(
-        folder,
-        Study(systems, {}, "raw", [_MEASURE]),
-        {"advice": reason, "data": relative_to(folder, config.data), "index": relative_to(folder, config.index),
-         "split": config.split, "limit": config.limit, "seed": config.seed, "forms": forms},
-        decision=decision,
-        topic_changes={one.name: summarise(one).overall.measures for one in topics},
-    )  # fmt: skip
+    settings = {
+        "decision": decision,
+        "reason": reason,
+        "data": relative_to(folder, config.data),
+        "index": relative_to(folder, config.index),
+        **{name: getattr(config, name) for name in ("split", "limit", "seed")},
+        "forms": forms,
+        "topic changes": {one.name: summarise(one).overall.measures for one in topics},
+    }
+    _, tables = write_report(folder, Study(systems, {}, "raw", [_MEASURE]), settings)
     print("\n\n".join([*map(aligned, tables), f"Report: {folder / 'report.html'}", reason]))

@@ -63,13 +63,15 @@ class Scorer:
 
     def save(self, folder: Path) -> None:
         """Writes weights and settings."""
+        import numpy as np
         from safetensors.numpy import save
 
         folder.mkdir(parents=True, exist_ok=True)
         tensors = {"mean": self.mean, "scale": self.scale}
         for number, (weight, bias) in enumerate(self.layers):
             tensors |= {f"weight.{number}": weight, f"bias.{number}": bias}
-        (folder / WEIGHTS).write_bytes(save(tensors))
+        # safetensors writes the memory of an array, whose order is another one if the array is transposed
+        (folder / WEIGHTS).write_bytes(save({name: np.ascontiguousarray(one) for name, one in tensors.items()}))
         settings = {"kind": self.kind, "layers": len(self.layers), "margin": self.margin}
         (folder / SETTINGS).write_text(json.dumps(settings, indent=2), encoding="utf-8")
 

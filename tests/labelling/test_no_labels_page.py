@@ -64,7 +64,7 @@ def test_a_folder_of_documents_becomes_a_data_set_that_the_recipe_accepts(here):
     main(shlex.split("headroom --data data/handbook_questions --index indexes/handbook --output outputs/headroom"))
     scored = read_rows(ScoredQuery, Path("outputs/headroom/scored.jsonl"))
     assert len(scored) == min(300, len(data.queries["train"])) > 30
-    decision = json.loads(Path("outputs/headroom/summary.json").read_text())["decision"]
+    decision = json.loads(Path("outputs/headroom/summary.json").read_text())["settings"]["decision"]
     assert decision in ("train", "try", "use", "keep_raw")
 
 

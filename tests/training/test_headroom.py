@@ -130,8 +130,8 @@ def test_the_command_reports_bounds_in_their_order(estimated):
     assert values[BEST] >= values[ONE_FORM]
     assert values[BEST] > values["raw"] > 0
     assert figures_of(folder / "summary.json").keys() == values.keys()  # acqo reproduce reads it
-    assert {*content["topic_changes"]} == {"raw", "rules", "turns"}
-    assert content["decision"] in get_args(Decision)
+    assert {*content["settings"]["topic changes"]} == {"raw", "rules", "turns"}
+    assert content["settings"]["decision"] in get_args(Decision)
 
 
 def test_an_interrupted_run_scores_only_the_rest(estimated, monkeypatch):
