@@ -71,8 +71,6 @@ if TYPE_CHECKING:
     from acqo_rl.evaluation.systems import StudyComponents
 
 
-
-
 @dataclass
 class EvaluateConfig(StepSettings, WithStrategy, IndexSettings):
     """Settings of an evaluation."""
