@@ -14,9 +14,8 @@ from typing import Any
 
 from acqo_rl.reformulation.marks import FIRST_YEAR, MARK, marks_of, with_marks, without_marks
 from acqo_rl.reformulation.names import Lexicon
-from acqo_rl.reformulation.pass_through import pass_through
+from acqo_rl.reformulation.pass_through import pass_through, past_small_talk
 from acqo_rl.reformulation.query_types import asks_several, query_type_of
-from acqo_rl.reformulation.small_talk import past_small_talk
 from acqo_rl.reformulation.turns import with_last_turns
 from acqo_rl.roles import Reformulator
 from acqo_rl.text import content_words, distinct, normalised, one_line

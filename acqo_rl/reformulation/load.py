@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.reformulation.adaptive import BY_TYPE, Adaptive
-from acqo_rl.reformulation.classify import PROMPT, Classifier
+from acqo_rl.reformulation.adaptive import BY_TYPE, PROMPT, Adaptive, Classifier
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.pass_through import PassThrough

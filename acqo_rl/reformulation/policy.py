@@ -12,9 +12,8 @@ from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.reformulation import grammar, prompt
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.languages import detector, in_another_language
-from acqo_rl.reformulation.pass_through import pass_through
+from acqo_rl.reformulation.pass_through import pass_through, past_small_talk
 from acqo_rl.reformulation.prompt import Prompt
-from acqo_rl.reformulation.small_talk import past_small_talk
 from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.text import distinct
 from acqo_rl.types import Amount, Count, FeedbackSpec, Positive, Query, Reformulation, SubQuery

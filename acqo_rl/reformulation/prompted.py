@@ -8,8 +8,7 @@ from contextvars import copy_context
 from dataclasses import replace
 
 from acqo_rl.language_models.structured import problem_of, read_reply
-from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.reformulation.small_talk import past_small_talk
+from acqo_rl.reformulation.pass_through import pass_through, past_small_talk
 from acqo_rl.reformulation.strategies import Strategy
 from acqo_rl.roles import LanguageModel, Reformulator, SamplingModel
 from acqo_rl.text import normalised, share_words, text_of

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.reformulation.small_talk import past_small_talk
+from acqo_rl.reformulation.pass_through import pass_through, past_small_talk
 from acqo_rl.roles import Reformulator
 from acqo_rl.text import drop_middle
 from acqo_rl.types import Query, Reformulation, SubQuery

@@ -10,8 +10,7 @@ from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.structured import example
-from acqo_rl.reformulation.adaptive import BY_TYPE, Adaptive
-from acqo_rl.reformulation.classify import Classifier
+from acqo_rl.reformulation.adaptive import BY_TYPE, Adaptive, Classifier
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.templated import Templated
 from acqo_rl.roles import Reformulator
