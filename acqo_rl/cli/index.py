@@ -138,10 +138,10 @@ def plan_lines(vectors: int, documents: int, dim: int) -> list[str]:
 
     rows = [("--faiss.factory", "memory", "memory on a GPU (--index_device)")]
     for index in plan_indexes(vectors, documents, dim):
-        on_gpu = "only on the CPU" if index.gpu_memory is None else f"{index.gpu_memory / 1e9:,.2f} GB"
+        on_gpu = "only on the CPU" if index.gpu_memory is None else f"{index.gpu_memory / 1e6:,.1f} MB"
         if index.factory == "Flat" and index.gpu_memory:
-            on_gpu += f", {index.gpu_memory / 2e9:,.2f} GB with gpu_float16"
-        rows.append((index.factory, f"{index.memory / 1e9:,.2f} GB", on_gpu))
+            on_gpu += f", {index.gpu_memory / 2e6:,.1f} MB with gpu_float16"
+        rows.append((index.factory, f"{index.memory / 1e6:,.1f} MB", on_gpu))
     return [f"{vectors:,} vectors of {dim} dimensions:", *(f"{a:<18}{b:>12}  {c}" for a, b, c in rows)]
 
 
