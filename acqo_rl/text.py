@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from acqo_rl.types import Query, SubQuery, Turn
+from acqo_rl.types import Document, Query, SubQuery, Turn
 
 MAX_QUERY, MAX_TURN = 8_000, 4_000
 """Maximum number of characters of a query and of an earlier turn; longer texts are shortened."""
@@ -257,3 +257,8 @@ def share_words(text: str, read: str) -> bool:
         return word in known or bool(get_close_matches(word, known, 1, 0.75)) or any(c in read for c in characters)
 
     return any(map(is_known, content_words(text)))
+
+
+def passage_text(document: Document) -> str:
+    """Title and text as one string, which all retrievers embed or index; only the text if there is no title."""
+    return f"{document.title}. {document.text}" if document.title else document.text

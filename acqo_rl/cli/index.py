@@ -183,8 +183,8 @@ def passages_of(
     to embed.
     """
     from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
-    from acqo_rl.retrieval.passage import passage_text
     from acqo_rl.retrieval.splitting import long_documents, split_passages
+    from acqo_rl.text import passage_text
 
     passages = documents
     if empty := [document.id for document in documents if not document.text.strip()]:

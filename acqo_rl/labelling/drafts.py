@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Literal
 
-from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.roles import Retriever
-from acqo_rl.text import normalised, one_line
+from acqo_rl.text import normalised, one_line, passage_text
 from acqo_rl.types import Document, Query
 
 Kind = Literal["simple", "several", "comparison", "bridge", "follow_up", "ambiguous", "topic_change"]

@@ -14,9 +14,9 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.labelling.filters import words_of
 from acqo_rl.language_models.structured import example, fields, one_of, problem_of, read_reply
 from acqo_rl.reformulation.prompt import untrusted, with_examples
-from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.roles import Fusion, LanguageModel, Reformulator, Retriever
 from acqo_rl.searching.path import SearchPath, search
+from acqo_rl.text import passage_text
 from acqo_rl.training.candidates import Candidate
 from acqo_rl.types import Conversation, Document, Qrels, Query, Reformulation
 

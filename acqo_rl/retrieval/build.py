@@ -32,9 +32,9 @@ from acqo_rl.retrieval.manifest import (
     read_manifest,
     write_manifest,
 )
-from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.retrieval.shards import Shards
 from acqo_rl.roles import Encoder
+from acqo_rl.text import passage_text
 from acqo_rl.types import Document
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from acqo_rl.data.beir import corpus_hash
 from acqo_rl.errors import ConfigError
 from acqo_rl.files import atomic
-from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.roles import Encoder
+from acqo_rl.text import passage_text
 from acqo_rl.types import Document
 
 if TYPE_CHECKING:

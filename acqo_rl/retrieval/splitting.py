@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
-from acqo_rl.retrieval.passage import passage_text
+from acqo_rl.text import passage_text
 from acqo_rl.types import Document
 
 _BATCH = 1024  # texts per tokenizer call

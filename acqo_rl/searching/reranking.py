@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.reformulation.turns import first_searches
-from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.roles import Reranker
 from acqo_rl.searching.feedback import fetch
+from acqo_rl.text import passage_text
 from acqo_rl.types import Document, Ranking, Reformulation, SubQueryKind
 
 DEPTH = 50

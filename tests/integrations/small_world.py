@@ -5,8 +5,8 @@ from __future__ import annotations
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.retrieval.bm25 import Bm25Retriever
-from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.searching.searcher import AdaptiveSearcher
+from acqo_rl.text import passage_text
 from acqo_rl.types import Document
 
 QUERY = "What is the capital of Peru, and what is the currency of Chad?"

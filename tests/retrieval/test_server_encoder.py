@@ -14,8 +14,8 @@ from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
 from acqo_rl.retrieval.build import build_dense_index
 from acqo_rl.retrieval.encoders import SERVERS_VARIABLE
 from acqo_rl.retrieval.load import load_retriever
-from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.retrieval.server_encoder import ServerEncoder
+from acqo_rl.text import passage_text
 
 TEXTS = ["Paris is the capital of France.", "", "A", "\ud800 half a pair", "The Danube flows through Vienna. " * 9]
 PASSAGES = [passage_text(document) for document in CORPUS]

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
-from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.retrieval.splitting import long_documents, split_passages
+from acqo_rl.text import passage_text
 from acqo_rl.types import Document
 
 

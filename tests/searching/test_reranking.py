@@ -12,11 +12,11 @@ from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.pass_through import PassThrough
-from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.roles import Reranker
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
+from acqo_rl.text import passage_text
 from acqo_rl.types import Document, Query, Ranking, Reformulation, SubQuery
 
 CORPUS = {
