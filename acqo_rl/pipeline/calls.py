@@ -52,7 +52,7 @@ class PassageSearch:
         note_failures(state, (failure for one in found for failure in one.failures))
         for text, some in zip(texts, passages, strict=True):
             state.add_chunks(some, source, text)
-        return [[state.chunks[document.id] for document, _ in some] for some in passages]
+        return [[state.found[document.id] for document, _ in some] for some in passages]
 
     def passages(self, ranking: Ranking, k: int) -> list[tuple[Document, float]]:
         """The best ``k`` documents of a fused ranking, each with its similarity."""

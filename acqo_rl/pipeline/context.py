@@ -136,4 +136,4 @@ def _words(text: str) -> list[str]:
 
 
 def _chunks(state: RetrievalState, doc_ids: Sequence[str]) -> list[Chunk]:
-    return [state.chunks[doc_id] for doc_id in doc_ids]
+    return [state.found[doc_id] for doc_id in doc_ids]

@@ -104,7 +104,7 @@ class Decomposer:
         parts = [part for part in level if part.doc_ids]
         contents = []
         for part in parts:
-            passages = numbered([state.chunks[doc_id] for doc_id in part.doc_ids], part.text, _ANSWER_CHARACTERS)
+            passages = numbered([state.found[doc_id] for doc_id in part.doc_ids], part.text, _ANSWER_CHARACTERS)
             contents.append(f"Passages:\n{passages}\n\nQuestion: {part.text}")
         replies = self.model.ask(state, "sub_answer", BRIEF_ANSWER, contents)
         for part, reply in zip(parts, replies, strict=True):

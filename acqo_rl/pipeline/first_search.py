@@ -47,7 +47,7 @@ class FirstSearch:
 
     def _reformulate(self, state: RetrievalState, searcher: AdaptiveSearcher) -> None:
         try:
-            found = searcher.search(state.query, self.k, context=state.context)
+            found = searcher.search(state.query, self.k, context=state.user_context)
         except SearchError as error:
             state.fail(Failure(self.name, str(error), error.public), "search")
             return
@@ -63,7 +63,7 @@ class FirstSearch:
         found_by = {doc_id: text for text, doc_ids in cluster_by_sub_query(found).items() for doc_id in doc_ids}
         for document, similarity in self.search.passages(found.fused, self.k):
             state.add_chunks([(document, similarity)], self.name, found_by[document.id])
-        state.fused = tuple(d for d in found.fused.doc_ids[: self.k] if d in state.chunks)
+        state.fused = tuple(d for d in found.fused.doc_ids[: self.k] if d in state.found)
         if made.route == "decompose":
             state.sub_questions = _sub_questions(found, state)
 
@@ -73,6 +73,6 @@ def _sub_questions(found: SearchResult, state: RetrievalState) -> list[SubQuesti
     parts = [s.text for s in found.reformulation.sub_queries if s.kind == "part"]
     best = {ranking.query: ranking.doc_ids for ranking in reversed(found.rankings)}
     return [
-        SubQuestion(number, text, doc_ids=tuple(d for d in best.get(text, ()) if d in state.chunks)[:PART_PASSAGES])
+        SubQuestion(number, text, doc_ids=tuple(d for d in best.get(text, ()) if d in state.found)[:PART_PASSAGES])
         for number, text in enumerate(parts, start=1)
     ]

@@ -60,7 +60,7 @@ class GapSearch:
         for number in range(1, self.rounds + 1):
             if number > 1 or not state.has_searched(text):
                 [found] = self.search.search(state, f"{self.name} {number}", [text], self.k)
-            chunks = found if number > 1 else state.ranked()
+            chunks = found if number > 1 else state.chunks
             doc_ids = tuple(chunk.document.id for chunk in chunks)
             rounds.append(Round(number, text, doc_ids))
             if number == self.rounds:
@@ -78,5 +78,5 @@ class GapSearch:
 
 
 def _seen(state: RetrievalState) -> str:
-    chunks = state.ranked()[:_READ_CHUNKS]
+    chunks = state.chunks[:_READ_CHUNKS]
     return f"Passages:\n{numbered(chunks, asked(state), _READ_CHARACTERS * len(chunks))}\n\n{question(state.query)}"

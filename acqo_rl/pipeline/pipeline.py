@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import replace
 from datetime import date
 
 from acqo_rl.errors import ConfigError, SearchError
@@ -15,73 +15,21 @@ from acqo_rl.pipeline.first_search import FirstSearch
 from acqo_rl.pipeline.gaps import GapSearch
 from acqo_rl.pipeline.questions import Analyzer, AnyMode, Mode, read_mode
 from acqo_rl.pipeline.references import ReferenceFollower
-from acqo_rl.pipeline.state import (
-    Budget,
-    Chunk,
-    Confidence,
-    PipelineStep,
-    RetrievalState,
-    RetrievalStep,
-    Round,
-    SubQuestion,
-)
+from acqo_rl.pipeline.state import Budget, PipelineStep, RetrievalState
 from acqo_rl.pipeline.synthesis import ConfidenceCalibrator, Synthesizer
 from acqo_rl.pipeline.temporal import TemporalReranker
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.roles import LanguageModel, Retriever
 from acqo_rl.searching.cache import TimedCache, query_key
-from acqo_rl.searching.result import Failure
 from acqo_rl.searching.searcher import AdaptiveSearcher, read_query
 from acqo_rl.searching.trace import Step, Trace
 from acqo_rl.time_limit import TimeLimit, limited
-from acqo_rl.types import Challenge, Document, Query, Reformulation
+from acqo_rl.types import Challenge, Document, Query
 
 ESSENTIAL = 2
 """Number of reserved model calls: the answer and its grounding."""
 MODE_PASSAGES = 5
 """Number of passages of the first search in a mode."""
-
-
-@dataclass(frozen=True, slots=True)
-class PipelineResult:
-    """An answer and how it was obtained.
-
-    Attributes:
-        answer: empty if no model wrote one; ``skipped`` or ``failures`` gives the reason.
-        confidence: confidence in the answer.
-        challenges: what made the question hard.
-        chunks: the passages, best first; dates may affect their order, but not their similarity.
-        strategies: the steps chosen by the challenges; if the question was asked in a mode, that mode.
-        model_calls: number of model calls for this result; 0 if it was cached.
-        trace: all steps with their durations.
-        skipped: skipped steps with reasons.
-        failures: failed calls, after which the result is not cached, and unusable replies.
-        reformulation: the reformulation of the first search; ``None`` if the raw query was searched, because there is
-            no searcher or the budget was too small.
-        hops: searches of a chain.
-        iterations: rounds of self-querying.
-        sub_questions: parts of the question.
-        path: steps of following references.
-        context: the passages as text, as the answer was written from them; at most about 4000 characters.
-        cached: whether the result comes from the cache.
-    """
-
-    answer: str
-    confidence: Confidence
-    challenges: tuple[Challenge, ...]
-    chunks: tuple[Chunk, ...]
-    strategies: tuple[str, ...]
-    model_calls: int
-    trace: tuple[Step, ...]
-    skipped: tuple[str, ...]
-    failures: tuple[Failure, ...]
-    reformulation: Reformulation | None = None
-    hops: tuple[Round, ...] = ()
-    iterations: tuple[Round, ...] = ()
-    sub_questions: tuple[SubQuestion, ...] = ()
-    path: tuple[RetrievalStep, ...] = ()
-    context: str = ""
-    cached: bool = False
 
 
 class Pipeline:
@@ -158,7 +106,7 @@ class Pipeline:
         }
         self._synthesizer = Synthesizer(asks)
         self._calibrator = ConfidenceCalibrator(asks, cosine=retriever.cosine)
-        self._cache: TimedCache[PipelineResult] = TimedCache(cache_size, cache_seconds)
+        self._cache: TimedCache[RetrievalState] = TimedCache(cache_size, cache_seconds)
 
     def ask(
         self,
@@ -168,7 +116,7 @@ class Pipeline:
         *,
         mode: AnyMode = "pipeline",
         context: str = "",
-    ) -> PipelineResult:
+    ) -> RetrievalState:
         """Answers one question.
 
         Args:
@@ -186,32 +134,31 @@ class Pipeline:
         query = read_query(query)
         chosen = read_mode(mode, query.text)
         key: Hashable = (query_key(query), chosen, context, self._search.searcher.fingerprint)
-        known = self._cache.get(key)
+        known, trace = self._cache.get(key), Trace(on_step)
         if known and self._search.has(known.chunks):
-            return replace(known, cached=True, model_calls=0, trace=(Step("cache", 0.0, "cached result"),))
+            trace.add("cache", "cached result")
+            return replace(known, cached=True, budget=Budget(0), trace=trace)
         budget = Budget(self.max_model_calls, ESSENTIAL)
-        state = RetrievalState(query, budget, context, trace=Trace(on_step), on_text=on_text)
+        state = RetrievalState(query, budget, context, trace=trace, on_text=on_text)
         with limited(TimeLimit(self._seconds)):
-            strategies = self._run(state, chosen)
-        result = _result_of(state, strategies)
+            self._run(state, chosen)
         if not state.broken:
-            self._cache.put(key, result)
-        return result
+            self._cache.put(key, state)
+        return state
 
-    def _run(self, state: RetrievalState, mode: Mode | None) -> Sequence[str]:
-        """Runs all steps and returns the strategies, see :class:`PipelineResult`."""
+    def _run(self, state: RetrievalState, mode: Mode | None) -> None:
         for step in self._before[mode]:
             step.run(state)
-        if "search" in state.broken and not state.chunks:
+        if "search" in state.broken and not state.found:
             public = f"No search succeeded ({'; '.join(failure.public for failure in state.failures)})."
             message = f"No search succeeded ({'; '.join(map(str, state.failures))}). Check that the retriever responds."
             raise SearchError(message, public=public)
-        challenges = [] if mode else [c for c in self._steps if c in state.challenges]
+        challenges = () if mode else tuple(c for c in self._steps if c in state.challenges)
+        state.strategies = (mode,) if mode else challenges
         for challenge in challenges:
             self._steps[challenge].run(state)
         self._synthesizer.run(state, _passages(state, mode) if mode else "")
         self._calibrator.run(state)
-        return [mode] if mode else challenges
 
 
 def _passages(state: RetrievalState, mode: Mode) -> str:
@@ -220,25 +167,4 @@ def _passages(state: RetrievalState, mode: Mode) -> str:
         return written.by_hop(state, written.CONTEXT_CHARACTERS)
     if mode == "recursive" and len(state.sub_questions) > 1:
         return written.by_sub_question(state, written.CONTEXT_CHARACTERS)
-    return written.passages(state.ranked(), written.asked(state), written.CONTEXT_CHARACTERS)
-
-
-def _result_of(state: RetrievalState, strategies: Sequence[str]) -> PipelineResult:
-    assert state.confidence is not None
-    return PipelineResult(
-        answer=state.answer,
-        confidence=state.confidence,
-        challenges=state.challenges,
-        chunks=tuple(state.ranked()),
-        strategies=tuple(strategies),
-        model_calls=state.budget.used,
-        trace=state.trace.steps,
-        skipped=tuple(state.skipped),
-        failures=tuple(state.failures),
-        reformulation=state.reformulation,
-        hops=tuple(state.hops),
-        iterations=tuple(state.iterations),
-        sub_questions=tuple(state.sub_questions),
-        path=tuple(state.path),
-        context=state.passages,
-    )
+    return written.passages(state.chunks, written.asked(state), written.CONTEXT_CHARACTERS)

@@ -77,18 +77,18 @@ class ReferenceFollower:
 
     def run(self, state: RetrievalState) -> None:
         """Adds steps and passages; starts from the passages in the state, or from the question if there are none."""
-        depth = 1 if state.chunks else 0
-        queries = _unsearched(state, _references(state.chunks.values()) if state.chunks else [state.query.text])
+        depth = 1 if state.found else 0
+        queries = _unsearched(state, _references(state.found.values()) if state.found else [state.query.text])
         added: list[str] = []
         while not (reason := self._reason_to_stop(depth, len(added), queries)):
             action: Action = "follow_reference" if depth else "retrieve"
-            known, references = set(state.chunks), list[str]()
+            known, references = set(state.found), list[str]()
             found = self.search.search(state, f"{self.name} {depth}", queries, self.k)
             for query, chunks in zip(queries, found, strict=True):
                 new = [chunk for chunk in chunks if chunk.document.id not in known]
                 kept = new[: max(0, self.documents - len(added))]
                 for chunk in new[len(kept) :]:
-                    state.chunks.pop(chunk.document.id, None)
+                    state.found.pop(chunk.document.id, None)
                 doc_ids, pointed = tuple(chunk.document.id for chunk in kept), _references(kept)
                 summary = f"Retrieved {len(kept)} new documents, found {len(pointed)} references"
                 state.path.append(_step(action, depth, query, doc_ids, pointed, summary))

@@ -1,4 +1,4 @@
-"""The shared state of the steps of question answering; steps communicate only through it."""
+"""The state that the steps of question answering share, and its parts."""
 
 from __future__ import annotations
 
@@ -151,66 +151,86 @@ class Budget:
 
 @dataclass(slots=True)
 class RetrievalState:
-    """The state of one query.
-
-    Attributes that :class:`~acqo_rl.pipeline.pipeline.PipelineResult` has too mean the same. The others:
+    """The state of one question, through which its steps communicate; also the result: an answer and how it was found.
 
     Attributes:
-        query: the query.
+        query: the question.
         budget: budget of model calls.
-        context: information about the user.
-        chunks: document id -> passage, in the order in which they were found.
+        user_context: information about the user.
+        challenges: what makes the question hard.
+        strategies: the steps chosen by the challenges; if the question was asked in a mode, that mode.
+        found: document id -> passage, in the order in which they were found.
         fused: document ids of a first search with fused rankings, best first; these passages keep their order.
         boost: returns a factor for the similarity of a passage, used only for ordering.
-        passages: the passages as text, as the answer is written from them; empty until then.
+        reformulation: the reformulation of the first search; ``None`` if the raw query was searched, because there is
+            no searcher or the budget was too small.
+        hops: searches of a chain.
+        iterations: rounds of self-querying.
+        sub_questions: parts of the question.
+        path: steps of following references.
+        context: the passages as text, as the answer is written from them; empty until then.
+        answer: empty if no model wrote one; ``skipped`` or ``failures`` gives the reason.
+        confidence: confidence in the answer.
+        trace: all steps with their durations.
+        skipped: skipped steps with reasons.
+        failures: failed calls, after which the result is not cached, and unusable replies.
         broken: kinds of failures that a retry may avoid: a search, a model call, or the time limit.
         searched: normalised texts that were searched; includes the question if sub-queries were searched instead.
         on_text: called with each piece of the answer, if the model can stream.
+        cached: whether the result comes from the cache.
     """
 
     query: Query
     budget: Budget = field(default_factory=Budget)
-    context: str = ""
+    user_context: str = ""
     challenges: tuple[Challenge, ...] = ()
-    chunks: dict[str, Chunk] = field(default_factory=dict)
+    strategies: tuple[str, ...] = ()
+    found: dict[str, Chunk] = field(default_factory=dict)
     fused: tuple[str, ...] = ()
     boost: Callable[[Chunk], float] = lambda _: 1.0
-    sub_questions: list[SubQuestion] = field(default_factory=list)
+    reformulation: Reformulation | None = None
     hops: list[Round] = field(default_factory=list)
-    path: list[RetrievalStep] = field(default_factory=list)
     iterations: list[Round] = field(default_factory=list)
-    passages: str = ""
+    sub_questions: list[SubQuestion] = field(default_factory=list)
+    path: list[RetrievalStep] = field(default_factory=list)
+    context: str = ""
     answer: str = ""
-    confidence: Confidence | None = None
+    confidence: Confidence = Confidence(0.0, "Very Low", 0.0, 0.0, None)
     trace: Trace = field(default_factory=Trace)
     skipped: list[str] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     broken: set[Broken] = field(default_factory=set)
     searched: set[str] = field(default_factory=set)
-    reformulation: Reformulation | None = None
     on_text: Callable[[str], None] | None = None
+    cached: bool = False
+
+    @property
+    def model_calls(self) -> int:
+        """Number of model calls for this result; 0 if it was cached."""
+        return self.budget.used
 
     def add_chunks(self, found: Iterable[tuple[Document, float]], source: str, query: str) -> None:
         """Adds passages; a known passage keeps its source and its higher similarity."""
         for document, similarity in found:
-            chunk = self.chunks.setdefault(document.id, Chunk(document, similarity, source, query))
-            self.chunks[document.id] = replace(chunk, similarity=max(similarity, chunk.similarity))
+            chunk = self.found.setdefault(document.id, Chunk(document, similarity, source, query))
+            self.found[document.id] = replace(chunk, similarity=max(similarity, chunk.similarity))
 
-    def ranked(self) -> list[Chunk]:
+    @property
+    def chunks(self) -> tuple[Chunk, ...]:
         """The passages by boosted similarity, best first.
 
         Passages of a fused first search keep their order: their similarities are sorted and assigned to them in that
         order. Ordered by similarity alone, the best passage of one sub-query could come after all passages of another
         sub-query that is closer to its documents.
         """
-        values = {doc_id: chunk.similarity for doc_id, chunk in self.chunks.items()}
+        values = {doc_id: chunk.similarity for doc_id, chunk in self.found.items()}
         values |= zip(self.fused, sorted((values[doc_id] for doc_id in self.fused), reverse=True), strict=True)
 
         def boosted(chunk: Chunk) -> float:
             value, factor = values[chunk.document.id], self.boost(chunk)
             return value * factor if value >= 0 else value / factor
 
-        return sorted(self.chunks.values(), key=boosted, reverse=True)
+        return tuple(sorted(self.found.values(), key=boosted, reverse=True))
 
     def has_searched(self, text: str) -> bool:
         """Whether the text was searched, ignoring case and spacing."""

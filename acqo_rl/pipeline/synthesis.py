@@ -56,14 +56,14 @@ class Synthesizer:
             state: the state.
             passages: text of the passages; by default the best passages of the state.
         """
-        if not state.chunks:
+        if not state.found:
             state.skip(self.name, "there are no passages")
             return
-        passages = passages or numbered(state.ranked()[:PASSAGES], asked(state), CONTEXT_CHARACTERS)
-        state.passages = cut(passages, CONTEXT_CHARACTERS)
+        passages = passages or numbered(state.chunks[:PASSAGES], asked(state), CONTEXT_CHARACTERS)
+        state.context = cut(passages, CONTEXT_CHARACTERS)
         answers = [f"{part.text} {part.answer}" for part in state.sub_questions if part.answer]
         partial = "\n".join(["", "Partial answers:", *answers, ""]) if answers else ""
-        content = f"Passages:\n{state.passages}\n{partial}\n{question(state.query)}"
+        content = f"Passages:\n{state.context}\n{partial}\n{question(state.query)}"
         state.answer = self.model.write(state, self.name, ANSWER, content)
 
 
@@ -84,13 +84,13 @@ class ConfidenceCalibrator:
 
     def run(self, state: RetrievalState) -> None:
         """Sets the confidence of the state; without passages it is ``Very Low``, and no model is called."""
-        grounding, claims = self._ground(state) if state.chunks and state.answer else (None, ())
-        similarities = [chunk.similarity for chunk in state.chunks.values()]
+        grounding, claims = self._ground(state) if state.found and state.answer else (None, ())
+        similarities = [chunk.similarity for chunk in state.found.values()]
         state.confidence = calibrate(similarities, grounding, claims, cosine=self.cosine)
         state.trace.add(self.name, f"{state.confidence.label} ({state.confidence.score:.2f})")
 
     def _ground(self, state: RetrievalState) -> tuple[float | None, tuple[Claim, ...]]:
-        chunks = state.ranked()[:PASSAGES]
+        chunks = state.chunks[:PASSAGES]
         content = f"Passages:\n{numbered(chunks, asked(state), CONTEXT_CHARACTERS)}\n\nAnswer: {state.answer}"
         [reply] = self.model.ask(state, "grounding", CLAIMS, [content], essential=True)
         if reply is None:

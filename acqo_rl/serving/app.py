@@ -18,7 +18,8 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from acqo_rl import __version__
 from acqo_rl.errors import AcqoError, SearchError
-from acqo_rl.pipeline.pipeline import Pipeline, PipelineResult
+from acqo_rl.pipeline.pipeline import Pipeline
+from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.serving.http import AT_ROOT, REFUSALS, Web, detail_of, finish_app, in_thread
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.logs import log_failures
@@ -143,7 +144,7 @@ async def _events(
     def send(event: str, data: dict[str, Any]) -> None:
         loop.call_soon_threadsafe(events.put_nowait, ServerSentEvent(event=event, data=data))
 
-    def ask() -> PipelineResult:
+    def ask() -> RetrievalState:
         return pipeline.ask(
             asked.query,
             lambda step: send("step", asdict(step)),

@@ -7,7 +7,7 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from acqo_rl.pipeline.pipeline import PipelineResult
+from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.trace import Step
 from acqo_rl.types import Reformulation
@@ -86,17 +86,17 @@ class Metrics:
             for failure in found.failures:
                 self.failed(failure.step, failure.reason)
 
-    def answered(self, result: PipelineResult, max_model_calls: int) -> None:
+    def answered(self, result: RetrievalState, max_model_calls: int) -> None:
         """Counts an answer and the reformulation of its question."""
         self._cache.labels("answer", "hit" if result.cached else "miss").inc()
         self._model_calls.labels("answer").observe(result.model_calls)
         self._budget.observe(result.model_calls / max_model_calls)
         if not result.cached:
-            self._stages(result.trace)
+            self._stages(result.trace.steps)
             for failure in result.failures:
                 self.failed(failure.step, failure.reason)
             if result.reformulation:
-                self.reformulated(result.reformulation, _reformulating(result.trace))
+                self.reformulated(result.reformulation, _reformulating(result.trace.steps))
 
     def request(self, method: str, path: str, status: int, seconds: float) -> None:
         """Counts a request; ``path`` is a path of the application, so that the number of labels is limited."""

@@ -8,8 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from acqo_rl.pipeline.context import SHOWN_CHARACTERS, searched_texts, window
-from acqo_rl.pipeline.pipeline import PipelineResult
-from acqo_rl.pipeline.state import RetrievalStep, Round, SubQuestion
+from acqo_rl.pipeline.state import RetrievalState, RetrievalStep, Round, SubQuestion
 from acqo_rl.retrieval.federated import split_id
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import SearchResult, public_problem
@@ -257,10 +256,10 @@ class Retrieval(BaseModel):
     """
 
     mode: str = Field(description="pipeline, or the mode that was used.")
-    hops: tuple[Round, ...]
-    iterations: tuple[Round, ...]
-    sub_questions: tuple[SubQuestion, ...]
-    path: tuple[RetrievalStep, ...]
+    hops: list[Round]
+    iterations: list[Round]
+    sub_questions: list[SubQuestion]
+    path: list[RetrievalStep]
 
 
 class AnswerResponse(BaseModel):
@@ -285,7 +284,7 @@ class AnswerResponse(BaseModel):
     processing_time_ms: float
 
     @classmethod
-    def of(cls, result: PipelineResult, body: AnswerRequest, asked: Asked, ms: float) -> Self:
+    def of(cls, result: RetrievalState, body: AnswerRequest, asked: Asked, ms: float) -> Self:
         """Converts a result of the pipeline."""
         made = result.reformulation
         kind = "rank" if result.confidence.retrieval is None else "cosine"

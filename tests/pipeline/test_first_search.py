@@ -89,12 +89,12 @@ def test_the_fused_order_is_kept_and_later_passages_join_it_by_similarity(corpus
     search = PassageSearch(AdaptiveSearcher(PassThrough(), retriever, RankScoreFusion()), corpus)
     state = RetrievalState(Query("q", "both"))
     FirstSearch(search, searcher=searcher).run(state)
-    assert [c.document.id for c in state.ranked()] == list(searcher.search("both").fused.doc_ids)
-    assert [(c.document.id, c.similarity) for c in state.ranked()][:2] == [("bert", 0.9), ("alphabet", 0.4)]
+    assert [c.document.id for c in state.chunks] == list(searcher.search("both").fused.doc_ids)
+    assert [(c.document.id, c.similarity) for c in state.chunks][:2] == [("bert", 0.9), ("alphabet", 0.4)]
     search.search(state, "hop", ["gap"], 2)
-    assert [c.document.id for c in state.ranked()][:4] == ["bert", "alphabet", "new", "transformer"]
+    assert [c.document.id for c in state.chunks][:4] == ["bert", "alphabet", "new", "transformer"]
     state.boost = lambda chunk: 1.2 if chunk.document.id == "alphabet" else 1.0
-    assert state.ranked()[0].document.id == "alphabet"
+    assert state.chunks[0].document.id == "alphabet"
 
 
 def test_what_is_split_is_not_split_again(ask):
@@ -139,7 +139,7 @@ def test_a_follow_up_is_searched_as_what_it_asks_and_answered_in_the_light_of_th
     assert retriever.calls == [["BERT", "Alphabet"]]
     assert {c.document.id: c.query for c in result.chunks} == {"bert": "BERT", "alphabet": "Alphabet"}
     assert result.model_calls == 3
-    steps = [step.name for step in result.trace]
+    steps = [step.name for step in result.trace.steps]
     assert steps[:5] == ["analyzer", "reformulation", "retrieval", "fusion", "initial"]
     [content] = [content for role, content in model.asked if role == "synthesis"]
     turns = "Earlier turns:\n- U: Who developed BERT?\n- S: Google did."

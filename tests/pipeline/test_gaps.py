@@ -35,7 +35,7 @@ def test_the_worked_example(state, search_over, budgeted, name):
     assert (first.number, first.query, first.doc_ids, first.complete) == (1, QUESTION, ("bert",), False)
     assert first.missing == ("Google parent company",)
     assert (second.query, second.doc_ids, second.complete) == ("Google parent company", ("alphabet",), True)
-    assert list(state.chunks) == ["bert", "alphabet"]
+    assert list(state.found) == ["bert", "alphabet"]
     assert "(1) BERT: BERT is a language model" in model.model.asked[0][1]
 
 

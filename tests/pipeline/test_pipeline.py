@@ -85,7 +85,7 @@ def test_model_calls(corpus, question, challenges, calls):
     the_model = model()
     result = pipeline(corpus, the_model).ask(question)
     assert result.challenges == challenges
-    assert (result.trace[0].name, result.trace[-1].name) == ("analyzer", "confidence")
+    assert (result.trace.steps[0].name, result.trace.steps[-1].name) == ("analyzer", "confidence")
     assert result.model_calls == len(the_model.asked) == calls
     assert (result.answer, result.confidence.label) == ("Google made BERT.", "High")
     assert result.strategies == tuple(c for c in challenges if c != "simple")
@@ -145,7 +145,7 @@ def test_wrong_arguments_are_refused(corpus):
 def test_without_a_model_it_finds_and_says_what_was_skipped(corpus):
     result = pipeline(corpus, None).ask(ALL)
     assert result.chunks[0].document.id == "bert"
-    assert (result.answer, result.model_calls, result.failures) == ("", 0, ())
+    assert (result.answer, result.model_calls, result.failures) == ("", 0, [])
     assert set(result.skipped) == {
         "analyzer: no language model",
         "decomposition: no language model",
@@ -236,7 +236,7 @@ def test_another_step(corpus):
     the_model = model()
     result = pipeline(corpus, the_model, steps={"multi_hop": Mark()}).ask(CHAIN)
     assert result.model_calls == 2
-    assert "mark" in [step.name for step in result.trace]
+    assert "mark" in [step.name for step in result.trace.steps]
 
 
 FOUND = {"q": ("bert", "undated"), "Transformer": ("transformer",), "next": ("alphabet",)}

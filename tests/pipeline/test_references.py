@@ -69,13 +69,13 @@ def test_breadth_first_by_depth(state, search_over):
 
 def test_depth_and_documents_end_it(state, search_over):
     ReferenceFollower(search_over(FOUND)[0], depth=2).run(state)
-    assert set(state.chunks) == {"bert", "undated", "transformer"}
+    assert set(state.found) == {"bert", "undated", "transformer"}
     stop = state.path[-1]
     assert (stop.action, stop.depth, stop.reasoning) == ("stop", 2, "The maximum depth 2 is reached")
     assert stop.references_found == ("Attention Is All You Need",)  # what was left
     fresh = RetrievalState(Query("q", "q"))
     ReferenceFollower(search_over(FOUND)[0], documents=1).run(fresh)
-    assert list(fresh.chunks) == ["bert"]
+    assert list(fresh.found) == ["bert"]
     assert fresh.path[-1].reasoning == "1 new documents are enough"
     assert fresh.trace.steps[-1].detail == "stopped: 1 new documents in 1 steps"
 
@@ -87,7 +87,7 @@ def test_the_default_limits(state, searching, documents, texts, found):
     corpus = AnyDocument("See also: Left {query} {rank}, Right {query} {rank}.")
     ReferenceFollower(searching(retriever, corpus), documents=documents).run(state)
     assert sum(len(call) for call, _ in retriever.calls) == texts
-    assert len(state.chunks) == found
+    assert len(state.found) == found
 
 
 def test_starts_from_what_is_there(state, search_over, corpus):

@@ -124,12 +124,12 @@ def test_contexts(state, corpus):
     state.hops = [Round(1, "a", ("bert",)), Round(2, "b", ("alphabet",))]
     state.sub_questions = [SubQuestion(1, "part", doc_ids=("alphabet",)), SubQuestion(2, "other", doc_ids=("bert",))]
     bert, alphabet = f"[BERT]\n{corpus['bert'].text}", f"[Alphabet]\n{corpus['alphabet'].text}"
-    assert passages(state.ranked(), "", 4000) == f"{bert}\n\n---\n\n{alphabet}"
+    assert passages(state.chunks, "", 4000) == f"{bert}\n\n---\n\n{alphabet}"
     assert by_hop(state, 4000) == f"[Hop 1]\n{bert}\n\n[Hop 2]\n{alphabet}"
     assert by_sub_question(state, 4000) == f"[Sub-query 1: part]\n{alphabet}\n\n===\n\n[Sub-query 2: other]\n{bert}"
     nameless = RetrievalState(Query("q", "q"))
     nameless.add_chunks([(Document("x", "", "text"), 1.0)], "initial", "q")
-    assert passages(nameless.ranked(), "", 4000) == "[Document 1]\ntext"
+    assert passages(nameless.chunks, "", 4000) == "[Document 1]\ntext"
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
@@ -142,11 +142,11 @@ def test_a_document_adds_no_line_to_a_prompt(title, text):
         state = RetrievalState(Query("q", "who?"), hops=[Round(1, "q", ("d",))])
         state.sub_questions = [SubQuestion(1, "part", doc_ids=("d",))]
         state.add_chunks([(given_document, 1.0)], "initial", "q")
-        for mode in ("", by_hop(state, 5000), by_sub_question(state, 5000), passages(state.ranked(), "", 5000)):
+        for mode in ("", by_hop(state, 5000), by_sub_question(state, 5000), passages(state.chunks, "", 5000)):
             model = BudgetedModel(ModelByRole(synthesis="x"))
             Synthesizer(model).run(state, mode)
             [(_, content)] = model.model.asked
-            assert len(state.passages) <= 4001
+            assert len(state.context) <= 4001
             lines.setdefault(given_document is document, []).append(content.count("\n"))
     assert lines[True] == lines[False]
 

@@ -18,8 +18,8 @@ def boosts(question, *texts, today=TODAY, metadata=None):
     TemporalReranker(lambda: today).run(state)
     documents = [Document(str(i), "", text, metadata or {}) for i, text in enumerate(texts)]
     state.add_chunks([(document, 0.5) for document in documents], "initial", "q")
-    assert all(chunk.similarity == 0.5 for chunk in state.chunks.values())
-    return [round(state.boost(chunk), 3) for chunk in state.chunks.values()]
+    assert all(chunk.similarity == 0.5 for chunk in state.found.values())
+    return [round(state.boost(chunk), 3) for chunk in state.found.values()]
 
 
 def test_the_newest():
@@ -79,7 +79,7 @@ def test_the_worked_figures():
     state = RetrievalState(Query("q", "the newest one"))
     state.add_chunks([(Document("old", "", "2009"), 0.92), (Document("new", "", "2024"), 0.78)], "initial", "q")
     TemporalReranker(lambda: TODAY).run(state)
-    best, second = state.ranked()
+    best, second = state.chunks
     assert (best.document.id, best.similarity) == ("new", 0.78)
     assert best.similarity * state.boost(best) == pytest.approx(1.092)
     assert second.similarity * state.boost(second) == pytest.approx(0.736)

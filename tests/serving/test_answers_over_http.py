@@ -83,7 +83,7 @@ def test_a_follow_up_is_rewritten_by_the_strategy_of_the_request():
     with serving(answer_model=ModelByRole(**MODEL), strategies=Scripted(parts=parts, turns=RecentTurns())) as client:
         asked = {"query": "its currency and Peru", "history": turns}
         post(client, **asked)
-        stream = answer(client, **asked)
+        stream = answer(client, **asked, mode="simple")
         by_turns = answer(client, **asked, rewriting_strategy="turns")[-1][1]
     assert {"name": "initial", "ms": 0.0, "detail": "searched ['its currency', 'Peru']"} in [d for _, d in stream]
     assert (stream[-1][1]["model_calls"], len(parts.batches)) == (2, 1)
