@@ -109,3 +109,9 @@ def test_parts_of_an_address_keep_their_secrets():
     assert [part.whole() for part in name_indexes([Address(f"x={one}+{other}")])["x"]] == [one, other]
     both = parts_of(Address("postgresql://me:s3cret@host/db/t?mode=hybrid"))
     assert [read_location(part).place for part in both] == ["me:s3cret@host/db"] * 2
+
+
+@pytest.mark.parametrize("address", ["postgresql://me%3As3cret@host/db/t", "qdrant://s3cret@host/t"])
+def test_a_user_that_may_be_a_secret_is_masked(address):
+    assert "s3cret" not in str(Address(address))
+    assert "s3cret" in Address(address).whole()
