@@ -36,14 +36,14 @@ TRAINER = {
 
 
 class DistinctLetters:
-    """A reward that varies within a group."""
+    """A reward that varies within a group, and from prompt to prompt."""
 
     __name__ = "letters"
     invalid_reward = -0.1
 
-    def __call__(self, completions, **_):
-        self.qualities = [len(set(completion[-1]["content"])) / 8 for completion in completions]
-        return self.qualities
+    def __call__(self, completions, query, **_):
+        letters = [len(set(completion[-1]["content"])) / 8 for completion in completions]
+        return [number + int(text[-1]) for number, text in zip(letters, query, strict=True)]
 
 
 def trainer_of(model, folder, *, dev=(0.0, 1.0), callbacks=(), lora_rank=0, trainer=TRAINER, **settings):
