@@ -127,11 +127,9 @@ class _Random:
 
     def __init__(self) -> None:
         self.generator = random.Random(0)
-        self.qualities: list[float] = []
 
     def __call__(self, completions: list[Any], **_: Any) -> list[float]:
-        self.qualities = [self.generator.random() for _ in completions]
-        return self.qualities
+        return [self.generator.random() for _ in completions]
 
 
 if __name__ == "__main__":
