@@ -13,7 +13,6 @@ With --teacher, reformulations of a language model or of a strategy are addition
         --teacher openai:qwen3@http://localhost:8000/v1 --output_dir outputs/taught
 
 With --rollouts_per_query, the model's own rollouts are additional candidates (rejection sampling).
-With --preserve_kinds, a policy learns a new kind of query without forgetting the kinds that it already handles.
 The output folder contains examples.jsonl (the training examples), log.json and model/ (adapter, tokenizer, settings).
 The same command resumes an interrupted run, both during scoring and during training.
 """
@@ -25,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 
 from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithPrompt, WithReward
-from acqo_rl.errors import ConfigError
 from acqo_rl.training.settings import FINE_TUNING, PathSettings, policy_settings, trainer_help
 from acqo_rl.types import Amount, Count, Positive, Share
 
@@ -69,12 +67,6 @@ class WarmStartConfig(WithReward, WithPrompt, PathSettings):
     rollouts_per_query: Count = setting(
         "Rollouts per query of the trained policy in --model, as additional candidates.", 0
     )
-    preserve_kinds: list[str] = setting(
-        "Kinds of queries (metadata.kind, or without it the route of the rules) whose targets are the "
-        "greedy reformulations of the trained policy in --model, so that it does not forget them. They count "
-        "towards --examples.",
-        [],
-    )
     trainer: dict[str, Any] = setting(trainer_help("TRL's SFTConfig", FINE_TUNING), {})
 
 
@@ -92,13 +84,9 @@ def main(config: WarmStartConfig) -> None:
     settings, arguments = check(config)
     name_teachers(config.teacher, config.model)
     load_tokenizer(config.model)  # refuses a model that cannot be prompted before any work is done
-    if config.preserve_kinds or config.rollouts_per_query:
+    if config.rollouts_per_query:
         read_settings(config.model)  # refuses a model that is no policy
     changed = changed_settings(config.model, settings)
-    if changed and config.preserve_kinds:
-        raise ConfigError(
-            f"preserve_kinds requires the settings of the policy in {config.model}; do not change {changed}."
-        )
     folder = Path(config.output_dir)
     state, materials = start_run(config, settings.feedback)
     if materials is None:
@@ -135,7 +123,6 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
         ScoredQuery,
         balanced,
         decided_by_kind,
-        own_examples,
         score_candidates,
         verified_examples,
     )
@@ -143,31 +130,16 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
     if file.exists():
         return read_rows(Example, file)
     kinds = kinds_of(materials.train, read_query_metadata(config.data))
-    if unknown := set(config.preserve_kinds) - set(kinds.values()):
-        raise ConfigError(
-            f"preserve_kinds contains {', '.join(sorted(unknown))}, but the training queries of {config.data} have "
-            f"the kinds {', '.join(sorted(set(kinds.values())))}; use these."
-        )
-    kept = [query for query in materials.train if kinds[query.id] in config.preserve_kinds]
-    learned = [query for query in materials.train if kinds[query.id] not in config.preserve_kinds]
-    settings = policy_settings(config.prompt, config.model)
+    queries, settings = materials.train, policy_settings(config.prompt, config.model)
     reward = materials.reward("converge", config.reward, settings)
 
     def rest(done: int) -> Iterator[list[ScoredQuery]]:
-        found = candidates_for(config, settings, learned, materials, file.with_name("teacher.sqlite"))
-        return score_candidates(learned[done:], materials.qrels, found, reward)
+        found = candidates_for(config, settings, queries, materials, file.with_name("teacher.sqlite"))
+        return score_candidates(queries[done:], materials.qrels, found, reward)
 
-    options = continue_rows(ScoredQuery, file.with_name("scored.jsonl"), len(learned), rest)
+    options = continue_rows(ScoredQuery, file.with_name("scored.jsonl"), len(queries), rest)
     verified = verified_examples(options, config.min_gain, config.tie_tolerance)
     scored = decided_by_kind(verified, kinds, config.min_helped_share)
-    if kept:
-        own = own_examples(list(rollouts(config, kept, 1, temperature=0.0)), materials.qrels, reward)
-        worse = sum(e.reward < e.raw_reward for e in own)
-        print(
-            f"Targets from the policy (--preserve_kinds): {len(own)} of {len(kept)} queries; {worse} of them have a "
-            f"lower reward than the raw query."
-        )
-        scored += own
     examples = balanced(scored, config.examples, config.seed)
     write_rows(examples, file)
     for name, some in (("Targets of the training queries", scored), ("Selected training examples", examples)):
@@ -197,23 +169,22 @@ def candidates_for(
         for query_id, some in taught.items():
             found[query_id] += some
     if config.rollouts_per_query:
-        for answer in rollouts(config, queries, config.rollouts_per_query, temperature=1.0):
+        for answer in rollouts(config, queries):
             if answer.route != "pass" and answer.problem is None:
                 written = tuple(s for s in answer.sub_queries if s.min_margin is None)
                 found[answer.query.id].insert(0, Candidate(answer.route, written, "policy"))
     return found
 
 
-def rollouts(
-    config: WarmStartConfig, queries: Sequence[Query], samples: int, temperature: float
-) -> Iterator[Reformulation]:
-    """Samples the policy in ``config.model``, ``samples`` times per query; temperature 0 decodes greedily."""
+def rollouts(config: WarmStartConfig, queries: Sequence[Query]) -> Iterator[Reformulation]:
+    """Samples the policy in ``config.model``, ``rollouts_per_query`` times per query."""
     from tqdm import tqdm
     from transformers import set_seed
 
     from acqo_rl.reformulation.policy import Policy
 
     set_seed(config.seed)
-    policy = Policy.from_pretrained(config.model, temperature=temperature)
-    for start in tqdm(range(0, len(queries), 32), desc="sample the policy", unit="batch"):
-        yield from policy.reformulate([q for q in queries[start : start + 32] for _ in range(samples)])
+    policy = Policy.from_pretrained(config.model, temperature=1.0)
+    asked = [query for query in queries for _ in range(config.rollouts_per_query)]
+    for start in tqdm(range(0, len(asked), 64), desc="sample the policy", unit="batch"):
+        yield from policy.reformulate(asked[start : start + 64])

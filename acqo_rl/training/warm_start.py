@@ -25,7 +25,7 @@ from acqo_rl.training.candidates import Candidate, drops_words, splits_completel
 from acqo_rl.training.model import load_trainable, resume, save_run
 from acqo_rl.training.rewards import Reward, rank_map
 from acqo_rl.training.settings import FINE_TUNING, trainer_arguments
-from acqo_rl.types import Qrels, Query, Reformulation, Route, SubQuery
+from acqo_rl.types import Qrels, Query, Route, SubQuery
 
 if TYPE_CHECKING:
     from trl import SFTConfig
@@ -172,28 +172,6 @@ def _good(options: Sequence[ScoredCandidate], min_gain: float, tie_tolerance: fl
     if top < raw.reward + min_gain:
         return []
     return [option for option in others if option.reward >= max(top - tie_tolerance, raw.reward)]
-
-
-def own_examples(answers: Sequence[Reformulation], qrels: Qrels, reward: Reward) -> list[Example]:
-    """Converts a policy's own reformulations to training examples, so that the policy does not forget them.
-
-    They are used whatever their reward is.
-
-    Args:
-        answers: reformulations of the policy; those outside the grammar and splits that drop words are skipped.
-        qrels: judgements of the queries.
-        reward: scores the examples.
-    """
-    written = [a for a in answers if a.problem is None and not drops_words(a.query, a.route, a.sub_queries)]
-    queries = [answer.query for answer in written]
-    completions = [
-        reward.grammar.render(a.route, (s for s in a.sub_queries if s.min_margin is None), a.query) for a in written
-    ]
-    rewards = reward.of(queries, completions, qrels), reward.of(queries, [TAGS["pass"]] * len(queries), qrels)
-    return [
-        Example(answer.query.id, answer.route, completion, *values)
-        for answer, completion, *values in zip(written, completions, *rewards, strict=True)
-    ]
 
 
 def decided_by_kind(examples: Sequence[Example], kinds: Mapping[str, str], min_helped_share: float) -> list[Example]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +14,6 @@ import pytest
 from forked import run_command
 
 from acqo_rl.cli import command, module_of
-from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.roles import Reformulator
 from acqo_rl.text import each_word_once
@@ -199,7 +197,7 @@ def test_rollouts_of_the_policy_are_candidates(prepared, tmp_path, monkeypatch):
     """The scripted policy writes the texts of the gold passages; there are no other candidates."""
     script, config, materials = prepared("warm-start", rollouts_per_query=2, examples=8)
     texts = {q.id: [materials.corpus[doc_id].text for doc_id in materials.qrels[q.id]] for q in materials.train}
-    sampled = [[a.completion for a in script.rollouts(config, materials.train, 4, 1.0)] for _ in range(2)]
+    sampled = [[a.completion for a in script.rollouts(config, materials.train)] for _ in range(2)]
     assert sampled[0] == sampled[1]
     policy = Scripted("decompose", lambda query: texts[query.id])
     monkeypatch.setattr(Policy, "from_pretrained", lambda *_, **__: policy)
@@ -209,31 +207,3 @@ def test_rollouts_of_the_policy_are_candidates(prepared, tmp_path, monkeypatch):
     chosen = [e for e in examples if e.route != "pass"]
     assert len(chosen) == 4
     assert all(e.completion.split("\n")[1:] == [each_word_once(text) for text in texts[e.query_id]] for e in chosen)
-
-
-def test_kinds_to_keep_get_the_policys_own_reformulations(prepared, data, tmp_path, monkeypatch):
-    """They become targets although they are worse than the raw query."""
-    folder = shutil.copytree(data, tmp_path / "data")
-    rows = [json.loads(line) for line in (data / "queries.jsonl").read_text().splitlines()]
-    kinds = {"s": "simple", "c": "compound"}
-    lines = [json.dumps({**row, "metadata": {"kind": kinds[row["_id"][0]]}}) for row in rows]
-    (folder / "queries.jsonl").write_text("\n".join(lines))
-    policy = Scripted("disambiguate", lambda query: ["bank"])
-    monkeypatch.setattr(Policy, "from_pretrained", lambda *_, temperature: {0.0: policy}[temperature])
-    script, config, materials = prepared("warm-start", data=folder, preserve_kinds="simple")
-    examples = {e.query_id: e for e in script.collect(config, materials, tmp_path / "examples.jsonl")}
-    assert policy.asked == [q.id for q in materials.train if q.id.startswith("s-")]
-    assert set(examples) == {q.id for q in materials.train}
-    for query_id, example in examples.items():
-        kept = query_id in policy.asked
-        assert (example.completion == "resolve\nbank") is kept
-        assert (example.reward < example.raw_reward) is kept
-    with pytest.raises(ConfigError, match=r"talk.* compound, simple"):
-        script.collect(replace(config, preserve_kinds=["talk"]), materials, tmp_path / "other.jsonl")
-
-
-def test_kinds_to_keep_require_the_settings_of_the_policy(prepared, tmp_path):
-    script, config, _ = prepared("warm-start", preserve_kinds="pass", output_dir=tmp_path / "run")
-    with pytest.raises(ConfigError, match="feedback_results 0 -> 2"):
-        script.main(replace(config, prompt=replace(config.prompt, feedback_results=2)))
-    assert not (tmp_path / "run").exists()

@@ -26,13 +26,12 @@ from acqo_rl.training.warm_start import (
     balanced,
     decided_by_kind,
     forms_by_cover,
-    own_examples,
     score_candidates,
     train,
     verified_examples,
     warm_start_arguments,
 )
-from acqo_rl.types import Completion, Document, Query, Reformulation, Snippet, SubQuery, Turn
+from acqo_rl.types import Completion, Document, Query, Snippet, SubQuery, Turn
 
 FOUND = {
     "raw": ("x", "y", "g1"),
@@ -115,8 +114,6 @@ def test_a_split_that_drops_words_of_the_query_is_no_target_without_the_raw_quer
     completions = [option.completion for option in scored([query], {"q": [split]})[0].options]
     text = "\n".join(["split", *written])
     assert completions == ["pass", *[text] * holds, f"{text}\n="]
-    own = own_examples([Reformulation(query, "decompose", split.sub_queries, "policy")], {"q": {"g1": 1}}, REWARD)
-    assert [example.completion for example in own] == [text] * holds
 
 
 def test_kinds_that_are_seldom_helped_are_passed_and_others_never():
