@@ -19,9 +19,9 @@ that are not of their kind, that repeat another question, or whose documents are
 index. No dev or test question is about a document of a training question. Some simple questions are added again after a
 conversation about another document (topic_change).
 
-Without --model, no language model is needed: pseudo-questions are made of titles and headings. They have the words of
-the documents, not those of users, and there is no bridge. Headroom and training run on them; a language model then
-writes better ones.
+Without --model, no language model is needed: pseudo-questions are made of titles, headings and the texts of links
+between pages. They have the words of the documents, not those of users, and there is no bridge. Headroom and training
+run on them; a language model then writes better ones.
 
 judgements: the model grades search results for the queries of --data, such as a query log with histories. The first
 results of several reformulations and of the warm start's candidates are pooled. Each pair of query and document is

@@ -9,8 +9,11 @@ import mimetypes
 import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from posixpath import dirname, normpath
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from acqo_rl.data.beir import Located, documents_of, queries_of, write_beir
 from acqo_rl.data.draw import split_by_hash
@@ -19,7 +22,7 @@ from acqo_rl.data.pages import PAGES, read_page
 from acqo_rl.data.qrels import read_judged
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.files import write_atomic
-from acqo_rl.text import one_line
+from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Qrels
 
 _log = logging.getLogger(__name__)
@@ -27,6 +30,11 @@ _log = logging.getLogger(__name__)
 DOCUMENT, QUERY = ("id", "title", "text"), ("id", "text", "history")
 """What is read of a document and of a query; the names of the fields, unless a setting gives others."""
 
+
+LINKED_AS = "linked_as"
+"""Field of the metadata of a page: the texts of the links of other pages to it, unless they are its title."""
+_LINKS = 5
+"""Maximum number of these texts."""
 
 Tally = dict[str, list[str]]
 """The names of what is skipped, by kind in the plural."""
@@ -80,10 +88,15 @@ def write_files(
     """
     of_documents, of_queries = read_fields(DOCUMENT, document_fields), read_fields(QUERY, query_fields)
     skipped: Tally = defaultdict(list)
+    links: dict[str, list[str]] = defaultdict(list)
     with Faults() as faults:
-        rows = _rows(documents, of_documents, "document_fields", faults, skipped)
+        rows = _rows(documents, of_documents, "document_fields", faults, skipped, links)
         corpus = documents_of(_with_text(rows, "documents without text", skipped), faults)
-        rows = _rows(queries, of_queries, "query_fields", faults, skipped)
+        for doc_id in links.keys() & corpus.keys():
+            page = corpus[doc_id]
+            if texts := [one for one in dict.fromkeys(links[doc_id]) if normalised(one) != normalised(page.title)]:
+                corpus[doc_id] = replace(page, metadata={**page.metadata, LINKED_AS: texts[:_LINKS]})
+        rows = _rows(queries, of_queries, "query_fields", faults, skipped, {})
         asked, metadata = queries_of(_with_text(rows, "queries without text", skipped), faults)
         judged = _read_qrels(qrels, faults, asked, corpus)
     left_out = sum(len(names) for kind, names in skipped.items() if kind != ASSETS)
@@ -144,9 +157,17 @@ def _with_text(rows: Iterator[Located], kind: str, skipped: Tally) -> Iterator[L
 
 
 def _rows(
-    paths: Sequence[str | Path], fields: Mapping[str, Sequence[str]], setting: str, faults: Faults, skipped: Tally
+    paths: Sequence[str | Path],
+    fields: Mapping[str, Sequence[str]],
+    setting: str,
+    faults: Faults,
+    skipped: Tally,
+    links: dict[str, list[str]],
 ) -> Iterator[Located]:
-    """Yields the rows of all files as in BEIR; of a folder, only its pages. Rows without an id are numbered."""
+    """Yields the rows of all files as in BEIR; of a folder, only its pages. Rows without an id are numbered.
+
+    The texts of links between pages are added to ``links``, under the id of the page that they lead to.
+    """
     count = 0
     columns: set[str] = set()
     for path in map(Path, paths):
@@ -164,7 +185,12 @@ def _rows(
                     yield file, number, {"_id": str(count), "text": line}
             elif suffix in PAGES and file.is_file():
                 try:
-                    yield file, None, {"_id": "_".join(name.split()), **read_page(file)}
+                    page = read_page(file)
+                    for text, address in page.pop("links", ()):
+                        if len(text.split()) > 1 and not urlsplit(address).netloc:
+                            place = normpath(f"{dirname(name)}/{unquote(urlsplit(address).path)}").removeprefix("/")
+                            links["_".join(place.split())].append(text)
+                    yield file, None, {"_id": "_".join(name.split()), **page}
                 except DataError as error:
                     if path.is_dir():
                         skipped["pages that cannot be read"].append(name)

@@ -27,10 +27,10 @@ _HIDDEN = ("nav", "noscript", "template", "svg", "iframe", "select", "button")
 
 
 def read_page(file: Path) -> dict[str, Any]:
-    """Returns title and text of a page in UTF-8, and the fields of its YAML front matter as metadata.
+    """Returns title and text of a page in UTF-8, the fields of its YAML front matter as metadata, and its links.
 
     The title comes from the front matter, else from the title of the page, else from its first heading, else from the
-    name of the file. A PDF without text, such as a scan, has no title either.
+    name of the file. A PDF without text, such as a scan, has no title either. Links are pairs of text and address.
 
     Raises:
         DataError: the page is not UTF-8, or the PDF or the front matter cannot be read.
@@ -48,8 +48,9 @@ def read_page(file: Path) -> dict[str, Any]:
     if suffix in _MARKDOWN:
         front, content = _read_front(file, content)
         content = _markdown().render(content)
-    title, text = _read_html(content)
-    return {"title": str(front.pop("title", None) or title or stem), "text": text, "metadata": front}
+    title, text, links = _read_html(content)
+    title = str(front.pop("title", None) or title or stem)
+    return {"title": title, "text": text, "metadata": front, "links": links}
 
 
 def _read_pdf(file: Path, stem: str) -> dict[str, Any]:
@@ -81,8 +82,8 @@ def _read_front(file: Path, content: str) -> tuple[dict[str, Any], str]:
     return json.loads(json.dumps(front, default=str)), content[match.end() :]
 
 
-def _read_html(page: str) -> tuple[str, str]:
-    """The title of a page, else its first heading, else nothing; and its text, as a browser shows it."""
+def _read_html(page: str) -> tuple[str, str, list[tuple[str, str]]]:
+    """The title of a page, else its first heading, else nothing; its text, as a browser shows it; and its links."""
     from inscriptis import get_text
     from lxml.etree import ParserError
     from lxml.html import HTMLParser, document_fromstring, tostring
@@ -90,7 +91,7 @@ def _read_html(page: str) -> tuple[str, str]:
     try:
         tree = document_fromstring(page.encode(), parser=HTMLParser(encoding="utf-8"))
     except ParserError:  # there are no elements
-        return "", ""
+        return "", "", []
     titles = (*tree.iter("title"), *tree.iter("h1", "h2", "h3", "h4", "h5", "h6"))
     title = next(filter(None, (" ".join(one.text_content().split()) for one in titles)), "")
     mains = (*tree.xpath("//main | //*[@role='main']"), tree)
@@ -98,7 +99,8 @@ def _read_html(page: str) -> tuple[str, str]:
     content = tostring(main, encoding="unicode", with_tail=False)
     text = get_text(content.replace("&amp;", "&amp;amp;"), _config())  # inscriptis decodes entities twice
     lines = "\n".join(line.rstrip() for line in text.splitlines())
-    return title, re.sub(r"\n{3,}", "\n\n", lines).strip("\n")
+    links = [(" ".join(one.text_content().split()), one.get("href", "")) for one in main.iter("a")]
+    return title, re.sub(r"\n{3,}", "\n\n", lines).strip("\n"), links
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Questions made of other texts: pseudo-questions of titles and headings, and changes of topic.
+"""Questions made of other texts: pseudo-questions of titles, headings and links, and changes of topic.
 
 Pseudo-questions need no language model. They are what documents call their own parts, not what users ask. A heading
 that is a question, or names its document, is used as it is; others follow the name. A ``bridge`` cannot be made: it
@@ -11,6 +11,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
+from acqo_rl.data.importer import LINKED_AS
 from acqo_rl.labelling.drafts import TOPIC_CHANGE, Draft, Question, name_of, subject_of
 from acqo_rl.labelling.filters import NOT_READABLE, FilteredQuestions
 from acqo_rl.text import normalised, one_line
@@ -82,10 +83,11 @@ def _query(draft: Draft, query_id: str, generator: random.Random) -> Query:
 
 
 def _asked(document: Document, generator: random.Random) -> str:
-    """A heading of the document; the title, if it is a question or there is no heading."""
-    subject, found = subject_of(document.title), headings(document)
+    """A heading of the document, or what links to it say; the title, if it is a question or there are none."""
+    subject, links = subject_of(document.title), list(document.metadata.get(LINKED_AS, ()))
+    found = [*headings(document), *links]
     if document.title.endswith("?") or not found:
         return document.title if document.title.endswith("?") else subject
     heading = generator.choice(found)
-    is_whole = heading.endswith("?") or normalised(subject) in normalised(heading)
+    is_whole = heading in links or heading.endswith("?") or normalised(subject) in normalised(heading)
     return heading if is_whole else f"{subject} {heading}"

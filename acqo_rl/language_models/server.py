@@ -25,7 +25,7 @@ from acqo_rl.language_models.http_clients import (
 )
 from acqo_rl.language_models.remote import each_of, failed, wait_for
 from acqo_rl.language_models.structured import without
-from acqo_rl.language_models.thoughts import AfterThoughts, without_thoughts
+from acqo_rl.language_models.thoughts import AfterThoughts, completion_of
 from acqo_rl.roles import SamplingModel, StreamingModel
 from acqo_rl.types import Completion, Conversation, Schema
 
@@ -275,11 +275,9 @@ class ServerModel(StreamingModel, SamplingModel):
         parts = [self._protocol.read(reply) for reply in replies]
         text = "".join(part.text for part in parts)
         tokens = max([0, *(part.tokens for part in parts if type(part.tokens) is int)])
-        is_cut = any(part.reason in _CUT for part in parts)
-        if said := without_thoughts(text):
-            return Completion(said, tokens, finished=not is_cut)
-        if is_cut:
-            return failed(f"the limit of {self._settings['max_tokens']} tokens left no answer; raise max_new_tokens")
+        completion = completion_of(text, tokens, finished=all(part.reason not in _CUT for part in parts))
+        if completion.text or completion.problem:
+            return completion
         refusals = [f"the model refused: {part.refusal}" for part in parts if part.refusal]
         return failed(refusals[0] if refusals else f"the server returned no text: {text or replies[-1:]}")
 

@@ -28,10 +28,10 @@ def without_thoughts(text: str, *, is_open: bool = False) -> str:
 
 
 def completion_of(text: str, tokens: int, *, finished: bool, is_open: bool = False) -> Completion:
-    """A completion without its thoughts; a token limit that left only thoughts is its problem."""
+    """A completion without its thoughts; a token limit that left no answer is its problem."""
     said = without_thoughts(text, is_open=is_open)
-    problem = "the token limit left no answer after the thoughts; raise max_new_tokens"
-    return Completion(said, tokens, finished, problem if text and not (said or finished) else None)
+    problem = None if said or finished else "the token limit left no answer; raise max_new_tokens"
+    return Completion(said, tokens, finished, problem)
 
 
 class AfterThoughts:

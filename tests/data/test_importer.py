@@ -193,6 +193,22 @@ def test_a_folder_of_pages(write, imported, caplog):
         assert skipped in caplog.text
 
 
+def test_the_texts_of_links_are_kept_with_the_page_that_they_lead_to(write, imported):
+    """Not those to other sites, of one word, or with the title of the page."""
+    write(
+        "pages/a.md",
+        "[How mills grind](sub/my%20mill.html#top), [here](sub/my%20mill.html), [My mill](sub/my%20mill.html)",
+    )
+    folder = write(
+        "pages/sub/my mill.html", '<title>My mill</title><a href="http://x/a.md">Another site</a>'
+    ).parent.parent
+    write("pages/sub/b.md", '[grinding at home](./my%20mill.html) [the first page](../a.md "a")')
+    found = {document.id: document.metadata for document in documents_of(imported([folder]))}
+    assert found["sub/my_mill.html"] == {"linked_as": ["How mills grind", "grinding at home"]}
+    assert found["a.md"] == {"linked_as": ["the first page"]}
+    assert found["sub/b.md"] == {}
+
+
 def test_judgements_without_a_split_are_divided_by_query(write, tmp_path):
     docs = write("d.jsonl", '{"id": "d", "text": "t"}\n')
     queries = write("q.csv", "id,text\n" + "".join(f"q{n},question {n}\n" for n in range(200)))

@@ -210,6 +210,8 @@ def test_without_a_model_titles_and_headings_become_questions(written):
         assert query.history[0].text == document.title
     named = Document("d", "Veld mill", f"Visits to Veld mill\n\n{LONG}")
     assert extract([draft("follow_up", named)], 0).kept[0].query.text == "Visits to"
+    linked = Document("d", "Veld mill", LONG, {"linked_as": ["how mustard is ground"]})
+    assert extract([draft("simple", linked)], 0).kept[0].query.text == "how mustard is ground"
     for query, documents in kinds["several"] + kinds["comparison"]:
         assert all(name_of(document.title) in query.text for document in documents)
     for query, [document] in kinds["topic_change"]:
