@@ -87,8 +87,6 @@ def test_card_of_a_run_with_its_evaluation(adapter, evaluation, tmp_path):
 
     text = model_card(adapter, "name/model", merged=False, run=run, evaluation=evaluation)
     card = ModelCard(text)
-    measured = {result.metric_type: result.metric_value for result in card.data.eval_results}
-    assert measured == {"nDCG@10": 0.7123, "R@10": 0.7123}
     assert {"peft", "acqo"} <= set(card.data.tags)
     [row] = [line for line in text.splitlines() if "policy (this model)" in line]
     assert [cell.strip() for cell in row.strip("|").split("|")] == [

