@@ -86,6 +86,7 @@ class OneRanking(BaseModel):
     ceiling: float | None = Field(
         default=None, description="Upper bound on the score of any document for the text; None if unknown."
     )
+    windows: int = Field(default=1, description="Number of parts of the text that were searched.")
 
     @model_validator(mode="after")
     def _one_score_per_document(self) -> OneRanking:
@@ -150,7 +151,9 @@ class RemoteRetriever(Retriever):
             answer = Rankings.model_validate(body)
             self._check_index(answer.fingerprint)
             return [
-                Ranking(tuple(row.doc_ids), tuple(row.scores), self.name, text, ceiling=row.ceiling)
+                Ranking(
+                    tuple(row.doc_ids), tuple(row.scores), self.name, text, ceiling=row.ceiling, windows=row.windows
+                )
                 for row, text in zip(answer.rankings, texts, strict=True)
             ]
 

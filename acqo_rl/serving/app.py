@@ -33,6 +33,7 @@ from acqo_rl.serving.responses import (
     StrategiesResponse,
 )
 from acqo_rl.serving.service import Service
+from acqo_rl.types import well_formed
 
 ANSWER = "/v1/answer"
 
@@ -148,7 +149,7 @@ async def _events(
         return pipeline.ask(
             asked.query,
             lambda step: send("step", asdict(step)),
-            lambda text: send("token", {"text": text}),
+            lambda text: send("token", {"text": well_formed(text)}),
             mode=body.mode,
             context=asked.context,
         )

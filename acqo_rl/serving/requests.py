@@ -48,9 +48,10 @@ def _with_words(text: str) -> str:
     return text
 
 
-Text = Annotated[str, BeforeValidator(lambda text: well_formed(text) if isinstance(text, str) else text)]
+_WELL_FORMED = BeforeValidator(lambda text: well_formed(text) if isinstance(text, str) else text)
+Text = Annotated[str, _WELL_FORMED]
 Whole = BeforeValidator(_whole)
-Name = Annotated[Text, Field(min_length=1, max_length=100)]
+Name = Annotated[str, Field(min_length=1, max_length=100), _WELL_FORMED]
 Notes = Annotated[
     list[str], Field(description="Parts of the request that were shortened, dropped or replaced; usually empty.")
 ]

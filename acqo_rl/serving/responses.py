@@ -16,7 +16,7 @@ from acqo_rl.searching.searcher import cluster_by_sub_query
 from acqo_rl.searching.trace import Step
 from acqo_rl.serving.collections import Collection, DocumentsOf
 from acqo_rl.serving.requests import MAX_LIMIT, AnswerRequest, Asked, Notes, SearchRequest
-from acqo_rl.types import Document, Reformulation, SubQuery
+from acqo_rl.types import Document, Reformulation, SubQuery, well_formed
 
 PASSAGES = 8
 """Maximum number of passages with an answer."""
@@ -294,9 +294,10 @@ class AnswerResponse(BaseModel):
             for chunk in result.chunks
         }
         mode = body.mode if body.mode == "pipeline" else result.strategies[0]  # the mode that auto has chosen
-        same = ("answer", "challenges", "strategies", "model_calls", "skipped", "cached")
+        same = ("challenges", "strategies", "model_calls", "skipped", "cached")
         steps = ("hops", "iterations", "sub_questions", "path")
         return cls(
+            answer=well_formed(result.answer),
             **{name: getattr(result, name) for name in same},
             confidence=result.confidence.score,
             confidence_label=result.confidence.label,

@@ -61,7 +61,8 @@ def make_retriever_app(retriever: Retriever, info: IndexInfo, limits: Limits, we
 
         def searched() -> bytes:
             rankings = retriever.search(body.marked(), body.k)
-            rows = [{"doc_ids": r.doc_ids, "scores": r.scores, "ceiling": r.ceiling} for r in rankings]
+            shown = ("doc_ids", "scores", "ceiling", "windows")
+            rows = [{name: getattr(ranking, name) for name in shown} for ranking in rankings]
             return json.dumps({"rankings": rows, "fingerprint": info.fingerprint}).encode()
 
         return Response(await in_thread(searched), media_type="application/json")

@@ -179,3 +179,15 @@ def test_collections_of_shipped_configs_are_complete(config, monkeypatch):
     file = ROOT / "configs" / "serve" / f"{config}.yaml"
     settings = command.parse(script.main, ["--config", str(file)])
     assert settings.collections == ["embedded=outputs/demo/data,outputs/demo/index"]
+
+
+@pytest.mark.slow
+def test_a_policy_is_offered_as_the_default_by_its_model(folder):
+    arguments = ("--collections", f"world={folder},{folder}/index", "--strategies", "trained:demo", "rules")
+    with started("serve", *arguments) as server:
+        offered = httpx.get(f"{server.url}/v1/strategies").json()
+        assert offered == {"strategies": ["trained-demo", "rules", "raw"], "default": "trained-demo"}
+        for asked in ({}, {"rewriting_strategy": "trained:demo"}):
+            found = httpx.post(f"{server.url}/v1/search", json={"query": QUERY, **asked}, timeout=60).json()
+            assert found["query_rewrite_info"]["strategy"] == "trained-demo"
+            assert found["query_rewrite_info"]["model_calls"] == 1

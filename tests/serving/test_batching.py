@@ -48,18 +48,6 @@ def test_calls_that_wait_are_combined(size, lengths):
     assert [len(batch) for batch in held.batches] == lengths
 
 
-def test_a_hanging_call_blocks_only_one_thread():
-    held = Held()
-    batcher = Batcher(held, threads=2)
-    with ThreadPoolExecutor(1) as pool:
-        late = pool.submit(batcher.ask, [-1])
-        assert held.begun.wait(10)
-        assert [batcher.ask([number]) for number in range(3)] == [[0], [2], [4]]
-        assert not late.done()
-        held.go.set()
-        assert late.result(20) == [-2]
-
-
 def test_a_failing_item_does_not_affect_others():
     def touchy(items, how):
         if 3 in items:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-
 import pytest
 from serving_stand_ins import Back, Scripted, Words, collection, post, serving
 
 from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.reformulation.settings import StrategySettings
-from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.build import build_bm25_index
-from acqo_rl.serving.batching import Batcher
 from acqo_rl.serving.collections import open_collection
 from acqo_rl.serving.load import ServiceSettings, load_service
 from acqo_rl.types import Document
@@ -31,19 +26,6 @@ def index(folder, documents):
 @pytest.fixture
 def place(tmp_path):
     return index(tmp_path, DOCUMENTS)
-
-
-def test_concurrent_searches_are_one_call_of_the_index(place, monkeypatch):
-    calls = []
-    search = Bm25Retriever.search
-    monkeypatch.setattr(Bm25Retriever, "search", lambda self, texts, k: calls.append(texts) or search(self, texts, k))
-    texts = ["capital of Peru", "Ndjamena", "Lima"]
-    [alone] = open_collection(f"world={place}").retrievers
-    [together] = open_collection(f"world={place}", batcher=partial(Batcher, size=3, wait=5.0)).retrievers
-    with ThreadPoolExecutor(3) as pool:
-        found = list(pool.map(lambda text: together.search([text], 5)[0], texts))
-    assert [sorted(call) for call in calls] == [sorted(texts)]
-    assert found == alone.search(texts, 5)
 
 
 def test_names_of_collections_are_distinct():

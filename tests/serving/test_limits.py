@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from serving_stand_ins import Gate, Scripted, serving
 
-from acqo_rl.serving.limits import Limits, keys_of_environment
+from acqo_rl.serving.limits import Limits
 
 SEARCH = {"query": "capital of Peru"}
 KEYS = ("first-secret", "second-secret")
@@ -34,13 +34,6 @@ class TestKeys:
             for path in ("/healthz", "/readyz", "/metrics", "/openapi.json"):
                 assert client.get(path).status_code == 200
             assert 'acqo_http_requests_refused_total{reason="key"} 7.0' in client.get("/metrics").text
-
-
-def test_keys_of_the_environment(monkeypatch):
-    monkeypatch.setenv("ACQO_API_KEYS", " one ,,with a space , two ")
-    assert keys_of_environment() == ("one", "with a space", "two")
-    monkeypatch.delenv("ACQO_API_KEYS")
-    assert keys_of_environment() == ()
 
 
 class TestSize:

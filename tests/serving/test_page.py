@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 from page_stand_ins import CHROMIUM, CONTRASTS, EVIL, EVIL_DOCUMENT, served
-from serving_stand_ins import Back, Gate
+from serving_stand_ins import Gate
 
 from acqo_rl.serving.app import _PAGE
 from acqo_rl.serving.http import Web
@@ -126,17 +126,6 @@ class TestSearch:
             "P = 1 / (1/1 + 1/2) = 0.667",
             "S = max(0.300, 0.200) = 0.300",
         ]
-
-    def test_strategy_and_collections_are_chosen(self, visit):
-        with served(names=("world", "moon"), strategies={"back": Back()}) as url:
-            page = visit(url)
-            page.select_option("#strategy", "back")
-            search(page, "its capital")
-            assert page.locator("#sub-queries .note").all_inner_texts()[1].endswith(" higher by 0.2")
-            assert "moon" in page.locator("#documents").text_content()
-            page.check("#collections input[value=world]")
-            search(page, "its capital")
-            assert "moon" not in page.locator("#documents").text_content()
 
     def test_a_follow_up_is_asked_in_the_conversation(self, visit, url):
         """Turns without a speaker alternate."""

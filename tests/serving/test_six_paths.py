@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from serving_stand_ins import DOCUMENTS, Words, collection, post, serving
+from serving_stand_ins import DOCUMENTS, Words, collection, post, serving, serving_index
 from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.data.beir import write_beir
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.retrieval.federated import InCollection
+from acqo_rl.retrieval.remote import RemoteRetriever
 from acqo_rl.serving import strategies
 from acqo_rl.serving.collections import Collection, open_collection
 from acqo_rl.serving.strategies import Strategies
@@ -108,5 +109,7 @@ class Windowed(Words):
 
 
 @pytest.mark.parametrize("names", [["world"], ["world", "moon"]])
-def test_searches_by_parts_of_a_text_are_reported(found, names):
-    assert len(found(*(collection(name, Windowed()) for name in names))["notes"]) == 1
+def test_searches_by_parts_of_a_text_are_reported_also_by_an_index_on_a_server(found, names):
+    with serving_index(Windowed()) as server:
+        for index in (Windowed(), RemoteRetriever(str(server.base_url), cosine=True)):
+            assert len(found(*(collection(name, index) for name in names))["notes"]) == 1
