@@ -69,13 +69,22 @@ class SentenceTransformerEncoder(Encoder):
         Raises:
             ConfigError: a setting is out of range, or the model cannot be loaded.
         """
+        from sentence_transformers import SentenceTransformer
+
         for name, value in (("batch_size", batch_size), ("max_length", max_length)):
             if value is not None and value < 1:
                 raise ConfigError(f"The encoder's {name} is {value}; it must be at least 1.")
-        self._model = _load(model, revision, device)
+        remedy = f"Check revision {revision} and device {device}; or give a folder, a Hub id or embedded:minilm."
+        with loading("The encoder", model, remedy):
+            self._model = SentenceTransformer(resolve(model), revision=revision, device=device, trust_remote_code=False)
         self._model.to(_torch_dtype(dtype, self._model.device.type))
         if max_length is not None:
-            _limit(self._model, max_length)
+            try:
+                self._model.max_seq_length = max_length
+            except AttributeError as error:
+                raise ConfigError(
+                    f"max_length is {max_length}, but a static encoder reads texts of any length; omit max_length."
+                ) from error
         self._batch_size = batch_size
         self.dim = int(cast(int, self._model.get_embedding_dimension()))
         self.settings: dict[str, Any] = {
@@ -176,23 +185,6 @@ def normalised(embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
         raise DataError(f"Embedding {row} contains NaN or infinity; encode with dtype float32.")
     unit: NDArray[np.float32] = embeddings / np.maximum(lengths, np.float32(1e-12))
     return unit
-
-
-def _load(model: str, revision: str | None, device: str | None) -> SentenceTransformer:
-    from sentence_transformers import SentenceTransformer
-
-    remedy = f"Check revision {revision} and device {device}; or give a folder, an available Hub id or embedded:minilm."
-    with loading("The encoder", model, remedy):
-        return SentenceTransformer(resolve(model), revision=revision, device=device, trust_remote_code=False)
-
-
-def _limit(model: SentenceTransformer, max_length: int) -> None:
-    try:
-        model.max_seq_length = max_length
-    except AttributeError as error:
-        raise ConfigError(
-            f"max_length is {max_length}, but a static encoder reads texts of any length; omit max_length."
-        ) from error
 
 
 def _torch_dtype(dtype: Precision, device: str) -> torch.dtype:

@@ -149,7 +149,12 @@ class RemoteRetriever(Retriever):
 
         def read(body: Any) -> list[Ranking]:
             answer = Rankings.model_validate(body)
-            self._check_index(answer.fingerprint)
+            if self.fingerprint not in ("", answer.fingerprint):
+                raise SearchError(
+                    f"{self._server.url} now serves another index ({answer.fingerprint[:12]}, expected"
+                    f" {self.fingerprint[:12]}). Serve the expected index again, or restart this process.",
+                    public="An index server now serves another index.",
+                )
             return [
                 Ranking(
                     tuple(row.doc_ids), tuple(row.scores), self.name, text, ceiling=row.ceiling, windows=row.windows
@@ -166,11 +171,3 @@ class RemoteRetriever(Retriever):
             SearchError: as in :meth:`search`.
         """
         return self._server.call("GET", "/info", lambda body: IndexInfo(**body), is_first=True)
-
-    def _check_index(self, answered: str) -> None:
-        if self.fingerprint not in ("", answered):
-            raise SearchError(
-                f"{self._server.url} now serves another index ({answered[:12]}, expected {self.fingerprint[:12]})."
-                " Serve the expected index again, or restart this process.",
-                public="An index server now serves another index.",
-            )

@@ -139,7 +139,12 @@ class ServerEncoder(Encoder):
             vectors = self._server.call("POST", "/embeddings", read, body, is_first=is_first)
         except ServerError as error:
             if len(texts) == 1 or error.status not in _REFUSED:
-                raise self._failure(error, texts) from error
+                text = f" the text {texts[0][:80]!r} ({len(texts[0]):,} characters)" if error.status in _REFUSED else ""
+                raise SearchError(
+                    f"{self.settings['model']} did not embed{text}: {str(error).rstrip('.')}. Check the server, its key"
+                    " (OPENAI_API_KEY), the model's name and the length of the texts.",
+                    public=error.public,
+                ) from error
             half = len(texts) // 2
             return np.concatenate([self._ask(texts[:half]), self._ask(texts[half:])])
         if self.dim not in (0, vectors.shape[1]):
@@ -148,11 +153,3 @@ class ServerEncoder(Encoder):
                 " another model of this name now, or ignores the setting dimensions. Use the model of the index."
             )
         return vectors
-
-    def _failure(self, error: ServerError, texts: Sequence[str]) -> SearchError:
-        text = f" the text {texts[0][:80]!r} ({len(texts[0]):,} characters)" if error.status in _REFUSED else ""
-        return SearchError(
-            f"{self.settings['model']} did not embed{text}: {str(error).rstrip('.')}. Check the server, its key"
-            " (OPENAI_API_KEY), the model's name and the length of the texts.",
-            public=error.public,
-        )

@@ -44,8 +44,11 @@ def open_collection(index: str, seconds: float | None = None) -> EngineCollectio
     named = options.model_dump(include={"title", "text", "metadata"}, exclude_unset=True)
     tenant = fields.path_of(options.tenant) if options.tenant else ""
     _check_fields(location, schema, id=fields.id, tenant=tenant, **named)
-    if options.mode != "text":
-        _check_vectors(location, schema, fields.vector)
+    if options.mode != "text" and schema.vectors.get(fields.vector, (None, ""))[1] not in (COSINE, DOT):
+        raise IndexMismatchError(
+            f"{shown} has no vectors {fields.vector!r} with the metric cosine or dot; it has {dict(schema.vectors)}."
+            " Name others with the option vector=FIELD, or search with mode=text."
+        )
     if options.mode != "dense" and not collection(collection.engine.has_words):
         raise IndexMismatchError(
             f"{shown} has no full text index that can be searched; search it with mode=dense, or create one"
@@ -151,15 +154,3 @@ def _check_fields(location: Location, schema: Schema, **names: str) -> None:
                 f"{location.shown} has no field {name!r}; name an existing one by the option"
                 f" {option}=FIELD. There are: {', '.join(schema.fields)}."
             )
-
-
-def _check_vectors(location: Location, schema: Schema, name: str) -> None:
-    if name not in schema.vectors:
-        raise IndexMismatchError(
-            f"{location.shown} has no vectors in the field {name!r} (vector fields: {', '.join(schema.vectors)}); name"
-            " one with the option vector=FIELD, or search with mode=text."
-        )
-    if (metric := schema.vectors[name][1]) not in (COSINE, DOT):
-        raise IndexMismatchError(
-            f"{location.shown} has the metric {metric}, expected cosine or inner product; build it again."
-        )
