@@ -9,7 +9,6 @@ import sys
 
 import pytest
 from server_process import ROOT
-from shared import load_script
 from tiny_policy import full_model
 
 from acqo_rl.data.beir import write_beir
@@ -17,13 +16,6 @@ from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.types import Document, Query
 
 PLACES = {"Peru": "Lima", "Chad": "Ndjamena", "Norway": "Oslo", "Japan": "Tokyo"}
-
-
-@pytest.fixture
-def script(monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    return load_script(ROOT / "benchmarks" / "service.py", "benchmark_service")
 
 
 @pytest.mark.slow
@@ -49,32 +41,3 @@ def test_nothing_is_lost_or_mixed_up(tmp_path):
     assert [row[:3] for row in rows] == [["auto", batching, clients] for clients in "14" for batching in ("off", "on")]
     assert all(row[9:] == ["0", "0", "0", "0", "9"] for row in rows)
     assert all(float(cell) > 0 for row in rows for cell in row[3:9])
-
-
-KNOWN = {"a and b": (frozenset(["a", "b"]), ("1", "2")), "c": (frozenset(["c"]), ("3",))}
-
-
-class TestVerdicts:
-    def answer(self, *searched, failed=(), found="12", **changed):
-        return {
-            "asked as": "1",
-            "request_id": "1",
-            "query_rewrite_info": {"original_query": "a and b"},
-            "rankings": [{"query": text} for text in searched],
-            "failures": [{"sub_query": text} for text in failed],
-            "results": [{"document_id": doc_id} for doc_id in found],
-        } | changed
-
-    def test_each(self, script):
-        def verdict(answer):
-            return script.verdict("a and b", answer, KNOWN)
-
-        assert verdict(self.answer("a", "b")) == "fine"
-        assert verdict(None) == "errors"
-        assert verdict(self.answer("a", failed=["b"])) == "partial"
-        assert verdict(self.answer("a")) == "other"
-        assert verdict(self.answer("c")) == "mixed up"
-        assert verdict(self.answer("a", "b", request_id="2")) == "mixed up"
-        assert verdict(self.answer("a", "b", found="3")) == "mixed up"
-        assert verdict(self.answer("a", "b", found="21")) == "other"
-        assert verdict(self.answer("a", "b", query_rewrite_info={"original_query": "c"})) == "mixed up"
