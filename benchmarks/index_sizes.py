@@ -19,12 +19,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
+from annotated_types import Ge
 
 from acqo_rl.cli import command
-from acqo_rl.errors import FINITE, check_ranges
 from acqo_rl.roles import Encoder
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class BenchmarkConfig:
     """Settings of the benchmark."""
 
     sizes: list[int] = field(default_factory=lambda: [10_000], metadata={"help": "Numbers of passages."})
-    dim: int = field(default=384, metadata={"help": "Dimensions of a vector; a multiple of 48."})
+    dim: Annotated[int, Ge(48)] = field(default=384, metadata={"help": "Dimensions of a vector; a multiple of 48."})
     indexes: list[str] = field(
         default_factory=lambda: ["Flat", "HNSW32", "IVF-PQ", "OPQ"], metadata={"help": "Flat, HNSW32, IVF-PQ, OPQ."}
     )
@@ -66,7 +66,6 @@ class Vectors(Encoder):
 
 def main(config: BenchmarkConfig) -> None:
     """Prints a table with one row for each size and index."""
-    check_ranges(config, {"dim": (48, FINITE)})
     columns = ["passages", "index", "build s", "disk MB", "memory MB", "ms, 1 text", "ms, 256 texts", "recall@100"]
     print(f"| {' | '.join(columns)} |\n|{' ---: |' * len(columns)}", flush=True)
     with tempfile.TemporaryDirectory() as folder:

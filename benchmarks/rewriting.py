@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.cli import command
-from acqo_rl.errors import FINITE, check_ranges
+from acqo_rl.types import Positive
 
 if TYPE_CHECKING:
     from acqo_rl.reformulation.policy import Policy
@@ -41,10 +41,10 @@ class BenchmarkConfig:
     data: str | None = field(
         default=None, metadata={"help": "BEIR folder with the queries; by default the embedded data set."}
     )
-    queries: int = field(default=16, metadata={"help": "Number of queries."})
-    batch_size: int = field(default=16, metadata={"help": "Batch size of the batched case."})
-    reasoning_tokens: int = field(default=354, metadata={"help": "Tokens that the reasoning rewriter writes."})
-    repetitions: int = field(default=1, metadata={"help": "Repetitions of each case."})
+    queries: Positive = field(default=16, metadata={"help": "Number of queries."})
+    batch_size: Positive = field(default=16, metadata={"help": "Batch size of the batched case."})
+    reasoning_tokens: Positive = field(default=354, metadata={"help": "Tokens that the reasoning rewriter writes."})
+    repetitions: Positive = field(default=1, metadata={"help": "Repetitions of each case."})
 
 
 def main(config: BenchmarkConfig) -> None:
@@ -53,7 +53,6 @@ def main(config: BenchmarkConfig) -> None:
 
     from acqo_rl.reformulation.policy import Policy
 
-    check_ranges(config, dict.fromkeys(("queries", "batch_size", "reasoning_tokens", "repetitions"), (1, FINITE)))
     clock = time.perf_counter if torch.cuda.is_available() else time.process_time
     policy = Policy.from_pretrained(config.policy, batch_size=config.batch_size)
     queries = queries_of(config)
