@@ -16,8 +16,8 @@ from transformers.cache_utils import DynamicLayer
 from acqo_rl import time_limit
 from acqo_rl.language_models.chat import first_end
 
-Forbidden = Callable[[Sequence[int], Sequence[int]], npt.NDArray[np.int64]]
-"""Constraint on decoding: (prompt ids, ids generated so far) -> ids of the tokens that are forbidden next."""
+Forbidden = Callable[[Sequence[int]], npt.NDArray[np.int64]]
+"""Constraint on decoding: ids generated so far -> ids of the tokens that are forbidden next."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +83,7 @@ def _complete_batch(model: Any, prompts: Sequence[Sequence[int]], decoding: Deco
     if decoding.temperature > 0:
         options |= {"temperature": decoding.temperature, "top_p": decoding.top_p, "top_k": 0}
     if decoding.forbidden is not None:
-        options["logits_processor"] = LogitsProcessorList([_Guide(decoding.forbidden, decoding.ends, prompts)])
+        options["logits_processor"] = LogitsProcessorList([_Guide(decoding.forbidden, decoding.ends, longest)])
     if len(set(map(tuple, prompts))) < len(prompts) and longest > 1 and keeps_every_token(model):
         options["past_key_values"] = _read_once(model, ids[:, :-1], mask[:, :-1])
         options["position_ids"] = _positions(mask)
@@ -134,15 +134,12 @@ def _positions(mask: torch.Tensor) -> torch.Tensor:
 class _Guide(LogitsProcessor):  # type: ignore[misc]  # transformers is not typed
     """Applies a constraint to a batch of left-padded prompts."""
 
-    def __init__(self, forbidden: Forbidden, ends: Sequence[int], prompts: Sequence[Sequence[int]]) -> None:
-        self._forbidden = forbidden
-        self._ends = ends
-        self._prompts = prompts
+    def __init__(self, forbidden: Forbidden, ends: Sequence[int], start: int) -> None:
+        self._forbidden, self._ends, self._start = forbidden, ends, start
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """The logits of the next token, float[rows, vocabulary]; finished rows are only padded."""
-        start = max(map(len, self._prompts))
-        for row, prompt, ids in zip(scores, self._prompts, input_ids[:, start:].tolist(), strict=True):
+        for row, ids in zip(scores, input_ids[:, self._start :].tolist(), strict=True):
             if first_end(ids, self._ends) == len(ids):
-                row[torch.from_numpy(self._forbidden(prompt, ids))] = -torch.inf
+                row[torch.from_numpy(self._forbidden(ids))] = -torch.inf
         return scores

@@ -34,11 +34,10 @@ class GuidedDecoding:
         self.form = form
         self.vocabulary = vocabulary
 
-    def __call__(self, prompt: Sequence[int], written: Sequence[int]) -> npt.NDArray[np.int64]:
+    def __call__(self, written: Sequence[int]) -> npt.NDArray[np.int64]:
         """Returns the ids of the tokens that are forbidden as the next token.
 
         Args:
-            prompt: token ids of the prompt; not used.
             written: token ids of the completion so far, a beginning of a match.
         """
         self._matcher.reset()

@@ -96,8 +96,7 @@ def test_what_is_forbidden_is_not_written(model, monkeypatch, plain_cache, tempe
     """With prompts that are read once, and with caches that cannot be repeated."""
     monkeypatch.setattr("acqo_rl.language_models.decoding.keeps_every_token", lambda model: plain_cache)
 
-    def no_token_twice(prompt, written):
-        assert list(prompt) in PROMPTS
+    def no_token_twice(written):
         return np.array([*written, END])
 
     torch.manual_seed(0)

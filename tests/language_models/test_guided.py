@@ -63,7 +63,7 @@ def test_tokens_that_may_come_next(tokenizer, guide, written, allowed, refused):
         ends = {tokenizer.eos_token_id, 0} if None in texts else set()
         return ends | {tokenizer.encode(text, add_special_tokens=False)[0] for text in texts if text is not None}
 
-    forbidden = set(guide([], tokenizer.encode(written, add_special_tokens=False)).tolist())
+    forbidden = set(guide(tokenizer.encode(written, add_special_tokens=False)).tolist())
     assert forbidden.isdisjoint(ids_of(allowed))
     assert ids_of(refused) <= forbidden
     assert set(range(len(tokenizer), len(tokenizer) + 8)) <= forbidden
@@ -114,8 +114,8 @@ def test_a_guided_model_can_write_the_examples_of_every_task_and_stops_there(tok
     for reply in EXAMPLES[name]:
         ids = [*tokenizer.encode(reply, add_special_tokens=False), tokenizer.eos_token_id]
         for place, token in enumerate(ids):
-            assert token not in guide([], ids[:place])
-        assert len(guide([], ids[:-1])) == len(tokenizer) - 1
+            assert token not in guide(ids[:place])
+        assert len(guide(ids[:-1])) == len(tokenizer) - 1
 
 
 def test_random_weights_write_json_that_matches_a_schema(model, tokenizer):
