@@ -10,6 +10,7 @@ from engine_cases import ENGINES, UnitEncoder, put_documents, put_rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.roles import restrict
@@ -89,7 +90,8 @@ def typed(request, engine_index):
             for n, v in enumerate(VALUES)
         ],
     )
-    return load_retriever(f"{index}?id=key&text=body", encoder=UnitEncoder())
+    place = f"{index}?id=key&text=body"
+    return load_retriever(place, encoder=UnitEncoder()), documents_of(place)
 
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -101,7 +103,8 @@ def typed(request, engine_index):
     )
 )
 def test_a_filter_finds_what_a_test_of_each_value_finds(typed, given):
-    [ranking] = restrict(typed, Scope(read_filter(given))).search(["t"], 100)
+    (retriever, documents), scope = typed, Scope(read_filter(given))
+    [ranking] = restrict(retriever, scope).search(["t"], 100)
 
     rows = [
         {
@@ -112,7 +115,7 @@ def test_a_filter_finds_what_a_test_of_each_value_finds(typed, given):
         for n, value in enumerate(VALUES)
     ]
     wanted = {f"k{n}" for n, row in enumerate(rows) if all(holds(row.get(name), w) for name, w in given.items())}
-    assert set(ranking.doc_ids) == wanted
+    assert set(ranking.doc_ids) == set(documents.restrict(scope)) == wanted
 
 
 def test_a_tenant_may_be_a_number_in_the_documents(engine_index, engine):
