@@ -14,10 +14,10 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.training.curriculum import rewards_of
-from acqo_rl.training.materials import open_materials
+from acqo_rl.training.materials import open_materials, with_gold
 from acqo_rl.training.model import changed_settings, load_trainable
 from acqo_rl.training.settings import PathSettings, PromptSettings, RewardSettings, policy_settings
-from acqo_rl.types import FeedbackSpec
+from acqo_rl.types import FeedbackSpec, Query
 
 
 def paths(folder, index):
@@ -31,6 +31,15 @@ def test_a_query_in_both_splits_is_rejected(data, index, tmp_path):
         file.write(first + "\n")
     with pytest.raises(ConfigError, match=r"1 queries .* train .* dev"):
         open_materials(paths(folder, index), FeedbackSpec())
+
+
+@pytest.mark.parametrize("limit", [0, 2, 9])
+def test_training_uses_queries_with_a_relevant_document(limit):
+    queries = [Query(str(i), "") for i in range(6)]
+    qrels = {query.id: {"g": int(i % 2 == 0)} for i, query in enumerate(queries)}
+    drawn = with_gold(queries, qrels, limit, seed=0)
+    assert [query for query in queries[::2] if query in drawn] == drawn
+    assert len(drawn) == (limit if limit == 2 else 3)
 
 
 def test_dev_rewards_are_those_of_the_policys_search_settings_and_have_errors(data, index):
