@@ -98,6 +98,7 @@ def test_a_difference_is_compared_by_its_mean_and_a_missing_figure_does_not_hold
     assert difference[2:] == ("0.11", "0.12", "0.01", "yes")
     assert missing[2:] == ("0.5", "-", "0.01", "NO")
     assert reproduce.compare("r", published, found, 0.009)[0][-1] == "NO"
+    assert reproduce.compare("r", found, published, 0.009)[0][-1] == "NO"  # a lower figure
 
 
 def test_a_command_that_fails_is_reported():
