@@ -15,7 +15,7 @@ from typing import Any
 from acqo_rl.reformulation.marks import FIRST_YEAR, MARK, marks_of, with_marks, without_marks
 from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.pass_through import pass_through, past_small_talk
-from acqo_rl.reformulation.query_types import asks_several, query_type_of
+from acqo_rl.reformulation.query_types import SURE, asks_several, query_type_of
 from acqo_rl.reformulation.turns import with_last_turns
 from acqo_rl.roles import Reformulator
 from acqo_rl.text import content_words, distinct, normalised, one_line
@@ -32,12 +32,16 @@ _ASKS = re.compile(rf"(?:(?:in|at|to|from|by|for|on|since|under) )?{_ASKING}\b|{
 _NEXT = re.compile(
     rf"(?<!\s)\s*[?;]\s*(?:(?:and|also|plus)\b,? ?)*|,? (?:plus|as well as|and also|also)(?: also| in addition,)? "
     rf"|, (?={_ASKING}\b)"
-    rf"|,? and (?=(?:(?:in|at|to|from|by|for|on) )?{_ASKING}\b|{_VERB} (?:it|they|he|she|the|an?|i)\b)",
+    rf"|,? and (?=(?:(?:in|at|to|from|by|for|on) )?{_ASKING}\b|{_VERB} (?:it|they|he|she|i)\b)",
     re.I,
 )
 """Between two questions."""
 _AFTER_STATEMENT = re.compile(rf", {_ASKING}\b", re.I)
-_QUOTE = re.compile('["\u201c\u201d`]')
+_PLACED = re.compile(rf"\b(?:in|of|at|from|on|by|for|near|to) (?:the )?{MARK}|{MARK}'s", re.I)
+"""A name that is not what a question is about: "the tallest building in Dubai"."""
+_HALF = re.compile(r" or |\bbetween |^(?:besides|other than|except) ", re.I)
+"""Words around a list without which it is not complete."""
+_QUOTES = frozenset('"\u201c\u201d`')
 _BEFORE = r"(?:(?:in|of|for|to|at|from|by|on|is|does) )?(?:the )?"
 _LIST = re.compile(
     rf"(?:\b(?:both|either) (?:the )?)?{MARK}"
@@ -148,7 +152,7 @@ def parts_of(text: str, lexicon: Lexicon | None = None) -> tuple[str, ...]:
     Empty if it asks for one thing, quotes something, or if one of the parts could not be searched on its own.
     """
     asked = _COURTESY.sub("", re.sub(MARK, "", text).rstrip(" ?!.,;:"))
-    if _QUOTE.search(asked):
+    if _QUOTES.intersection(asked):
         return ()
     marks = marks_of(asked, lexicon or Lexicon())
     questions = _questions(with_marks(asked, marks), asks_several(asked))
@@ -169,14 +173,15 @@ def _questions(text: str, is_several: bool) -> list[str]:
     """
     first, *later = [piece.strip(" ,.") for piece in _NEXT.split(text) if piece.strip(" ,.")] or [text]
     named = [mark for mark in dict.fromkeys(re.findall(MARK, first)) if mark < FIRST_YEAR]
+    is_subject = len(named) == 1 and not _PLACED.search(first)
 
     def with_name(match: re.Match[str]) -> str:
         forms: dict[str | None, str] = {"there": f"in {named[0]}", "whose": f"{named[0]}'s", "who": named[0]}
         return forms.get(match.lastgroup) or match[0]
 
-    found = [first, *(_REFERS.sub(with_name, one) if len(named) == 1 else one for one in later)]
+    found = [first, *(_REFERS.sub(with_name, one) if is_subject else one for one in later)]
     kinds = {tuple({mark < FIRST_YEAR for mark in re.findall(MARK, one)}) for one in found}
-    follows_statement = not _ASKS.match(first) and _AFTER_STATEMENT.search(text)
+    follows_statement = _AFTER_STATEMENT.search(text) and not (is_several and _ASKS.match(first))
     is_several = is_several or any(map(_ASKS.match, found))
     is_whole = len(kinds) == 1 and not follows_statement and all(_is_whole(one, is_several) for one in found)
     return found if is_whole else [text]
@@ -191,13 +196,16 @@ def _is_whole(question: str, is_several: bool) -> bool:
 def _one_each(question: str, marks: Mapping[str, str]) -> list[str]:
     """One text per name or year of a list, with the shared words, if the question asks for several things."""
     match = _LIST.search(question)
-    if not match or _REFERS.search(question) or not asks_several(without_marks(question, marks)):
+    if not match or _REFERS.search(question):
+        return [question]
+    least = 0.0 if re.search(r"\b(?:or|vs|versus|than|compared)\b", match[0]) else SURE  # not "Romeo and Juliet"
+    if not asks_several(without_marks(question, marks), least):
         return [question]
     items, before, after = re.findall(MARK, match[0]), question[: match.start()], question[match.end() :]
-    if " or " in match[0] and len(items) > 2 and before[-2:] not in ("", ", ", ": "):  # "Is it in Peru, Chad or Togo"
-        return [question]
     before = _COMPARING.sub(lambda one: f"{one['what']} of " if one["what"] else "", before)
-    return [f"{before}{item}{after}" for item in items]
+    is_of_both = " or " in match[0] and len(items) > 2 and before[-2:] not in ("", ", ", ": ")  # "is in Peru, A or B"
+    is_half = _HALF.search(before + after) or _AFTER_STATEMENT.match(after)
+    return [question] if is_of_both or is_half else [f"{before}{item}{after}" for item in items]
 
 
 def kinds_of(queries: Sequence[Query], metadata: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

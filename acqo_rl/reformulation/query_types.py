@@ -80,9 +80,9 @@ def query_type_of(text: str) -> QueryType | None:
     return next((name for name, value in type_probabilities(text).items() if value >= LEAST), None)
 
 
-def asks_several(text: str) -> bool:
-    """Whether a question surely asks for several things that can be searched side by side."""
-    return _scores(text)[-1] > SURE
+def asks_several(text: str, least: float = SURE) -> bool:
+    """Whether a question asks for several things that can be searched side by side, with log-odds above ``least``."""
+    return _scores(text)[-1] > least
 
 
 def challenges_of(text: str) -> tuple[Challenge, ...]:

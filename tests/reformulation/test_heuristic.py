@@ -75,6 +75,11 @@ def test_simple_questions_pass_unchanged(text):
         "How long do I boil eggs and how do I peel them?",
         "Who wrote Emma and Ulysses and when was it published?",
         "my password is urgent; call me",
+        "What is the tallest building in Dubai? Who designed it?",
+        "Other than Oslo, Rome and Lima, which capitals are on the sea?",
+        "When performing with Emmy, how many songs did Madonna produce?",
+        "Who descends from Charlemagne and was a friend of Goethe?",
+        "differences of opinion between Freud and Jung on dreams",
         'error "Where is Oslo? Where is Rome?" in the log',
     ],
 )

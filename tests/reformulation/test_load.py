@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 import pytest
-from stand_ins import Obedient, ScriptedLanguageModel
+from stand_ins import Obedient
 
 from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.language_models import load as language_models
@@ -78,11 +78,6 @@ def test_every_strategy_has_a_name(model, name):
     else:
         assert answer.sub_queries[0].text == "Why is one sky blue?"
         assert len(answer.sub_queries) > 1
-
-
-@pytest.mark.parametrize("name", ["raw", "rules", "turns"])
-def test_reformulators_without_a_model(name):
-    assert load_reformulator(name, "").reformulate([Query("q", "Peru")])[0].calls == 0
 
 
 def test_settings_reach_the_model(model):
@@ -215,9 +210,3 @@ def test_a_strategy_may_have_a_temperature_of_its_own(name, settings, calls):
     made = load_reformulator(name, "m", StrategySettings(**settings), language_model=model)
     made.reformulate([Query("q", "What is FAISS?")])
     assert model.calls == calls
-
-
-def test_a_model_without_temperatures_is_asked_with_its_own():
-    model = ScriptedLanguageModel("a passage about it.")
-    hyde = load_reformulator("hyde", "m", StrategySettings(hyde_temperature=0.3), language_model=model)
-    assert len(hyde.reformulate([Query("q", "What is FAISS?")])[0].sub_queries) == 2

@@ -180,17 +180,6 @@ def test_no_search_is_reported(name, reply):
     assert made.problem
 
 
-def test_settings_are_part_of_the_prompt():
-    def task(name, **settings):
-        return strategy(name, **settings).conversation(QUERY)[0]["content"]
-
-    settings = {"num_variants": 5, "domain": "a plant's safety manuals", "translate_to": "Chinese", "max_parts": 2}
-    asked = task("multi_query", **settings)
-    assert all(part in asked for part in ("for a plant's safety manuals. Write 5 searches", "last one in Chinese."))
-    assert "Chinese" not in task("multi_query")
-    assert "at most 2" in task("decomposition", **settings)
-
-
 class BySchema(LanguageModel):
     """Returns the reply for the first field of the schema, and records the schemas."""
 
