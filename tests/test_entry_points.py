@@ -130,3 +130,8 @@ def test_the_skill_has_the_open_format(tmp_path):
     assert "Use when" in front["description"]
     assert len(front["description"]) <= 1024
     assert not re.search(r"[<>]", front["description"])
+
+
+def test_the_extras_of_every_command_are_documented():
+    table = (ROOT / "docs" / "install.md").read_text().partition("## Extras")[2]
+    assert set(COMMANDS) <= set(re.findall(r"`([\w-]+)`", table))

@@ -29,6 +29,7 @@ per line and contains neither queries nor keys.
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -86,43 +87,28 @@ def main(config: ServeConfig) -> None:
     if bool(config.retriever) == bool(config.collections):
         raise ConfigError("Give either collections, to serve searches and answers, or retriever, to serve an index.")
     if config.mcp:
-        serve_tools(config)
+        from acqo_rl.integrations.mcp import make_server, run
+
+        with closing(load_service(replace(config, answer_model=None), config.strategy)) as service:
+            run(make_server(service))
         return
     return_freed_blocks()
     configure_logs(config.log_level)
     hosts = accepted_hosts(config.host, config.allowed_hosts)
-    web = Web(config.root_path, tuple(config.cors_origins), hosts)
-    app = make_index(config.retriever, config, web) if config.retriever else make_service(config, web)
+    app = application_of(config, Web(config.root_path, tuple(config.cors_origins), hosts))
     serve(app, config.host, config.port, config.shutdown_timeout)
 
 
-def serve_tools(config: ServeConfig) -> None:
-    """Serves the service without its answer model until stdin is closed."""
-    from acqo_rl.integrations.mcp import make_server, run
-
-    service = load_service(replace(config, answer_model=None), config.strategy)
-    try:
-        run(make_server(service))
-    finally:
-        service.close()
-
-
-def make_service(config: ServeConfig, web: Web) -> FastAPI:
-    """The application of a service."""
-    from acqo_rl.serving.app import make_app
-    from acqo_rl.serving.limits import Limits, keys_of_environment
-
-    limits = Limits(**asdict(config.limits), keys=keys_of_environment())
-    return make_app(load_service(config, config.strategy), limits, web)
-
-
-def make_index(index: Address, config: ServeConfig, web: Web) -> FastAPI:
-    """The application of an index."""
+def application_of(config: ServeConfig, web: Web) -> FastAPI:
+    """The application of a service, or of an index."""
     from acqo_rl.retrieval.remote import describe
+    from acqo_rl.serving.app import make_app
     from acqo_rl.serving.limits import Limits, keys_of_environment
     from acqo_rl.serving.retriever_app import make_retriever_app
 
-    limits = Limits(16_777_216, 1, 256, 30.0, keys_of_environment())
-    retriever = config.open_index(index)
+    keys = keys_of_environment()
+    if config.retriever is None:
+        return make_app(load_service(config, config.strategy), Limits(**asdict(config.limits), keys=keys), web)
+    retriever = config.open_index(config.retriever)
     retriever.search(["the first search of a process is slow"], 1)
-    return make_retriever_app(retriever, describe(index), limits, web)
+    return make_retriever_app(retriever, describe(config.retriever), Limits(16_777_216, 1, 256, 30.0, keys), web)

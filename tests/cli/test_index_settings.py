@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 from pathlib import Path
 
 import pytest
 from tiny_policy import full_model
 
-from acqo_rl.cli import COMMANDS as COMMAND_NAMES
-from acqo_rl.cli import command, module_of, parser_of
+from acqo_rl.cli import command, module_of
 from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.retrieval.build import build_bm25_index
-from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.types import Document, Query
 
 ROOT = Path(__file__).parents[2]
@@ -61,13 +58,3 @@ def test_the_device_reaches_the_index(script, world, tmp_path, monkeypatch):
     with pytest.raises(Opened):
         module.main(command.parse(module.main, [*words.split(), *DEVICE]))
     assert (given["index"], given["device"]) == (str(world["INDEX"]), "shards")
-
-
-def test_all_commands_share_the_setting():
-    """Every command with an index or collections has the shared settings, and no command has --device."""
-    for command_name in COMMAND_NAMES:
-        names = {action.dest for action in parser_of(command_name)._actions}
-        assert "device" not in names, command_name
-        opens = names & {"index", "collections", "collection"}
-        wanted = {f.name for f in dataclasses.fields(IndexSettings)}
-        assert not opens or wanted <= names, command_name
