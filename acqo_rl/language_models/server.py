@@ -201,10 +201,10 @@ class ServerModel(StreamingModel, SamplingModel):
         self._url = f"{(url or protocol.url).rstrip('/')}/{protocol.path}"
         checked_url(self._url, httpx.URL)
         with checked_environment():
-            direct = httpx.AsyncHTTPTransport() if is_loopback(self._url) else None
-            self._client = httpx.AsyncClient(
-                headers=protocol.headers(key) if key else {}, transport=direct, timeout=timeout
-            )
+            limits = httpx.Limits(max_keepalive_connections=100)  # the callers limit the number of calls
+            direct = httpx.AsyncHTTPTransport(limits=limits) if is_loopback(self._url) else None
+            headers = protocol.headers(key) if key else {}
+            self._client = httpx.AsyncClient(headers=headers, transport=direct, limits=limits, timeout=timeout)
         self._settings: dict[str, Any] = {"max_tokens": max_new_tokens, "temperature": temperature}
         if seed is not None and "seed" in protocol.optional:
             self._settings["seed"] = seed
