@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import Depends, FastAPI, HTTPException
 from fastapi.responses import FileResponse
@@ -27,7 +27,6 @@ from acqo_rl.serving.requests import AnswerRequest, Asked, ReformulateRequest, S
 from acqo_rl.serving.responses import (
     AnswerResponse,
     CollectionInfo,
-    CollectionsResponse,
     ReformulateResponse,
     SearchResponse,
     StrategiesResponse,
@@ -88,13 +87,13 @@ def make_app(service: Service, limits: Limits, web: Web = AT_ROOT) -> FastAPI:
         return StrategiesResponse(strategies=list(service.strategies.names), default=service.strategies.default)
 
     @app.get("/v1/collections", tags=["search"], responses=listing)
-    async def collections() -> CollectionsResponse:
+    async def collections() -> dict[Literal["collections"], list[CollectionInfo]]:
         """The collections."""
         infos = [
             CollectionInfo(name=c.name, documents=len(c.documents), retrievers=[r.name for r in c.all_retrievers])
             for c in service.collections
         ]
-        return CollectionsResponse(collections=infos)
+        return {"collections": infos}
 
     @app.post("/v1/reformulate", tags=["search"], responses=REFUSALS)
     async def reformulate(body: ReformulateRequest) -> ReformulateResponse:

@@ -15,7 +15,7 @@ from acqo_rl.searching.result import SearchResult, public_problem
 from acqo_rl.searching.searcher import cluster_by_sub_query
 from acqo_rl.searching.trace import Step
 from acqo_rl.serving.collections import Collection, DocumentsOf
-from acqo_rl.serving.requests import MAX_LIMIT, AnswerRequest, Asked, Notes, SearchRequest
+from acqo_rl.serving.requests import AnswerRequest, Asked, Notes, SearchRequest
 from acqo_rl.types import Document, Reformulation, SubQuery, well_formed
 
 PASSAGES = 8
@@ -101,14 +101,6 @@ class Passage(BaseModel):
         )
 
 
-class DocumentRank(BaseModel):
-    """The rank of a document in one list."""
-
-    ranking: int = Field(description="Position of the ranking in `rankings`, starting at 0.")
-    rank: int
-    score: float
-
-
 class Result(Passage):
     """A document of the result."""
 
@@ -116,7 +108,6 @@ class Result(Passage):
     score: float = Field(
         description="Score of the fusion (high if several rankings have the document near the top) or the reranker."
     )
-    places: list[DocumentRank] = Field(description="Ranks in the rankings before fusion; only with `include_rankings`.")
 
 
 class RankedDocument(BaseModel):
@@ -176,7 +167,7 @@ class SearchResponse(BaseModel):
     def of(cls, found: SearchResult, body: SearchRequest, asked: Asked, ms: float) -> Self:
         """Converts the result of a search."""
         reformulation, documents = found.reformulation, DocumentsOf(asked.collections)
-        results = _results(found, documents, asked.collections, body)
+        results = _results(found, documents, asked.collections, body.limit)
         rank = {f"{result.knowledge_pool}/{result.document_id}": result.rank for result in results}
         kinds = {sub_query.text: sub_query.kind for sub_query in reformulation.sub_queries}
         return cls(
@@ -198,19 +189,16 @@ class SearchResponse(BaseModel):
 
 
 def _results(
-    found: SearchResult, corpus: Mapping[str, Document], collections: tuple[Collection, ...], body: SearchRequest
+    found: SearchResult, corpus: Mapping[str, Document], collections: tuple[Collection, ...], limit: int
 ) -> list[Result]:
-    top = found.fused.first(body.limit)
+    top = found.fused.first(limit)
     documents, about = fetch(corpus, top.doc_ids), searched_texts(found.reformulation)
-    places: dict[str, list[DocumentRank]] = {key: [] for key in documents}
     scales = {one.scale for collection in collections for one in collection.all_retrievers if one.cosine}
     cosines: dict[str, float] = {}
-    for number, ranking in enumerate(found.rankings):
-        for rank, (key, score) in enumerate(zip(ranking.doc_ids, ranking.scores, strict=True), start=1):
-            if key in documents:
-                places[key].append(DocumentRank(ranking=number, rank=rank, score=score))
-                if ranking.retriever in scales:
-                    cosines[key] = max(score, cosines.get(key, score))
+    for ranking in found.rankings:
+        if ranking.retriever in scales:
+            for key, score in zip(ranking.doc_ids, ranking.scores, strict=True):
+                cosines[key] = max(score, cosines.get(key, score))
     scored = [hit for hit in zip(top.doc_ids, top.scores, top.similarities, strict=True) if hit[0] in documents]
     return [
         Result.of(
@@ -220,21 +208,18 @@ def _results(
             score=score,
             similarity=cosines.get(key, best),
             similarity_kind="cosine" if key in cosines else "score",
-            places=places[key] if body.include_rankings else [],
         )
         for rank, (key, score, best) in enumerate(scored, start=1)
     ]
 
 
 def _rankings(found: SearchResult, corpus: Mapping[str, Document]) -> list[RankingBeforeFusion]:
-    """The top of each ranking."""
+    documents = fetch(corpus, list({key for ranking in found.rankings for key in ranking.doc_ids}))
     shown = []
     for ranking in found.rankings:
-        top = ranking.first(MAX_LIMIT)
-        documents = fetch(corpus, top.doc_ids)
         rows = [
             RankedDocument(document_id=doc_id, knowledge_pool=pool, title=documents[key].title, score=score)
-            for key, score in zip(top.doc_ids, top.scores, strict=True)
+            for key, score in zip(ranking.doc_ids, ranking.scores, strict=True)
             if key in documents
             for pool, doc_id in [split_id(key)]
         ]
@@ -320,12 +305,6 @@ class CollectionInfo(BaseModel):
     name: str
     documents: int
     retrievers: list[str]
-
-
-class CollectionsResponse(BaseModel):
-    """The collections."""
-
-    collections: list[CollectionInfo]
 
 
 class StrategiesResponse(BaseModel):

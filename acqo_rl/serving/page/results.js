@@ -15,6 +15,7 @@ const KINDS = {
 /** Shows a response of /v1/search. */
 export function showResults(found) {
   const info = found.query_rewrite_info;
+  for (const result of found.results) result.places = placesOf(result, found.rankings);
   const head = headline(info);
   const time = found.cached ? "from the cache" : duration(found.processing_time_ms);
   $("decision-title").replaceChildren(head);
@@ -31,6 +32,11 @@ export function showResults(found) {
   $("status").replaceChildren(`${head}: ${plural(found.total_results, "document")} in ${duration(found.processing_time_ms)}.`);
   $("results").hidden = false;
 }
+
+/** The ranks of a result in the rankings before fusion. */
+const placesOf = (result, rankings) => rankings.flatMap(({ documents }, ranking) => documents.flatMap((d, i) =>
+  d.document_id === result.document_id && d.knowledge_pool === result.knowledge_pool
+    ? [{ ranking, rank: i + 1, score: d.score }] : []));
 
 function headline({ route, variants }) {
   const written = variants.filter((variant) => variant.kind !== "original").length;
@@ -84,7 +90,7 @@ function list({ query, retriever, documents }, number, results) {
   const merged = new Map(results.flatMap((r) => r.places.filter((p) => p.ranking === number).map((p) => [p.rank, r.rank])));
   return h("article", {}, h("h3", {}, mark(number), " ", query), h("p", { class: "note" }, retriever),
     documents.length ? null : h("p", { class: "note" }, "No documents, or not used: see its sub-query."),
-    h("ol", {}, documents.map((document, i) => h("li", {}, name(document), h("span", { class: "note" },
+    h("ol", {}, documents.slice(0, 20).map((document, i) => h("li", {}, name(document), h("span", { class: "note" },
       ` ${document.score.toFixed(3)}${merged.has(i + 1) ? ` → ${merged.get(i + 1)}` : ""}`)))));
 }
 
