@@ -46,7 +46,7 @@ from acqo_rl.types import Amount, Count, Positive, Share
 if TYPE_CHECKING:
     from acqo_rl.roles import Retriever
     from acqo_rl.searching.corpus_words import CorpusWords
-    from acqo_rl.training.hop import Options, Training
+    from acqo_rl.training.hop import ScoredOptions, Training
     from acqo_rl.types import Document, Qrels, Query, Reformulation, Turn
 
 _BATCH = 32
@@ -159,7 +159,9 @@ def open_set(config: TrainScorerConfig, number: int) -> TrainingSet:
     )
 
 
-def kept(one: TrainingSet, step: str, size: int, collect: Callable[[slice], Iterator[Options]]) -> list[Options]:
+def kept(
+    one: TrainingSet, step: str, size: int, collect: Callable[[slice], Iterator[ScoredOptions]]
+) -> list[ScoredOptions]:
     """The options of a step; those that an earlier run has written are read.
 
     Args:
@@ -181,7 +183,7 @@ def kept(one: TrainingSet, step: str, size: int, collect: Callable[[slice], Iter
     return options
 
 
-def hop_options(config: TrainScorerConfig, sets: Sequence[TrainingSet], settings: Training) -> list[Options]:
+def hop_options(config: TrainScorerConfig, sets: Sequence[TrainingSet], settings: Training) -> list[ScoredOptions]:
     """The options of all hops, with their returns."""
     from acqo_rl.reformulation.load import load_reformulator, with_engine_prefix
     from acqo_rl.searching.hop_candidates import CandidateReader
@@ -193,7 +195,7 @@ def hop_options(config: TrainScorerConfig, sets: Sequence[TrainingSet], settings
     name, model, fusion = config.reformulator, config.model or "", RankScoreFusion()
     reformulator = load_reformulator(name, with_engine_prefix(name, model, "auto"))
 
-    def options_of(one: TrainingSet, states: Sequence[Reformulation], part: slice) -> Iterator[Options]:
+    def options_of(one: TrainingSet, states: Sequence[Reformulation], part: slice) -> Iterator[ScoredOptions]:
         reader, reward = CandidateReader(one.corpus, one.words), Reward("converge", one.retriever, fusion)
         for batch in collect(states[part], one.qrels, reader, one.retriever, fusion, reward):
             yield from batch
@@ -204,7 +206,7 @@ def hop_options(config: TrainScorerConfig, sets: Sequence[TrainingSet], settings
         return [found.reformulation for found in path.search(one.queries)]
 
     states = [first_searches(one) for one in sets]
-    by_hop: list[list[Options]] = []
+    by_hop: list[list[ScoredOptions]] = []
     for hop in range(1, config.hops + 1):
         found = [
             kept(one, f"hop {hop}", len(some), partial(options_of, one, some))
@@ -219,7 +221,7 @@ def hop_options(config: TrainScorerConfig, sets: Sequence[TrainingSet], settings
     return [option for some in by_hop for option in some]
 
 
-def choice_options(config: TrainScorerConfig, sets: Sequence[TrainingSet], settings: Training) -> list[Options]:
+def choice_options(config: TrainScorerConfig, sets: Sequence[TrainingSet], settings: Training) -> list[ScoredOptions]:
     """The options of both decisions, with the value of asking the policy."""
     from acqo_rl.reformulation.load import AUTO, load_reformulator, with_engine_prefix
     from acqo_rl.searching.choice import Choice
@@ -232,7 +234,7 @@ def choice_options(config: TrainScorerConfig, sets: Sequence[TrainingSet], setti
     policy = load_reformulator(AUTO, with_engine_prefix(AUTO, str(config.model), "auto"))
     fusion = RankScoreFusion()
 
-    def options_of(one: TrainingSet, queries: Sequence[Query], part: slice) -> Iterator[Options]:
+    def options_of(one: TrainingSet, queries: Sequence[Query], part: slice) -> Iterator[ScoredOptions]:
         """The options of both decisions of some queries, alternating."""
         path = SearchPath(policy, one.retriever, fusion, one.corpus)
         search = ConcurrentSearch(one.retriever, DEPTH).search
@@ -244,7 +246,7 @@ def choice_options(config: TrainScorerConfig, sets: Sequence[TrainingSet], setti
                 yield from both
 
     histories = [query.history for one in sets for query in one.queries if query.history]
-    options: list[Options] = []
+    options: list[ScoredOptions] = []
     for one in sets:
         queries = _with_topic_changes(one.queries, histories, config.topic_changes, config.seed)
         options += kept(one, "choice", len(queries), partial(options_of, one, queries))

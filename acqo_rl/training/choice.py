@@ -16,7 +16,7 @@ from acqo_rl.measures import gold_of
 from acqo_rl.roles import Fusion
 from acqo_rl.searching import choice
 from acqo_rl.searching.choice import ARMS, Choice, Search
-from acqo_rl.training.hop import Options, Training, train
+from acqo_rl.training.hop import ScoredOptions, Training, train
 from acqo_rl.training.rewards import Reward, gold_ranks
 from acqo_rl.types import Qrels, Reformulation
 
@@ -33,7 +33,7 @@ def collect(
     fusion: Fusion,
     reward: Reward,
     cost: float,
-) -> Iterator[tuple[Options, Options]]:
+) -> Iterator[tuple[ScoredOptions, ScoredOptions]]:
     """Searches all options of each query.
 
     Args:
@@ -60,17 +60,19 @@ def collect(
         yield tuple(_options(query.id, one, gold, reward, cost) for one in both)  # type: ignore[misc]
 
 
-def _options(query_id: str, read: choice.Options, gold: Sequence[str], reward: Reward, cost: float) -> Options:
+def _options(query_id: str, read: choice.Options, gold: Sequence[str], reward: Reward, cost: float) -> ScoredOptions:
     names = [" and ".join(ARMS[arm] for arm in arms) or "ask" for arms in read.arms]
     values = [
         reward.score(gold_ranks(fused, gold)) - cost * (len(made.sub_queries) - 1)
         for made, fused in zip(read.searched, read.fused, strict=True)
     ]
     values += [0.0] * (len(names) - len(values))
-    return Options(query_id, (), tuple(names[1:]), read.features, np.array(values, np.float32))
+    return ScoredOptions(query_id, (), tuple(names[1:]), read.features, np.array(values, np.float32))
 
 
-def with_asking(first: Sequence[Options], second: Sequence[Options], settings: Training, price: float) -> list[Options]:
+def with_asking(
+    first: Sequence[ScoredOptions], second: Sequence[ScoredOptions], settings: Training, price: float
+) -> list[ScoredOptions]:
     """Returns the first decisions with the value of asking: the reward of the second decision, minus a price.
 
     Args:

@@ -39,7 +39,7 @@ EXPANDED = 3
 
 
 @dataclass(frozen=True)
-class Options:
+class ScoredOptions:
     """The options of one query at one hop; option 0 stops.
 
     Attributes:
@@ -68,7 +68,7 @@ def collect(
     retriever: Retriever,
     fusion: Fusion,
     reward: Reward,
-) -> Iterator[list[Options]]:
+) -> Iterator[list[ScoredOptions]]:
     """Searches all options of each state, and yields one batch at a time, in input order.
 
     Args:
@@ -91,29 +91,29 @@ def collect(
             rankings = [first, *(next(found).fused for _ in some.names)]
             rewards = np.array([reward.score(gold_ranks(ranking, gold)) for ranking in rankings], np.float32)
             texts = tuple(s.text for s in state.sub_queries)
-            made.append(Options(state.query.id, texts, some.names, some.features, rewards))
+            made.append(ScoredOptions(state.query.id, texts, some.names, some.features, rewards))
         yield made
 
 
-def write_options(options: Sequence[Options], file: Path) -> None:
+def write_options(options: Sequence[ScoredOptions], file: Path) -> None:
     """Writes options to one .npz file, atomically; its arrays are named ``NUMBER.FIELD``."""
     arrays = {f"{i}.{name}": np.array(value) for i, one in enumerate(options) for name, value in vars(one).items()}
     with atomic(file) as half_done, open(half_done, "wb") as out:
         np.savez_compressed(out, **arrays)  # type: ignore[arg-type]
 
 
-def read_options(file: Path) -> list[Options]:
+def read_options(file: Path) -> list[ScoredOptions]:
     """Reads a file written by :func:`write_options`."""
-    names = [f.name for f in fields(Options)]
+    names = [f.name for f in fields(ScoredOptions)]
     with np.load(file, allow_pickle=False) as there:
         rows = [[there[f"{i}.{name}"] for name in names] for i in range(len(there.files) // len(names))]
     return [
-        Options(str(query_id), tuple(searched.tolist()), tuple(found.tolist()), features, rewards)
+        ScoredOptions(str(query_id), tuple(searched.tolist()), tuple(found.tolist()), features, rewards)
         for query_id, searched, found, features, rewards in rows
     ]
 
 
-def expand(states: Sequence[Reformulation], options: Sequence[Options], scorer: Scorer) -> list[Reformulation]:
+def expand(states: Sequence[Reformulation], options: Sequence[ScoredOptions], scorer: Scorer) -> list[Reformulation]:
     """The states after the options that the scorer prefers, at most ``EXPANDED`` per query; never those that stop."""
     grown = []
     for state, one in zip(states, options, strict=True):
@@ -122,7 +122,9 @@ def expand(states: Sequence[Reformulation], options: Sequence[Options], scorer: 
     return grown
 
 
-def with_returns(options: Sequence[Options], after: Sequence[Options], scorer: Scorer, cost: float) -> list[Options]:
+def with_returns(
+    options: Sequence[ScoredOptions], after: Sequence[ScoredOptions], scorer: Scorer, cost: float
+) -> list[ScoredOptions]:
     """Replaces the reward of each option that was expanded by the return of the next hop.
 
     Args:
@@ -174,7 +176,7 @@ class Training:
     seed: int = 0
 
 
-def train(options: Sequence[Options], settings: Training) -> tuple[Scorer, list[tuple[int, float]]]:
+def train(options: Sequence[ScoredOptions], settings: Training) -> tuple[Scorer, list[tuple[int, float]]]:
     """Trains networks on the options.
 
     Returns:

@@ -28,7 +28,7 @@ from acqo_rl.searching.path import SearchPath, search
 from acqo_rl.searching.scorer import Scorer
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.training.choice import with_asking
-from acqo_rl.training.hop import Options, Training, collect, train, with_returns
+from acqo_rl.training.hop import ScoredOptions, Training, collect, train, with_returns
 from acqo_rl.training.rewards import Reward, gold_ranks
 from acqo_rl.types import Document, Query, Reformulation, SubQuery
 
@@ -117,7 +117,7 @@ def measured(kind, folder, trained):
 
 @pytest.mark.parametrize("kind", ["hop", "choice"])
 def test_a_resumed_run_equals_an_uninterrupted_one_and_the_reward_teaches(kind, config, folder, tmp_path, capsys):
-    """It learns the bridge, or to ask the policy that knows it. Options that are there are not searched again."""
+    """It learns the bridge, or to ask the policy that knows it. ScoredOptions that are there are not searched again."""
     main = module_of("train-scorer").main
     main(config(kind, tmp_path / "whole"))
     without, learned = (measured(kind, folder, model)[0] for model in ("", tmp_path / "whole" / "model"))
@@ -161,7 +161,7 @@ def test_the_reward_of_an_option_is_that_of_the_path():
 
 def option(query_id, searched, names, rewards):
     features = np.eye(len(rewards), 3, dtype=np.float32)
-    return Options(query_id, searched, names, features, np.array(rewards, np.float32))
+    return ScoredOptions(query_id, searched, names, features, np.array(rewards, np.float32))
 
 
 class Even(Scorer):
