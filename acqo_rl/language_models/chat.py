@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.language_models.thoughts import OPEN, completion_of
+from acqo_rl.language_models.thoughts import completion_of
 from acqo_rl.types import Completion, Conversation
 
 _PROBE = "acqo-probe"
@@ -33,13 +33,11 @@ class Chat:
     Attributes:
         tokenizer: a tokenizer with a chat template.
         ends: ids of the tokens that end a completion.
-        starts_thinking: whether the chat template opens a thought block, so that completions start inside it.
     """
 
     def __init__(self, tokenizer: Any, generation_config: Any = None) -> None:
         self.tokenizer = tokenizer
         self.ends = end_tokens(tokenizer, generation_config)
-        self.starts_thinking = opens_thoughts(tokenizer)
 
     def prompt_ids(self, conversation: Conversation) -> list[int]:
         """Token ids of a conversation as a prompt."""
@@ -52,7 +50,7 @@ class Chat:
         length = first_end(ids, self.ends)
         finished = length < len(ids)
         text = self.tokenizer.decode(ids[:length], skip_special_tokens=True)
-        return completion_of(text, length + finished, finished=finished, is_open=self.starts_thinking)
+        return completion_of(text, length + finished, finished=finished)
 
     def count_tokens(self, text: str) -> int:
         """Number of tokens of a text, without special tokens."""
@@ -106,11 +104,6 @@ def folded(conversation: Conversation) -> Conversation:
     """Moves the system message to the beginning of the first user turn."""
     first, second, *rest = conversation
     return [{"role": "user", "content": f"{first['content']}\n\n{second['content']}"}, *rest]
-
-
-def opens_thoughts(tokenizer: Any) -> bool:
-    """Whether the chat template opens a thought block before every reply."""
-    return _written(tokenizer, [{"role": "user", "content": "?"}], add_generation_prompt=True).rstrip().endswith(OPEN)
 
 
 def end_tokens(tokenizer: Any, generation_config: Any = None) -> list[int]:

@@ -199,8 +199,7 @@ class TransformersModel(SamplingModel):
 
         Args:
             conversations: the prompts.
-            schema: JSON schema that guides the replies, instead of the model's own constraint. A model that starts
-                inside a thought block is not guided.
+            schema: JSON schema that guides the replies, instead of the model's own constraint.
         """
         from acqo_rl.language_models.decoding import Decoding, complete
 
@@ -220,7 +219,7 @@ class TransformersModel(SamplingModel):
 
     def _guide(self, schema: Schema | None) -> GuidedDecoding | None:
         """The constraint of a schema, compiled once; ``None`` if the model cannot be guided."""
-        if schema is None or self.chat.starts_thinking or not GuidedDecoding.supports(self.chat.tokenizer):
+        if schema is None or not GuidedDecoding.supports(self.chat.tokenizer):
             return None
         key = json.dumps(schema)
         if key not in self._guides:

@@ -12,24 +12,21 @@ from acqo_rl.types import Completion
 OPEN, CLOSE = "<think>", "</think>"
 
 
-def without_thoughts(text: str, *, is_open: bool = False) -> str:
+def without_thoughts(text: str) -> str:
     """The text after the block at its start; empty if the block is not closed.
 
-    Args:
-        text: a completion.
-        is_open: whether the chat template has opened the block. If this is unknown, a text that closes a block that it
-            did not open is taken to start inside it.
+    A text that closes a block that it did not open starts inside it, because some chat templates open the block.
     """
     thoughts, closed, reply = text.partition(CLOSE)
     begins = thoughts.lstrip().startswith(OPEN)
     if closed and (begins or OPEN not in thoughts):
         return reply.lstrip()
-    return "" if begins or is_open else text
+    return "" if begins else text
 
 
-def completion_of(text: str, tokens: int, *, finished: bool, is_open: bool = False) -> Completion:
+def completion_of(text: str, tokens: int, *, finished: bool) -> Completion:
     """A completion without its thoughts; a token limit that left no answer is its problem."""
-    said = without_thoughts(text, is_open=is_open)
+    said = without_thoughts(text)
     problem = None if said or finished else "the token limit left no answer; raise max_new_tokens"
     return Completion(said, tokens, finished, problem)
 

@@ -6,7 +6,6 @@ import json
 
 import pytest
 import torch
-from stand_ins import strategy
 from tiny_policy import byte_tokenizer, save_policy
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
@@ -16,7 +15,6 @@ from acqo_rl.hub.export import export_policy
 from acqo_rl.language_models.chat import end_tokens, missing_end, prepare_template
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.policy import Policy
-from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.training.model import load_trainable
 from acqo_rl.types import Query
 
@@ -101,17 +99,6 @@ def test_the_set_holds_the_templates_end_the_tokenizers_and_the_configured_ones(
         config = type("Config", (), {"eos_token_id": configured})()
         assert set(end_tokens(tokenizer, config)) == wanted | {other}
     assert missing_end(tokenizer) == ("</s>" if family == "plain" else "")
-
-
-@pytest.mark.parametrize(("mark", "opens"), [("<think>\n", True), ("<think>\n\n</think>\n\n", False), ("", False)])
-def test_a_template_that_opens_thoughts_is_known_by_its_prompt(family, mark, opens, tmp_path):
-    tokenizer = AutoTokenizer.from_pretrained(folder_of(family, tmp_path))
-    tokenizer.chat_template += f"{{% if add_generation_prompt %}}{mark}{{% endif %}}"
-    tokenizer.save_pretrained(tmp_path)
-    model = TransformersModel.from_pretrained(str(tmp_path), max_new_tokens=3)
-    assert model.chat.starts_thinking == model.at_temperature(0.5).chat.starts_thinking == opens
-    [answer] = Prompted(model, [strategy("step_back")]).reformulate([Query("q", "Oslo?")])
-    assert ("max_new_tokens" in (answer.problem or "")) == opens
 
 
 def test_instructions_reach_every_template(family):

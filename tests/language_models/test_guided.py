@@ -128,11 +128,3 @@ def test_random_weights_write_json_that_matches_a_schema(model, tokenizer):
         jsonschema.validate(json.loads(completion.text), schema)
         assert read_reply(completion, schema) is not None
     assert not any(read_reply(completion, schema) for completion in shared.generate(conversations))
-
-
-def test_a_model_that_starts_in_thoughts_is_not_guided(model, tokenizer):
-    thinking = TransformersModel(model, tokenizer, max_new_tokens=4)
-    thinking.chat.starts_thinking = True
-    [completion] = thinking.generate([[{"role": "user", "content": "?"}]], fields(sure=BOOLEAN))
-    assert completion.text == ""
-    assert "max_new_tokens" in completion.problem

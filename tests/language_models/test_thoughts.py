@@ -26,11 +26,6 @@ def test_only_a_block_at_the_start_is_removed(text, said):
     assert without_thoughts(text) == said
 
 
-def test_a_block_that_the_template_opened():
-    assert without_thoughts("Quito?</think>Lima.", is_open=True) == "Lima."
-    assert without_thoughts("Quito?", is_open=True) == ""
-
-
 @given(
     st.sampled_from(["", "<think>", "\n<think>a b", "<thin", "<"]),
     st.sampled_from(["</think>", "</think>\n ", "</thi", ""]),
