@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pipeline_stand_ins import split
 
+from acqo_rl.language_models.structured import example
 from acqo_rl.pipeline.decomposition import Decomposer, levels_of, sub_questions_of
 from acqo_rl.pipeline.state import RetrievalState, SubQuestion
 from acqo_rl.types import Query
@@ -26,12 +27,6 @@ def test_parts_and_dependencies():
     first, second = sub_questions_of(rows, QUERY)
     assert (first.text, first.depends_on) == ("Who made BERT?", ())
     assert (second.text, second.depends_on, second.kind) == ("Who owns it?", (1,), "decomposed")
-
-
-@pytest.mark.parametrize("rows", [[], [row(1, "who owns the developer of bert")], [row(1, "a"), row(1, "b")]])
-def test_nothing_to_split_is_the_question_itself(rows):
-    [part] = sub_questions_of(rows, QUERY)
-    assert (part.text, part.kind, part.depends_on) == (QUERY.text, "original", ())
 
 
 @given(st.lists(st.lists(st.integers(1, 4), max_size=3), min_size=1, max_size=4))
@@ -78,6 +73,7 @@ def test_no_answer_is_none_and_no_passage_is_not_asked_about(search_over, budget
         ("The answer is Google.", True),
         ("", True),
         (split(QUERY.text), False),
+        (example(questions=[row(1, "a"), row(1, "b")]), False),
         (split("a", "b", depends_on=([2], [1])), True),
     ],
 )

@@ -105,22 +105,18 @@ class TestSettings:
             ({"raw_query_margin": "0.1"}, "raw_query_margin"),
             ({"raw_query_margin": True}, "raw_query_margin"),
             ({"history_tokens": -5}, "history_tokens"),
+            # a missing setting: the version of the code must not stand in for the version of the model
+            ({"grammar_version": None}, "grammar_version"),
+            ({"prompt_version": None}, "prompt_version"),
         ],
     )
     def test_other_versions_and_invalid_settings_are_refused(self, tmp_path, changed, message):
         SETTINGS.save(tmp_path)
         file = tmp_path / "acqo.json"
-        file.write_text(json.dumps(json.loads(file.read_text()) | changed))
+        stored = json.loads(file.read_text()) | changed
+        kept = {name: value for name, value in stored.items() if name not in changed or value is not None}
+        file.write_text(json.dumps(kept))
         with pytest.raises(GrammarError, match=message):
-            Policy.from_pretrained(str(tmp_path))
-
-    @pytest.mark.parametrize("key", ["grammar_version", "prompt_version", "history_tokens"])
-    def test_a_file_without_a_setting_is_refused(self, tmp_path, key):
-        """The version of the code must not stand in for the version of the model."""
-        SETTINGS.save(tmp_path)
-        file = tmp_path / "acqo.json"
-        file.write_text(json.dumps({k: v for k, v in json.loads(file.read_text()).items() if k != key}))
-        with pytest.raises(GrammarError, match=key):
             Policy.from_pretrained(str(tmp_path))
 
     @pytest.mark.parametrize("name", ["empty", "nowhere", "damaged"])
@@ -145,7 +141,3 @@ class TestNamesAreAddedOnce:
         ]
         result = (Snippet("Walla Walla", "A city."),)
         assert self.searched("resolve\n= Walla Walla", feedback=result) == ["and its altitude? Walla Walla"]
-
-    def test_the_question_itself_is_left_as_it_was_typed(self):
-        assert self.searched("pass", "fa fa fa") == ["fa fa fa"]
-        assert self.searched("resolve\n= Quito Quito", "fa fa") == ["fa fa Quito"]
