@@ -186,14 +186,11 @@ def test_a_plan_shows_the_indexes_that_fit_and_writes_nothing(data, tmp_path, bu
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--data", "D", "--kind", "tree"], "'tree'"),
         (["--data", "D", "--kind", "bm25", "--split_passages"], "split_passages"),
-        (["--colour", "red"], "colour"),
         (["--data", "D", "--encoder", "openai:letters@http://127.0.0.1:9/v1", "--encoding.dtype", "float32"], "dtype"),
         (["--data", "D", "--encoding.dimensions", "64"], "dimensions"),
         (["--data", "D", "--output", "D/.", "--kind", "bm25"], "output"),
         (["--data", "D", "--output", "qdrant:D/pages"], "output is a collection"),
-        (["--data", "D", "--kind", "bm25", "--bm25.b", "5"], "bm25.b is"),
     ],
 )
 def test_contradictory_settings_are_rejected_before_anything_is_loaded(tmp_path, build, arguments, message):

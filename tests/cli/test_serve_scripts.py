@@ -155,9 +155,6 @@ def test_errors_name_the_setting(arguments, message):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("port", "99999"),
-        ("log_level", "LOUD"),
-        ("limits.concurrency", "0"),
         ("cors_origins", "app.example.org"),
         ("cors_origins", "https://app.example.org/page"),
         ("cors_origins", "https://*.example.org"),
