@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.language_models import embedded
-from acqo_rl.language_models.embedded import resolve
+from acqo_rl.language_models.embedded import cached, resolve
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.policy import PolicySettings
 
@@ -65,43 +64,24 @@ class TestTrainedPolicy:
         assert (settings.max_sub_queries, settings.feedback_results) == (3, int(name == "trained:four_sets"))
 
 
-class TestConversion:
-    @pytest.fixture(autouse=True)
-    def cache(self, tmp_path, monkeypatch):
-        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-        return tmp_path / "acqo_rl"
+def test_what_is_cached_is_written_once_and_completely(tmp_path, monkeypatch):
+    """Of two processes that convert a model, the result of the first is kept."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    place = tmp_path / "acqo_rl" / "model"
 
-    def convert(self, monkeypatch, action):
-        monkeypatch.setattr(embedded, "_convert_gguf", action)
-        return Path(resolve("embedded:smollm2"))
+    def fail(folder):
+        (folder / "half").touch()
+        raise OSError("disk full")
 
-    def test_happens_once(self, cache, monkeypatch):
-        calls = []
+    def overtaken(folder):
+        (folder / "slow").touch()
+        place.mkdir()
+        (place / "quick").touch()
 
-        def write(source, target):
-            calls.append(source)
-            (target / "model.safetensors").touch()
-
-        folders = {self.convert(monkeypatch, write) for _ in range(2)}
-        assert folders == {cache / "smollm2-135m-instruct"}
-        assert len(calls) == 1
-
-    def test_a_failed_conversion_leaves_no_files(self, cache, monkeypatch):
-        def fail(source, target):
-            (target / "model.safetensors").touch()
-            raise OSError("disk full")
-
-        with pytest.raises(OSError, match="disk full"):
-            self.convert(monkeypatch, fail)
-        assert list(cache.iterdir()) == []
-
-    def test_two_processes_keep_the_first_result(self, cache, monkeypatch):
-        def overtaken(source, target):
-            (target / "slow").touch()
-            other = cache / "smollm2-135m-instruct"
-            other.mkdir()
-            (other / "quick").touch()
-
-        folder = self.convert(monkeypatch, overtaken)
-        assert [p.name for p in folder.iterdir()] == ["quick"]
-        assert list(cache.iterdir()) == [folder]
+    with pytest.raises(OSError, match="disk full"):
+        cached("model", fail)
+    assert list(place.parent.iterdir()) == []
+    assert cached("model", overtaken) == place
+    assert cached("model", fail) == place
+    assert [path.name for path in place.iterdir()] == ["quick"]
+    assert list(place.parent.iterdir()) == [place]
