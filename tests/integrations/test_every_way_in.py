@@ -146,8 +146,8 @@ class Ways:
             config = self.search.SearchConfig(
                 index=self.index, data=self.data, reformulator=name, model="model", k=100, fusion=self.fusion
             )
-            self.scripts[name] = self.search.Loaded(config)
-        return _seen(self.scripts[name].searcher.search(query, 100))
+            self.scripts[name], _ = self.search.open_searcher(config)
+        return _seen(self.scripts[name].search(query, 100))
 
     async def by_http(self, name, queries):
         transport = httpx.ASGITransport(self.app)
