@@ -100,7 +100,7 @@ def main(config: HeadroomConfig) -> None:
     read = add_feedback(queries, retriever, fusion, corpus, FeedbackSpec(1))
     scored = continue_rows(ScoredQuery, folder / "scored.jsonl", len(read), rest)
     bounds, forms = measure_bounds(read, qrels, scored, kinds, reward, measure=_MEASURE, seed=config.seed)
-    decision, reason = advise(Headroom(tuple(baselines), bounds, forms, tuple(topics)), _MEASURE)
+    decision, reason = advise(Headroom(tuple(baselines), bounds, tuple(topics)), _MEASURE)
     systems = {System(one.name, "index", "rsf"): one for one in (*baselines, *bounds)}
     settings = {
         "decision": decision,

@@ -89,9 +89,6 @@ class ServiceSettings(SearcherSettings):
     max_batch_delay_ms: float = field(
         default=2.0, metadata={"help": "Maximum milliseconds that a query waits for others to fill its batch."}
     )
-    threads: int = field(
-        default=64, metadata={"help": "Maximum number of concurrent calls of each strategy and each remote index."}
-    )
 
 
 def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Service:
@@ -149,7 +146,6 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
         max_model_calls=settings.max_model_calls,
         answer_timeout=limits.answer,
         cache_size=settings.result_cache_size,
-        threads=settings.threads,
         reranker=load_reranker(settings.reranker, limits.reranking) if settings.reranker else None,
         rerank_depth=settings.rerank_depth,
         steps=settings,

@@ -40,13 +40,11 @@ class Headroom:
     Attributes:
         baselines: raw query first, then the reformulators that need no training.
         bounds: ``one form`` and ``best candidate``.
-        forms: the forms that were chosen on the two halves.
         topic_changes: the baselines on the queries of :func:`change_topics`; empty without conversations.
     """
 
     baselines: tuple[Evaluation, ...]
     bounds: tuple[Evaluation, Evaluation]
-    forms: tuple[str, str]
     topic_changes: tuple[Evaluation, ...] = ()
 
 
@@ -90,7 +88,7 @@ def measure_bounds(
     measure: str,
     seed: int,
 ) -> tuple[tuple[Evaluation, Evaluation], tuple[str, str]]:
-    """Measures both bounds; returns them with the chosen forms, see :class:`Headroom`.
+    """Measures both bounds; returns them with the forms that were chosen on the two halves.
 
     Args:
         queries: with the feedback that the candidates were made with.

@@ -81,7 +81,7 @@ def test_the_advice_follows_from_the_intervals(decision, raw, rules, form, best)
         return by_hand.evaluation(name, [mean + spread * (-1) ** i for i in range(40)])
 
     baselines = tuple(made(name, value) for name, value in (("raw", raw), ("rules", rules)) if value is not None)
-    headroom = Headroom(baselines, (made(ONE_FORM, form), made(BEST, best)), (PASS, PASS))
+    headroom = Headroom(baselines, (made(ONE_FORM, form), made(BEST, best)))
     assert advise(headroom, "nDCG@10")[0] == decision
 
 
@@ -91,8 +91,8 @@ def test_what_loses_where_the_topic_changes_is_not_advised():
         for name, value in (("raw", 0.4), ("turns", 0.6), (ONE_FORM, 0.45), (BEST, 0.46))
     )
     topics = by_hand.evaluation("raw", [1.0] * 9), by_hand.evaluation("turns", [0.1] * 9)
-    assert advise(Headroom((raw, turns), (form, best), (PASS, PASS)), "nDCG@10")[0] == "use"
-    advice = advise(Headroom((raw, turns), (form, best), (PASS, PASS), topics), "nDCG@10")
+    assert advise(Headroom((raw, turns), (form, best)), "nDCG@10")[0] == "use"
+    advice = advise(Headroom((raw, turns), (form, best), topics), "nDCG@10")
     assert advice[0] == "train"
     assert "turns is not advised" in advice[1]
 
