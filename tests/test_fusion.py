@@ -82,13 +82,6 @@ class TestRankScoreFusion:
         assert fused.doc_ids == fuse(ReciprocalRankFusion(rank_constant=0), *lists, k=100).doc_ids
 
 
-class TestReciprocalRankFusion:
-    @given(result_lists(), st.integers(0, 100))
-    def test_equals_the_definition_in_exact_arithmetic(self, lists, rank_constant):
-        order, _ = exact_order(lists, lambda rank, _: Fraction(1, rank_constant + rank))
-        assert list(fuse(ReciprocalRankFusion(rank_constant), *lists, k=100).doc_ids) == order
-
-
 class TestAgainstPublicLibraries:
     """Golden values of ranx 0.3.21 and of DocumentJoiner in haystack-ai 3.4.0."""
 

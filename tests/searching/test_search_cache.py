@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError
@@ -27,23 +25,6 @@ def test_conversation_and_feedback_are_part_of_it_and_the_id_is_not():
     assert len({query_key(query) for query in queries}) == 3
     assert key("???") != key("!!!")
     assert [query_key(replace(query, id="2")) for query in queries] == [query_key(query) for query in queries]
-
-
-@given(st.integers(0, 4), st.lists(st.tuples(st.integers(0, 6), st.booleans())))
-def test_holds_the_latest_used_values_and_no_more(size, steps):
-    """Against a list that is kept by hand."""
-    cache, latest = TimedCache(size), []
-    for number, writes in steps:
-        there = number in latest
-        if there:
-            latest.remove(number)
-        if writes:
-            cache.put(number, number)
-            latest = [*latest, number][-size:] if size else []
-        else:
-            assert cache.get(number) == (number if there else None)
-            latest += [number] * there
-    assert [cache.get(number) for number in range(7)] == [n if n in latest else None for n in range(7)]
 
 
 @pytest.mark.parametrize(("size", "seconds"), [(-1, 1.0), (1, -1.0)])
