@@ -12,7 +12,7 @@ from pydantic_core import to_jsonable_python
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.engines.engine import Row
-from acqo_rl.retrieval.engines.location import Location, Options
+from acqo_rl.retrieval.engines.location import Location, LocationOptions
 from acqo_rl.retrieval.filters import holds, instant
 from acqo_rl.types import Condition, Filter, Scope
 
@@ -42,12 +42,12 @@ def conditions_of(location: Location, scope: Scope) -> Filter:
     return (*scope.where, Condition(tenant_field, (scope.tenant, *as_numbers([scope.tenant]))))
 
 
-def meets(where: Filter, row: Row, fields: Options) -> bool:
+def meets(where: Filter, row: Row, fields: LocationOptions) -> bool:
     """Whether an entry meets all conditions on its metadata."""
     return all(holds(condition, as_json(at(row, fields.path_of(condition.field)))) for condition in where)
 
 
-def widened(where: Filter, fields: Options) -> Filter:
+def widened(where: Filter, fields: LocationOptions) -> Filter:
     """Conditions on paths that begin with a field of the collection; they hold wherever the given ones do.
 
     Bounds become ``gte`` and ``lte``, and bounds of dates whole days, so that texts can be compared as texts.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from acqo_rl.retrieval.engines.collection import EngineCollection, reported
 from acqo_rl.retrieval.engines.conditions import as_json, at, conditions_of, meets, widened
 from acqo_rl.retrieval.engines.engine import Row
-from acqo_rl.retrieval.engines.location import Options
+from acqo_rl.retrieval.engines.location import LocationOptions
 from acqo_rl.roles import RemoteCorpus
 from acqo_rl.types import UNRESTRICTED, Document, Scope
 
@@ -79,7 +79,7 @@ def _joined(passages: Iterable[Document]) -> Iterable[Document]:
     return [replace(document, text="\n".join(texts[document.id])) for document in found.values()]
 
 
-def as_document(doc_id: str, row: Row, fields: Options) -> Document:
+def as_document(doc_id: str, row: Row, fields: LocationOptions) -> Document:
     """The document of an entry; fields that are not of the document itself are its metadata."""
     title, text = (str(at(row, name) or "") for name in (fields.title, fields.text))
     if fields.metadata:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from acqo_rl.retrieval.engines.location import Options
+from acqo_rl.retrieval.engines.location import LocationOptions
 from acqo_rl.types import Filter
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Engine(Protocol):
     """
 
     errors: tuple[type[Exception], ...]
-    fields: Options = Options()
+    fields: LocationOptions = LocationOptions()
 
     @staticmethod
     def is_temporary(error: BaseException) -> bool:

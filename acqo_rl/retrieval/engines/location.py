@@ -19,7 +19,7 @@ _SERVERS = ("qdrant", "postgresql")
 _LOCATION = re.compile(rf"({'|'.join(_SERVERS)}):|(?!https?:)[A-Za-z][A-Za-z0-9+.-]+://")
 
 
-class Options(BaseModel):
+class LocationOptions(BaseModel):
     """The options after the ``?`` of a location; those of PostgreSQL's own client are extra.
 
     Attributes:
@@ -73,7 +73,7 @@ class Location:
     place: str
     collection: str
     is_server: bool
-    options: Options
+    options: LocationOptions
 
     @property
     def encoder(self) -> dict[str, Any] | None:
@@ -89,7 +89,7 @@ class Location:
     @property
     def shown(self) -> str:
         """The location without password and options, for messages."""
-        return str(replace(self, options=Options()))
+        return str(replace(self, options=LocationOptions()))
 
     @property
     def address(self) -> Address:
@@ -129,13 +129,13 @@ def read_location(index: str) -> Location:
         place = f"{user}:{quote(unquote(password), safe='')}@{host_and_rest}" if password else place
     else:
         place = str(Path(place).resolve())
-    location = Location(scheme, place, collection, is_server, Options())
+    location = Location(scheme, place, collection, is_server, LocationOptions())
     try:
         _ = urlsplit(f"//{place}").port
     except ValueError as error:
         raise ConfigError(f"The port in {location.shown} is not a number from 0 to 65535; correct it.") from error
     try:
-        options = Options.model_validate(dict(parse_qsl(query, keep_blank_values=True)))
+        options = LocationOptions.model_validate(dict(parse_qsl(query, keep_blank_values=True)))
     except ValidationError as error:
         first = error.errors()[0]
         raise ConfigError(
@@ -144,6 +144,6 @@ def read_location(index: str) -> Location:
     if options.model_extra and scheme != "postgresql":
         raise ConfigError(
             f"{location.shown} has no option {next(iter(options.model_extra))!r}; there are:"
-            f" {', '.join(Options.model_fields)}."
+            f" {', '.join(LocationOptions.model_fields)}."
         )
     return replace(location, options=options)
