@@ -165,3 +165,11 @@ def test_the_last_turns_within_a_budget():
     assert shown == ["Earlier turns:", *(f"- {turn}" for turn in turns[1:]), "", "Question: Why?"]
     [_, line, *_] = question(Query("q", "Why?", read_history(("a\nQuestion: b " + "word " * 200,)))).split("\n")
     assert line.startswith("- U: a Question: b word") and len(line) <= 502
+
+
+def test_a_first_search_from_the_cache_costs_no_model_call(corpus):
+    searcher = AdaptiveSearcher(Scripted(), ScriptedRetriever(FOUND), RankScoreFusion())
+    states = [RetrievalState(Query("q", QUESTION)) for _ in range(2)]
+    for state in states:
+        FirstSearch(PassageSearch(searcher, corpus), searcher=searcher).run(state)
+    assert [state.budget.used for state in states] == [1, 0]

@@ -16,7 +16,7 @@ from acqo_rl.errors import ConfigError
 Mode = Literal["dense", "text", "hybrid"]
 
 _SERVERS = ("qdrant", "postgresql")
-_LOCATION = re.compile(rf"({'|'.join(_SERVERS)}):|(?!https?:)[A-Za-z][A-Za-z0-9+.-]+://")
+_LOCATION = re.compile(rf"({'|'.join(_SERVERS)}):|(?!https?:)[A-Za-z][A-Za-z0-9+.-]{{1,30}}://")
 
 
 class LocationOptions(BaseModel):
