@@ -111,7 +111,7 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
     from acqo_rl.searching.searcher import Timeouts
     from acqo_rl.serving.batching import Batcher
     from acqo_rl.serving.collections import open_collection
-    from acqo_rl.serving.strategies import Strategies, batched, offered_names
+    from acqo_rl.serving.strategies import Strategies, batched
 
     limits = settings.timeouts
     batcher = partial(Batcher, size=settings.batch_size, wait=settings.max_batch_delay_ms / 1000)
@@ -125,7 +125,7 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
     ]
     open_to_all = (collection for collection in collections if not collection.has_tenants)
     documents = (document for collection in open_to_all for document in collection.documents.values())
-    lexicon = lexicon_for(offered_names(models), documents)
+    lexicon = lexicon_for(models, documents)
     answer_model = None
     if settings.answer_model:
         model = load_language_model(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,44 +30,34 @@ class ServedStrategy:
     calls: int = 1
 
 
-def offered_names(models: Iterable[str]) -> tuple[str, ...]:
-    """The names of the offered strategies, the default first; ``raw`` is always offered."""
-    return tuple(dict.fromkeys([*models, "raw"]))
-
-
+@dataclass
 class Strategies:
-    """Reformulators by name; concurrent calls of a model in this process are combined into batches."""
+    """Reformulators by name, all loaded at once; concurrent calls of a model in this process are batched.
 
-    def __init__(
-        self,
-        models: Mapping[str, str],
-        settings: StrategySettings,
-        batcher: Callable[..., Batcher[Any, Any]] = Batcher,
-        lexicon: Lexicon | None = None,
-    ) -> None:
-        """Loads all models.
+    Attributes:
+        models: name (see :func:`acqo_rl.reformulation.load.load_reformulator`) -> model. The first one is the default.
+        settings: settings of the strategies that prompt a language model.
+        batcher: combines the calls of a model in this process.
+        lexicon: names in the collections, used by the rules.
 
-        Args:
-            models: name (see :func:`acqo_rl.reformulation.load.load_reformulator`) -> model.
-            settings: settings of the strategies that prompt a language model.
-            batcher: combines the calls of a model in this process.
-            lexicon: names in the collections, used by the rules.
+    Raises:
+        ConfigError: a model cannot be loaded or a setting is invalid.
+        GrammarError: a policy has another grammar or prompt version.
+    """
 
-        Raises:
-            ConfigError: a model cannot be loaded or a setting is invalid.
-            GrammarError: a policy has another grammar or prompt version.
-        """
-        self.names = offered_names(models)
+    models: Mapping[str, str]
+    settings: StrategySettings
+    batcher: Callable[..., Batcher[Any, Any]] = Batcher
+    lexicon: Lexicon | None = None
+
+    def __post_init__(self) -> None:
+        self.names = tuple(dict.fromkeys([*self.models, "raw"]))
         self.default = self.names[0]
-        self._models = dict(models)
-        self._settings = settings
-        self._batcher = batcher
-        self._lexicon = lexicon
         self._language_models: dict[str, LanguageModel] = {}
         self._loaded: dict[tuple[str, int], ServedStrategy] = {}
         self._lock = threading.Lock()
         for name in self.names:
-            self.get(name, settings.num_variants)
+            self.get(name, self.settings.num_variants)
 
     def get(self, name: str, num_variants: int) -> ServedStrategy:
         """Returns a reformulator.
@@ -82,24 +72,24 @@ class Strategies:
         if name not in self.names:
             raise NotFoundError(f"Unknown strategy {name!r}; choose one of {', '.join(self.names)}.")
         if name != "adaptive" and "multi_query" not in name.split("+"):
-            num_variants = self._settings.num_variants
+            num_variants = self.settings.num_variants
         with self._lock:
             if (name, num_variants) not in self._loaded:
                 self._loaded[name, num_variants] = self._load(name, num_variants)
             return self._loaded[name, num_variants]
 
     def _load(self, name: str, num_variants: int) -> ServedStrategy:
-        model = self._models.get(name, "")
-        settings = replace(self._settings, num_variants=num_variants)
+        model = self.models.get(name, "")
+        settings = replace(self.settings, num_variants=num_variants)
         language_model = self._language_model(model) if prompts_model(name) else None
-        loaded = load_reformulator(name, model, settings, language_model=language_model, lexicon=self._lexicon)
+        loaded = load_reformulator(name, model, settings, language_model=language_model, lexicon=self.lexicon)
         if isinstance(loaded, Policy):
-            loaded.model = batched(loaded.model, self._batcher)
+            loaded.model = batched(loaded.model, self.batcher)
         return ServedStrategy(loaded, max_calls(name, settings) if model else 0)
 
     def _language_model(self, model: str) -> LanguageModel:
         if model not in self._language_models:
-            self._language_models[model] = batched(load_strategy_model(model, self._settings), self._batcher)
+            self._language_models[model] = batched(load_strategy_model(model, self.settings), self.batcher)
         return self._language_models[model]
 
 

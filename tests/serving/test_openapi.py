@@ -33,7 +33,7 @@ def test_schemathesis_finds_nothing(start, tmp_path):
             [sys.executable, "-m", "schemathesis.cli", "run", f"{client.base_url}/openapi.json", *OPTIONS],
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=300,
             cwd=tmp_path,
         )
     output = "\n".join(line[:400] for line in done.stdout.splitlines())
