@@ -28,7 +28,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from io import TextIOWrapper
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acqo_rl.addresses import Address
@@ -39,8 +38,7 @@ from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.load import check_strategy
 from acqo_rl.retrieval.engines.location import is_engine
-from acqo_rl.retrieval.manifest import read_manifest
-from acqo_rl.retrieval.places import is_url, parts_of
+from acqo_rl.retrieval.places import parts_of
 from acqo_rl.retrieval.settings import INDEX_HELP
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.names import name_reformulators
@@ -133,14 +131,10 @@ def check(config: SearchConfig) -> None:
     Raises:
         ConfigError: the query is empty, a number is out of range, ``data`` is missing, the strategy is unknown, or the
             reformulator needs a model.
-        IndexMismatchError: there is no index, or it is incomplete.
     """
     if config.query is not None and not one_line(config.query):
         raise ConfigError("The query is empty; give some words, or omit --query to enter queries interactively.")
-    if config.data is None and not any(map(is_engine, places := parts_of(config.index))):
-        for place in places:
-            if not is_url(place):
-                read_manifest(Path(place))
+    if config.data is None and not any(map(is_engine, parts_of(config.index))):
         raise ConfigError(f"The index {config.index} does not contain the documents; give their BEIR folder: --data.")
     for name, model in name_reformulators([config.reformulator], config.model).items():
         check_strategy(name, model)
