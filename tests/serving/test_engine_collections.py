@@ -65,6 +65,12 @@ def test_a_filter_has_results_and_a_cache_of_its_own(client):
     assert ids(found(client)) == {"lima", "cusco", "oslo"}
     assert ids(found(client, filter={"year": {"gte": 2000}})) == {"lima", "oslo"}
     assert ids(found(client, filter={"owner": ["anna"], "year": 1990})) == {"cusco"}
+    for city, where in (
+        ("lima", {"owner": "anna", "year": 2020}),
+        ("cusco", {"year": 1990}),
+        ("oslo", {"owner": "ben"}),
+    ):
+        assert ids(found(client, filter=where, limit=1)) == {city}  # the first of a search of its own
     again = found(client, filter={"year": 1990, "owner": "anna"})
     assert again["cached"]
     assert ids(again) == {"cusco"}
