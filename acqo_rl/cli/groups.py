@@ -20,16 +20,10 @@ class WithStrategy:
 
 
 @dataclass(kw_only=True)
-class WithReward:
-    """The settings of the reward."""
+class WithPolicy:
+    """The settings of the reward and of the trained policy."""
 
     reward: RewardSettings = group("Settings of the reward, such as --reward.cost 0.02.", RewardSettings)
-
-
-@dataclass(kw_only=True)
-class WithPrompt:
-    """The settings of the policy."""
-
     prompt: PromptSettings = group(
         "What the policy reads and writes, such as --prompt.feedback_results 2; by default as the policy in --model.",
         PromptSettings,

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from acqo_rl.cli.groups import WithPrompt, WithReward
+from acqo_rl.cli.groups import WithPolicy
 from acqo_rl.errors import ConfigError
 from acqo_rl.measures import check_measures
 from acqo_rl.searching.sub_queries import DEPTH
@@ -38,7 +38,7 @@ _SAMPLED_AT_ONCE = 64
 
 
 @dataclass
-class GrpoRunConfig(GrpoSettings, WithReward, WithPrompt, PathSettings):
+class GrpoRunConfig(GrpoSettings, WithPolicy, PathSettings):
     """Settings of a GRPO run."""
 
     def __post_init__(self) -> None:

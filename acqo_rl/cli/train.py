@@ -26,7 +26,7 @@ from typing import Any
 from acqo_rl.addresses import Address, whole_of
 from acqo_rl.cli import command, module_of
 from acqo_rl.cli.fields import setting
-from acqo_rl.cli.groups import WithPrompt, WithReward
+from acqo_rl.cli.groups import WithPolicy
 from acqo_rl.cli.programs import run_program
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.settings import IndexSettings
@@ -37,7 +37,7 @@ _TRAINED = ("warm_start", "stage1", "stage2")
 
 
 @dataclass
-class RecipeConfig(WithReward, WithPrompt, IndexSettings):
+class RecipeConfig(WithPolicy, IndexSettings):
     """Settings of the recipe."""
 
     data: str = setting("BEIR folder, or 'embedded' for the generated data set.", "embedded")

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.cli.fields import setting
-from acqo_rl.cli.groups import WithPrompt, WithReward
+from acqo_rl.cli.groups import WithPolicy
 from acqo_rl.training.settings import FINE_TUNING, PathSettings, policy_settings, trainer_help
 from acqo_rl.types import Amount, Count, Positive, Share
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class WarmStartConfig(WithReward, WithPrompt, PathSettings):
+class WarmStartConfig(WithPolicy, PathSettings):
     """Settings of a warm start."""
 
     examples: Positive = setting("Maximum number of training examples, balanced over the routes.", 1000)
