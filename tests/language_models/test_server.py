@@ -284,6 +284,22 @@ class TestStreams:
         assert time.monotonic() - begin < 4
 
 
+def test_a_stream_that_is_given_up_is_closed():
+    closed = []
+
+    async def pieces():
+        try:
+            yield 1
+            yield 2
+        finally:
+            closed.append(True)
+
+    reader = remote.each_of(pieces(), 9)
+    assert (next(reader), closed) == (1, [])
+    reader.close()
+    assert closed == [True]
+
+
 def test_a_server_that_is_not_there_is_named(connect, server):
     model = connect()
     server.shutdown()
