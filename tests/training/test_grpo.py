@@ -106,6 +106,7 @@ def test_settings_reach_the_trainer(tiny, tmp_path):
     groups = {"num_generations": 16, "per_device_train_batch_size": 16}
     trainer = trainer_of(tiny, tmp_path, trainer=groups, eval_measure="R@10")
     assert (trainer.num_generations, trainer.args.metric_for_best_model) == (16, "eval_R@10")
+    assert trainer.args.bf16 is (not trainer.args.use_cpu) is torch.cuda.is_available()
     rates = [grpo_arguments(GrpoSettings(), POLICY, lora_rank=rank, output_dir="out", seed=0) for rank in (0, 8)]
     assert [arguments.learning_rate for arguments in rates] == [1e-6, 2e-5]
     ordered = trainer_of(tiny, tmp_path, trainer=TRAINER | {"shuffle_dataset": False})._get_train_sampler()
