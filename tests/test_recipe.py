@@ -86,7 +86,7 @@ INTERRUPTED = """
 import sys
 from acqo_rl.cli import command, train
 
-class Slow(train.Stage):
+class Slow(train.Step):
     def argv(self):
         begin = "import pathlib, time; pathlib.Path('begun').touch()"
         return [sys.executable, "-c", f"{begin}\\ntry: time.sleep(60)\\nfinally: pathlib.Path('ended').touch()"]

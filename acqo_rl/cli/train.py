@@ -4,12 +4,12 @@ r"""Run the whole recipe: data, index, warm start, Stage I, Stage II, export, ev
     acqo train --config configs/train/beir.yaml --data BEIR_DIR --output_dir outputs/mine
     acqo train --config configs/train/hotpotqa.yaml --data HOTPOTQA_DIR --output_dir outputs/hotpotqa
 
-Every stage is one command, printed before it runs, with its own folder in --output_dir. The same command resumes an
-interrupted recipe: finished stages are skipped, and an interrupted stage is resumed. Ctrl-C and SIGTERM end the stage,
-and then the recipe. The settings of the stages are in
-``index_settings``, ``warm_start``, ``stage1`` and ``stage2`` in the YAML file. They are checked before the first stage
-begins, and may be changed until their stage has written results. To repeat a stage with other settings, delete its
-folder and the folders of later stages.
+Every step is one command, printed before it runs, with its own folder in --output_dir. The same command resumes an
+interrupted recipe: finished steps are skipped, and an interrupted step is resumed. Ctrl-C and SIGTERM end the step,
+and then the recipe. The settings of the steps are in
+``index_settings``, ``warm_start``, ``stage1`` and ``stage2`` in the YAML file. They are checked before the first step
+begins, and may be changed until their step has written results. To repeat a step with other settings, delete its
+folder and the folders of later steps.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from acqo_rl.retrieval.settings import IndexSettings
 
 Settings = dict[str, Any]
 _TRAINED = ("warm_start", "stage1", "stage2")
-"""Stages whose folders have a model when they are finished."""
+"""Steps whose folders have a model when they are finished."""
 
 
 @dataclass
@@ -41,14 +41,14 @@ class RecipeConfig(WithPolicy, IndexSettings):
     """Settings of the recipe."""
 
     data: str = setting("BEIR folder, or 'embedded' for the generated data set.", "embedded")
-    output_dir: str = setting("Output folder of all stages.", "outputs/acqo")
+    output_dir: str = setting("Output folder of all steps.", "outputs/acqo")
     model: str = setting("Base model: Hub id, folder or embedded:smollm2.", "embedded:smollm2")
     index: Address | None = setting("Index of the data to search; by default the recipe builds one.", None)
     index_settings: dict = setting("Settings of acqo index, such as kind, encoder and faiss.", {})
     dev_split: str = setting("Dev queries, which choose the checkpoints: qrels/SPLIT.tsv.", "dev")
     test_split: str = setting("Split of the final evaluation.", "test")
-    seed: int = setting("Seed of all stages.", 0)
-    launcher: str = setting("Launcher of the training stages, such as 'accelerate launch'.", "")
+    seed: int = setting("Seed of all steps.", 0)
+    launcher: str = setting("Launcher of the trainings, such as 'accelerate launch'.", "")
     prompted_baseline: bool = setting("Also evaluate the prompted base model.", True)
     warm_start: dict = setting("Settings of acqo warm-start.", {})
     stage1: dict = setting("Settings of acqo grpo in Stage I.", {})
@@ -56,7 +56,7 @@ class RecipeConfig(WithPolicy, IndexSettings):
 
 
 @dataclass(frozen=True)
-class Stage:
+class Step:
     """One command of the recipe."""
 
     name: str
@@ -75,31 +75,31 @@ class Stage:
         return shlex.join([*typed, self.command, *self.arguments()])
 
     def arguments(self) -> list[str]:
-        """The settings as command-line arguments; an empty list is the default of every list of the stages."""
+        """The settings as command-line arguments; an empty list is the default of every list of the steps."""
         given = {key: value for key, value in self.settings.items() if value not in (None, [], {})}
         return [text for key, value in given.items() for text in (f"--{key}", *_words(value))]
 
 
 def main(config: RecipeConfig) -> None:
-    """Runs the stages in order."""
+    """Runs the steps in order."""
     from acqo_rl.training.run_folder import open_run
 
-    stages = plan(config)
-    for stage in stages:
-        check(stage)
+    steps = plan(config)
+    for step in steps:
+        check(step)
     out = Path(config.output_dir)
     open_run(out, asdict(config), free_to_change=unfinished(out))
     begin = time.monotonic()
-    for number, stage in enumerate(stages, start=1):
+    for number, step in enumerate(steps, start=1):
         minutes = (time.monotonic() - begin) / 60
-        print(f"\n== {number}/{len(stages)} {stage.name}  ({minutes:.0f} min so far)", flush=True)
-        print(f"   {stage.shown()}", flush=True)
-        run_program(f"The stage '{stage.name}'", stage.argv())
-    print(f"\nAll stages finished after {(time.monotonic() - begin) / 60:.1f} minutes: {config.output_dir}")
+        print(f"\n== {number}/{len(steps)} {step.name}  ({minutes:.0f} min so far)", flush=True)
+        print(f"   {step.shown()}", flush=True)
+        run_program(f"The step '{step.name}'", step.argv())
+    print(f"\nAll steps finished after {(time.monotonic() - begin) / 60:.1f} minutes: {config.output_dir}")
 
 
-def plan(config: RecipeConfig) -> list[Stage]:
-    """Returns the stages with their settings."""
+def plan(config: RecipeConfig) -> list[Step]:
+    """Returns the steps with their settings."""
     out = Path(config.output_dir).resolve()
     embedded = config.data == "embedded"
     data = out / "data" if embedded else Path(config.data).resolve()
@@ -115,17 +115,17 @@ def plan(config: RecipeConfig) -> list[Stage]:
     prompted = [f"prompted={config.model}"] if config.prompted_baseline else []
     systems = ["raw", "rules", *prompted, f"warm_start={warm}", f"stage1={one}", f"policy={out / 'policy'}"]
     evaluation = {**searched, "split": config.test_split, "reformulator": systems}
-    stages = [
-        Stage("data", "data", {"dataset": "embedded", "output": data, "seed": config.seed}) if embedded else None,
-        Stage("index", "index", {"data": data, **config.index_settings, "output": index}) if not config.index else None,
-        Stage("warm start", "warm-start", _merged(warm_start, config.warm_start), launch),
-        Stage("Stage I: explore", "grpo", _merged(explore, config.stage1), launch),
-        Stage("Stage II: converge", "grpo", _merged(converge, config.stage2), launch),
-        Stage("export", "push", export),
-        Stage("evaluation", "evaluate", {**evaluation, "output": out / "evaluation"}),
-        Stage("model card", "push", {**export, "evaluation": out / "evaluation"}),
+    steps = [
+        Step("data", "data", {"dataset": "embedded", "output": data, "seed": config.seed}) if embedded else None,
+        Step("index", "index", {"data": data, **config.index_settings, "output": index}) if not config.index else None,
+        Step("warm start", "warm-start", _merged(warm_start, config.warm_start), launch),
+        Step("Stage I: explore", "grpo", _merged(explore, config.stage1), launch),
+        Step("Stage II: converge", "grpo", _merged(converge, config.stage2), launch),
+        Step("export", "push", export),
+        Step("evaluation", "evaluate", {**evaluation, "output": out / "evaluation"}),
+        Step("model card", "push", {**export, "evaluation": out / "evaluation"}),
     ]
-    return [stage for stage in stages if stage]
+    return [step for step in steps if step]
 
 
 def launcher_of(config: RecipeConfig) -> list[str]:
@@ -135,30 +135,30 @@ def launcher_of(config: RecipeConfig) -> list[str]:
     return [str(shipped / word) if word.startswith("configs/") and not Path(word).exists() else word for word in words]
 
 
-def check(stage: Stage) -> Any:
-    """Parses the settings of a stage with the parser of its command.
+def check(step: Step) -> Any:
+    """Parses the settings of a step with the parser of its command.
 
     Raises:
-        ConfigError: a setting is unknown or out of range; the message names the stage.
+        ConfigError: a setting is unknown or out of range; the message names the step.
     """
     try:
-        script = module_of(stage.command)
-        given = command.parse(script.main, stage.arguments())
-        if stage.command in ("warm-start", "grpo"):
+        script = module_of(step.command)
+        given = command.parse(script.main, step.arguments())
+        if step.command in ("warm-start", "grpo"):
             script.check(given)
         return given
     except ConfigError as error:
-        raise ConfigError(f"The stage '{stage.name}' cannot run: {error}") from error
+        raise ConfigError(f"The step '{step.name}' cannot run: {error}") from error
 
 
 def unfinished(out: Path) -> list[str]:
-    """The configurable stages after the last finished one."""
+    """The configurable steps after the last finished one."""
     done = [number for number, name in enumerate(_TRAINED, start=1) if (out / name / "model").exists()]
     return list(_TRAINED[max(done, default=0) :])
 
 
 def _merged(shared: Settings, own: Settings) -> Settings:
-    """The shared settings, overridden by those of a stage; mappings are merged by their keys."""
+    """The shared settings, overridden by those of a step; mappings are merged by their keys."""
     both = {key: {**shared[key], **value} for key, value in own.items() if isinstance(shared.get(key), dict)}
     return {**shared, **own, **both}
 
