@@ -61,7 +61,7 @@ from acqo_rl.reformulation.load import (
 from acqo_rl.reformulation.policy import read_settings
 from acqo_rl.retrieval.settings import RERANKER_HELP, IndexSettings
 from acqo_rl.searching.names import RERANKED, name_indexes, name_reformulators
-from acqo_rl.searching.reranking import DEPTH as RERANKED_DOCUMENTS
+from acqo_rl.searching.reranking import RERANK_DEPTH
 from acqo_rl.searching.settings import StepSettings
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.types import Positive
@@ -85,7 +85,7 @@ class EvaluateConfig(StepSettings, WithStrategy, IndexSettings):
         "One or several of rsf, rrf, combsum; with the suffix +reranker, the reranker follows.", ["rsf"]
     )
     reranker: Address | None = setting(RERANKER_HELP, None)
-    rerank_depth: Positive = setting("Number of documents per query that are reranked.", RERANKED_DOCUMENTS)
+    rerank_depth: Positive = setting("Number of documents per query that are reranked.", RERANK_DEPTH)
     measures: list[str] = setting(
         "Names as in ir_measures, or AllGold@k. The first one is the primary measure.", list(MEASURES)
     )

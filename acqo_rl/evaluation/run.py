@@ -71,8 +71,8 @@ class Evaluation:
         return np.array([result.measures[measure] for result in self.results])
 
 
-class Searcher(Protocol):
-    """A searcher that can be evaluated, such as :class:`~acqo_rl.searching.path.SearchPath`."""
+class System(Protocol):
+    """What can be evaluated, such as :class:`~acqo_rl.searching.path.SearchPath`."""
 
     def search(self, queries: Sequence[Query], k: int) -> list[SearchResult]:
         """Returns one result per query, in input order."""
@@ -80,7 +80,7 @@ class Searcher(Protocol):
 
 
 def evaluate(
-    searcher: Searcher,
+    searcher: System,
     queries: Sequence[Query],
     qrels: Qrels,
     *,

@@ -14,7 +14,7 @@ from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.roles import Fusion, Retriever
 from acqo_rl.searching.names import RERANKED
 from acqo_rl.searching.path import SearchPath
-from acqo_rl.searching.reranking import DEPTH, Reranking
+from acqo_rl.searching.reranking import RERANK_DEPTH, Reranking
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.settings import Steps
 from acqo_rl.searching.sub_queries import RawQueryOnly, Retrievers, searched_text
@@ -95,7 +95,7 @@ class StudyComponents:
     batch_size: int = 64
     steps: Mapping[str, Steps] = field(default_factory=dict)
     reranker: CachedReranker | None = None
-    rerank_depth: int = DEPTH
+    rerank_depth: int = RERANK_DEPTH
 
     def reranking(self, system: System) -> Reranking | None:
         """The step after the fusion of a system."""

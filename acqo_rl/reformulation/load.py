@@ -155,7 +155,7 @@ def strategy_key(name: str, model: str, settings: StrategySettings) -> str:
     names, choice = [name], ""
     if name == "adaptive":
         names = list(_by_type(settings).values())
-        choice = f"{names} {PROMPT if settings.classify_by_model else 'rules'}"
+        choice = f"{names} {PROMPT if settings.classify_by_model else 'classifier'}"
     strategies = [strategy for part in names if part != "raw" for strategy in _strategies(part, settings)]
     temperatures = [settings.temperature if s.temperature is None else s.temperature for s in strategies]
     seed = settings.seed if any(temperatures) else None

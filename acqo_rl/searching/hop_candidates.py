@@ -1,4 +1,4 @@
-"""Candidates of a hop: the names in the best results, each with features for the scorer.
+"""HopOptions of a hop: the names in the best results, each with features for the scorer.
 
 A name is the title of a result, a title of the corpus or a capitalised phrase in the text of a result, a name in the
 question, or a rare phrase. All features are relative (shares, ranks, ratios to the best score), so that one scorer
@@ -84,7 +84,7 @@ class _Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class HopOptions:
     """The options of one hop.
 
     Attributes:
@@ -104,7 +104,7 @@ class CandidateReader:
         self._words = words
         self._stems = lru_cache(4096)(whole_and_lead)
 
-    def read(self, searched: Sequence[Reformulation], fused: Sequence[Ranking]) -> list[Candidates]:
+    def read(self, searched: Sequence[Reformulation], fused: Sequence[Ranking]) -> list[HopOptions]:
         """Returns the candidates of each query.
 
         Args:
@@ -115,12 +115,12 @@ class CandidateReader:
         tops = [[documents[doc_id] for doc_id in r.doc_ids[:READ] if doc_id in documents] for r in fused]
         return [self._of(*each) for each in zip(searched, fused, tops, strict=True)]
 
-    def _of(self, made: Reformulation, fused: Ranking, tops: Sequence[Document]) -> Candidates:
+    def _of(self, made: Reformulation, fused: Ranking, tops: Sequence[Document]) -> HopOptions:
         question = question_of(made)
         searched = {title_key(s.text) for s in made.sub_queries} | {title_key(made.query.text)}
         found = {key: one for key, one in self._find(question, tops).items() if key not in searched}
         chosen = sorted(found.values(), key=lambda one: (one.source in (2, 4), one.rank, one.place))[:MOST]
-        return Candidates(tuple(one.name for one in chosen), self._features(made, question, fused, tops, chosen))
+        return HopOptions(tuple(one.name for one in chosen), self._features(made, question, fused, tops, chosen))
 
     def _find(self, question: str, tops: Sequence[Document]) -> dict[str, _Found]:
         found: dict[str, _Found] = {}

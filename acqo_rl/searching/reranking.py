@@ -12,7 +12,7 @@ from acqo_rl.searching.feedback import fetch
 from acqo_rl.text import passage_text
 from acqo_rl.types import Document, Ranking, Reformulation, SubQueryKind
 
-DEPTH = 50
+RERANK_DEPTH = 50
 """Default number of documents that are reranked."""
 
 _READ: frozenset[SubQueryKind] = frozenset({"part", "reading", "expansion"})
@@ -38,7 +38,7 @@ class Reranking:
 
     reranker: Reranker
     corpus: Mapping[str, Document]
-    depth: int = DEPTH
+    depth: int = RERANK_DEPTH
 
     def __post_init__(self) -> None:
         if self.depth < 1:

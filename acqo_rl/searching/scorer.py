@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,10 +56,6 @@ class Scorer:
     def best(self, options: Sequence[NDArray[np.float32]]) -> list[int]:
         """The place of the best option of each query, in input order."""
         return [int(self.score(features).argmax()) for features in options]
-
-    def network(self, number: int) -> Scorer:
-        """The scorer that consists of one of the networks."""
-        return replace(self, layers=tuple((w[number : number + 1], b[number : number + 1]) for w, b in self.layers))
 
     def save(self, folder: Path) -> None:
         """Writes weights and settings."""

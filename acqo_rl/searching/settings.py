@@ -16,7 +16,7 @@ from acqo_rl.searching import choice, hop
 from acqo_rl.searching.choice import Choice
 from acqo_rl.searching.corpus_words import CorpusWords
 from acqo_rl.searching.hop import MOST_HOPS, Hops, LearnedHop
-from acqo_rl.searching.reranking import DEPTH
+from acqo_rl.searching.reranking import RERANK_DEPTH
 from acqo_rl.searching.scorer import Scorer
 from acqo_rl.types import Document, FusionName
 
@@ -91,7 +91,7 @@ class SearcherSettings(StepSettings, IndexSettings):
     )
     reranker: Address | None = field(default=None, metadata={"help": RERANKER_HELP})
     rerank_depth: Annotated[int, Ge(1)] = field(
-        default=DEPTH, metadata={"help": "Number of documents per query that are reranked."}
+        default=RERANK_DEPTH, metadata={"help": "Number of documents per query that are reranked."}
     )
 
 

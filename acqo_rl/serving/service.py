@@ -17,8 +17,7 @@ from acqo_rl.retrieval.federated import FederatedFusion
 from acqo_rl.roles import Fusion, LanguageModel, RemoteCorpus, Reranker
 from acqo_rl.searching.corpus_words import CorpusWords
 from acqo_rl.searching.names import reformulator_name
-from acqo_rl.searching.reranking import DEPTH as RERANKED
-from acqo_rl.searching.reranking import Reranking
+from acqo_rl.searching.reranking import RERANK_DEPTH, Reranking
 from acqo_rl.searching.result import Failure
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
 from acqo_rl.searching.settings import StepSettings
@@ -77,7 +76,7 @@ class Service:
     cache_size: int = 1024
     threads: int = 64
     reranker: Reranker | None = None
-    rerank_depth: int = RERANKED
+    rerank_depth: int = RERANK_DEPTH
     steps: StepSettings = field(default_factory=StepSettings)
     score_threshold: float | None = None
 

@@ -166,7 +166,8 @@ def test_a_scorer_is_saved_and_loaded_and_a_damaged_one_is_refused(tmp_path):
     )
     scorer.save(tmp_path)
     assert np.array_equal(Scorer.load(str(tmp_path), KIND).score(features), scorer.score(features))
-    alone = [scorer.network(i).score(features) for i in range(2)]
+    layers = [tuple((w[i : i + 1], b[i : i + 1]) for w, b in scorer.layers) for i in range(2)]
+    alone = [replace(scorer, layers=its).score(features) for its in layers]
     assert np.allclose(sum(alone) / 2, scorer.score(features), atol=1e-5)
     replace(scorer, mean=scorer.mean[1:]).save(tmp_path)
     with pytest.raises(ConfigError):
