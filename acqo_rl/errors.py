@@ -74,6 +74,16 @@ def did_you_mean(unknown: Iterable[str], known: Iterable[str]) -> str:
     return f" (did you mean {' or '.join(alike)}?)" if alike else ""
 
 
+def check_positive(name: str, value: int | None) -> None:
+    """Checks that a number, if one is given, is at least 1.
+
+    Raises:
+        ConfigError: it is less.
+    """
+    if value is not None and value < 1:
+        raise ConfigError(f"{name} is {value}; it must be at least 1.")
+
+
 def check_settings(settings: Any) -> None:
     """Checks the values of a dataclass against the types and ranges that it declares.
 

@@ -15,7 +15,7 @@ from typing import Any
 from acqo_rl.conversations import read_history
 from acqo_rl.data.beir import write_beir
 from acqo_rl.data.draw import HELD_OUT, draw, hashed
-from acqo_rl.errors import AcqoError, ConfigError, DataError
+from acqo_rl.errors import AcqoError, ConfigError, DataError, check_positive
 from acqo_rl.files import write_atomic
 from acqo_rl.types import Document, Query
 
@@ -89,8 +89,7 @@ def write_public(
     """
     if name not in SOURCES:
         raise ConfigError(f"dataset is {name!r}; use embedded, embedded_more, union, files, {', '.join(SOURCES)}.")
-    if limit is not None and limit < 1:
-        raise ConfigError(f"limit is {limit}; it must be at least 1.")
+    check_positive("limit", limit)
     source = SOURCES[name]
     rows = open_source(source)
     kept: dict[str, list[JudgedQuery]] = {"train": [], "dev": [], "test": []}

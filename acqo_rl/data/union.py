@@ -8,7 +8,7 @@ from pathlib import Path
 
 from acqo_rl.data.beir import read_beir, read_splits, write_beir
 from acqo_rl.data.draw import draw
-from acqo_rl.errors import ConfigError, DataError
+from acqo_rl.errors import ConfigError, DataError, check_positive
 from acqo_rl.files import write_atomic
 from acqo_rl.types import Document, Qrels, Query
 
@@ -38,8 +38,7 @@ def write_union(
     if not paths or len(paths) < len(sources):
         given = ", ".join(map(str, sources)) or "nothing"
         raise ConfigError(f"The sources of the union are {given}; give folders with different names.")
-    if limit is not None and limit < 1:
-        raise ConfigError(f"limit is {limit}; it must be at least 1.")
+    check_positive("limit", limit)
     documents: list[Document] = []
     queries: list[Query] = []
     metadata: dict[str, dict[str, str]] = {}

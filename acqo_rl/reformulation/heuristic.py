@@ -115,8 +115,8 @@ class Heuristic(Reformulator):
 def follow_up(query: Query, text: str, lexicon: Lexicon) -> Iterator[SubQuery]:
     """Searches for a question that depends on the conversation; none for other questions.
 
-    Names of the user's last turns resolve the question; if the user's last turn has no name, the answers' names count
-    too, but less than the last two turns as a whole.
+    Mostly two searches: the question with names of the user's last turns, and, with half the weight, the last two turns
+    as a whole. If the user's last turn has no name, names of the answers count too, and the weights are exchanged.
 
     Args:
         query: with a history.
@@ -167,7 +167,7 @@ def _questions(text: str, is_several: bool) -> list[str]:
     The text itself if one of them could not be searched on its own, because it
 
     - has another word that stands for something,
-    - asks nothing, unless it has a name and another one asks, or the text surely asks for several things,
+    - asks nothing; it is kept if it has a name and another one asks, or if the text surely asks for several things,
     - has no name or no year, although another one has one,
     - follows a statement, which may hold for all of them.
     """

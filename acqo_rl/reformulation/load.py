@@ -31,7 +31,7 @@ _WHOLE = ("prompted", "adaptive", REWRITE_RETRIEVE_READ)
 """Strategies for prompting a language model that cannot be joined to others."""
 
 AUTO = "auto"
-"""The policy, if there is one, is asked only where a choice made after reading results asks it."""
+"""Reformulator that reads results first. It asks the policy only for queries for which its choice says so."""
 
 WITHOUT_MODEL = ("raw", "rules", "turns")
 """Reformulators without a model."""

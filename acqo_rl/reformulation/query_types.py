@@ -61,7 +61,7 @@ def _weights() -> NDArray[np.float32]:
 
 @lru_cache(4096)
 def _scores(text: str) -> tuple[float, ...]:
-    """The score of each type and challenge: its log-odds, and for types up to a constant."""
+    """The log-odds of each challenge, and a score of each type; a softmax of these gives the probabilities."""
     features = features_of(text)
     weights = _weights()
     return tuple((weights[:, features].sum(1) * len(features) ** -0.5 + weights[:, -1]).tolist())

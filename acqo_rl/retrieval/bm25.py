@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from acqo_rl.errors import ConfigError, DataError
+from acqo_rl.errors import ConfigError, DataError, check_positive
 from acqo_rl.retrieval.tokens import make_tokenizer
 from acqo_rl.roles import Retriever
 from acqo_rl.types import Ranking
@@ -111,8 +111,7 @@ class Bm25Retriever(Retriever):
         Raises:
             ConfigError: ``k`` is less than 1.
         """
-        if k < 1:
-            raise ConfigError(f"k is {k}; it must be at least 1.")
+        check_positive("k", k)
         rankings = {text: self._search_one(text, k) for text in dict.fromkeys(texts)}
         return [rankings[text] for text in texts]
 

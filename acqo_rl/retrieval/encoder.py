@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from acqo_rl.errors import ConfigError, DataError
+from acqo_rl.errors import ConfigError, DataError, check_positive
 from acqo_rl.language_models.embedded import loading, resolve
 from acqo_rl.roles import Encoder
 from acqo_rl.types import Passage, well_formed
@@ -72,8 +72,7 @@ class SentenceTransformerEncoder(Encoder):
         from sentence_transformers import SentenceTransformer
 
         for name, value in (("batch_size", batch_size), ("max_length", max_length)):
-            if value is not None and value < 1:
-                raise ConfigError(f"The encoder's {name} is {value}; it must be at least 1.")
+            check_positive(f"The encoder's {name}", value)
         remedy = f"Check revision {revision} and device {device}; or give a folder, a Hub id or embedded:minilm."
         with loading("The encoder", model, remedy):
             self._model = SentenceTransformer(resolve(model), revision=revision, device=device, trust_remote_code=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from acqo_rl.errors import ConfigError, IndexMismatchError
+from acqo_rl.errors import ConfigError, IndexMismatchError, check_positive
 from acqo_rl.files import atomic
 from acqo_rl.retrieval.encoder import encode_texts
 from acqo_rl.retrieval.windows import search_windows
@@ -65,8 +65,7 @@ class FaissRetriever(Retriever):
         Raises:
             ConfigError: ``k`` is less than 1.
         """
-        if k < 1:
-            raise ConfigError(f"k is {k}; it must be at least 1.")
+        check_positive("k", k)
         return search_windows(self._encoder, texts, k, lambda parts: self._search(parts, k)) if texts else []
 
     def _search(self, texts: Sequence[str], k: int) -> list[Ranking]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.hybrid import search_all
+from acqo_rl.retrieval.windows import best_scores
 from acqo_rl.roles import Composite, Fusion, Restrictable, Retriever, restrict
 from acqo_rl.types import Ranking, Scope
 
@@ -70,8 +71,8 @@ class FederatedRetriever(Retriever, Composite):
     of the query terms' idf. The two are comparable: among the first 20 results of 600 training queries, the quartiles
     of the relevant documents are .50, .58 and .65 with BM25, and .50, .59 and .67 with all-MiniLM-L6-v2.
 
-    A dense index finds ``k`` documents for every text, which collect votes from several sub-queries. So if only some
-    of the collections are dense, their documents with a cosine of at most 0 are dropped.
+    A dense index finds ``k`` documents for every text, even if none fits. Found by several sub-queries, they would rise
+    in the fused ranking. So if only some collections are dense, documents with a cosine of at most 0 are dropped.
     """
 
     def __init__(self, parts: Sequence[InCollection], name: str = "federated") -> None:
@@ -116,7 +117,7 @@ class FederatedRetriever(Retriever, Composite):
         Raises:
             ConfigError: a ranking has no ``ceiling``.
         """
-        best: dict[str, float] = {}
+        found: list[tuple[str, float]] = []
         for ranking in rankings:
             if ranking.doc_ids and ranking.ceiling is None:
                 raise ConfigError(
@@ -124,10 +125,9 @@ class FederatedRetriever(Retriever, Composite):
                     " other collections, because their maximum is unknown (it is known for cosines and BM25). Search"
                     " this collection separately."
                 )
-            for doc_id, score in zip(ranking.doc_ids[:k], ranking.scores[:k], strict=True):
-                if score > 0 or not self._is_mixed:
-                    best[doc_id] = max(score, best.get(doc_id, score))
-        top = sorted(best.items(), key=lambda item: -item[1])
+            pairs = zip(ranking.doc_ids[:k], ranking.scores[:k], strict=True)
+            found += [pair for pair in pairs if pair[1] > 0 or not self._is_mixed]
+        top = sorted(best_scores(found).items(), key=lambda item: -item[1])
         doc_ids, scores = zip(*top, strict=True) if top else ((), ())
         query, windows = rankings[0].query if rankings else "", max((r.windows for r in rankings), default=1)
         return Ranking(doc_ids, scores, self.scale, query, ceiling=1.0, windows=windows)

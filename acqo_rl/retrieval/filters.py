@@ -87,12 +87,13 @@ def read_filter(given: object) -> Filter:
 def _condition(field: str, wanted: Any) -> Condition:
     if isinstance(wanted, dict):
         return Condition(field, bounds=tuple(sorted(wanted.items())))
-    values = [_whole(value) for value in (wanted if isinstance(wanted, list) else [wanted])]
+    values = [whole_number(value) for value in (wanted if isinstance(wanted, list) else [wanted])]
     by_repr = {repr(value): value for value in values}  # 1 and True are two values
     return Condition(field, tuple(by_repr[key] for key in sorted(by_repr)))
 
 
-def _whole(value: Any) -> Any:
+def whole_number(value: Any) -> Any:
+    """Converts a number such as 3.0, which JSON Schema counts as an integer; returns other values as they are."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

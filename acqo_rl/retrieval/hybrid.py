@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from acqo_rl.errors import ConfigError
+from acqo_rl.errors import ConfigError, check_positive
 from acqo_rl.roles import Composite, Fusion, Restrictable, Retriever, restrict
 from acqo_rl.types import Ranking, Scope
 
@@ -57,8 +57,7 @@ class HybridRetriever(Retriever, Composite, Restrictable):
             ConfigError: ``k`` is less than 1.
             Exception: an exception of a retriever.
         """
-        if k < 1:
-            raise ConfigError(f"k is {k}; it must be at least 1.")
+        check_positive("k", k)
         found = search_all(self.parts, texts, max(k, _DEPTH))
         return [replace(self.merge(lists, k), query=text) for lists, text in zip(found, texts, strict=True)]
 

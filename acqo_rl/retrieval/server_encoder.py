@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from acqo_rl.api_keys import key_in
-from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
+from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError, check_positive
 from acqo_rl.language_models.load import on_server
 from acqo_rl.retrieval.encoder import normalised
 from acqo_rl.retrieval.http_calls import Server, ServerError
@@ -71,8 +71,7 @@ class ServerEncoder(Encoder):
             SearchError: the server does not answer, or its answer is malformed.
         """
         for name, value in (("batch_size", batch_size), ("dimensions", dimensions)):
-            if value is not None and value < 1:
-                raise ConfigError(f"The encoder's {name} is {value}; it must be at least 1.")
+            check_positive(f"The encoder's {name}", value)
         self._name, url = on_server(model)
         url = url or os.environ.get("OPENAI_BASE_URL") or ""
         key = key_in("OPENAI_API_KEY")

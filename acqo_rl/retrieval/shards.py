@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from acqo_rl.data.beir import corpus_hash
-from acqo_rl.errors import ConfigError
+from acqo_rl.errors import check_positive
 from acqo_rl.files import atomic
 from acqo_rl.roles import Encoder
 from acqo_rl.text import passage_text
@@ -37,8 +37,7 @@ class Shards:
         Raises:
             ConfigError: the size is less than 1.
         """
-        if size < 1:
-            raise ConfigError(f"shard_size is {size}; it must be at least 1.")
+        check_positive("shard_size", size)
         self.corpus_hash = corpus_hash(passages)
         self.folder = Path(index, "shards")
         self.total = -(-len(passages) // size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -29,13 +29,18 @@ def search_windows(
     return [_merged(text, list(islice(found, len(its))), k) for text, its in zip(texts, windows, strict=True)]
 
 
+def best_scores(found: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """The best score of each document, in the order in which the documents first occur."""
+    best: dict[str, float] = {}
+    for doc_id, score in found:
+        best[doc_id] = max(score, best.get(doc_id, score))
+    return best
+
+
 def _merged(text: str, rankings: Sequence[Ranking], k: int) -> Ranking:
     if len(rankings) == 1:
         return rankings[0]
-    best: dict[str, float] = {}
-    for ranking in rankings:
-        for doc_id, score in zip(ranking.doc_ids, ranking.scores, strict=True):
-            best[doc_id] = max(score, best.get(doc_id, score))
+    best = best_scores(pair for one in rankings for pair in zip(one.doc_ids, one.scores, strict=True))
     top = sorted(best.items(), key=lambda item: -item[1])[:k]
     doc_ids, scores = zip(*top, strict=True) if top else ((), ())
     return replace(rankings[0], doc_ids=doc_ids, scores=scores, query=text, windows=len(rankings))

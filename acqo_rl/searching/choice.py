@@ -53,7 +53,7 @@ class Options:
     """The options of one query; the first one is the query as it is.
 
     Attributes:
-        arms: the arms of each option; empty for the option to ask the model, which is the last one.
+        arms: the arms of each option. If the model may be asked, this is the last option, and it has no arms.
         searched: what each option searches.
         fused: the fused ranking of each option.
         features: float32[options, features].
@@ -100,7 +100,7 @@ class Choice:
         """Returns what is searched for each query, or ``None`` to ask the model, in input order.
 
         Args:
-            made: the reformulation of each arm, for each query; the arm of the model may be missing.
+            made: one sequence per query, with the reformulation of each arm; that of the model may be missing.
             search: returns the rankings of reformulations.
             fusion: merges them.
             may_ask: whether asking the model is an option.

@@ -27,8 +27,8 @@ class ConcurrentSearch:
 
     Without workers, as in training and evaluation, the first exception is raised. With workers, as in a service, a
     retriever or a part that fails or times out loses only its own rankings, and the failure is recorded. With a
-    time-out, each text is a separate call. Otherwise a retriever gets all texts in one call, and each text is retried
-    separately if that call fails.
+    time-out, each text is a separate call. Otherwise a retriever gets all texts in one call. If that call fails and
+    there are workers, each text is retried separately.
     """
 
     def __init__(

@@ -20,8 +20,10 @@ IN_BRACKETS = re.compile(r" ?\([^()]*\)")
 
 _SAME_TITLE = 8
 """Maximum number of documents with the same title that are compared."""
-_SAMPLE, _COMMON, _FEW = 10_000, 0.02, 3
-"""Documents whose words are counted; a word in more than this share and number of them is not a name on its own."""
+_SAMPLE = 10_000
+"""Number of documents whose words are counted."""
+_COMMON, _FEW = 0.02, 3
+"""A word in more than this share and more than this number of the counted documents is no name on its own."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ _PHRASES = 2
 OWN, WHOLE = 31, 16
 """Number of features of a name, and of the query and its results."""
 RELATIVE = slice(5, OWN)
-"""The features of a name that are compared with those of the other names."""
+"""The features of a name that are given once more, less their maximum over all names."""
 FEATURES = 1 + WHOLE + OWN + (OWN - 5)
 """Number of columns of the features."""
 

@@ -67,7 +67,7 @@ def name_reformulators(given: Sequence[str], default_model: str | None) -> dict[
 
 
 def name_indexes(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Returns name -> parts of the retriever: locations of single indexes, or names given before.
+    """Returns name -> parts of the retriever. A part is the location of a single index, or an earlier name of one.
 
     Args:
         given: ``NAME=INDEX``, or ``NAME=ONE+OTHER`` of index locations or names given before. ``OTHER@original``

@@ -173,7 +173,7 @@ class Run:
             return self._calls.reformulate(path.reformulator, queries)
 
     def _ask_again(self, numbers: Sequence[int]) -> list[Reformulation]:
-        """The same for queries of which something else may be kept."""
+        """Asks, and records the answers as searched, because another reformulation may become the result."""
         answers = self._ask(numbers)
         for i, answer in zip(numbers, answers, strict=True):
             self._searched[i].append(answer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from acqo_rl.errors import ConfigError, SearchError
+from acqo_rl.errors import SearchError, check_positive
 from acqo_rl.reformulation.turns import first_searches
 from acqo_rl.roles import Reranker
 from acqo_rl.searching.feedback import fetch
@@ -41,8 +41,7 @@ class Reranking:
     depth: int = RERANK_DEPTH
 
     def __post_init__(self) -> None:
-        if self.depth < 1:
-            raise ConfigError(f"rerank_depth is {self.depth}; it must be at least 1.")
+        check_positive("rerank_depth", self.depth)
 
     def __call__(self, reformulations: Sequence[Reformulation], rankings: Sequence[Ranking]) -> list[Ranking]:
         """Returns the reordered rankings, in input order; all pairs are scored by one call.

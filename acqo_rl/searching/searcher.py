@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from acqo_rl import time_limit
-from acqo_rl.errors import ConfigError, SearchError
+from acqo_rl.errors import ConfigError, SearchError, check_positive
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.roles import Fusion, Reformulator
 from acqo_rl.searching.cache import TimedCache
@@ -148,8 +148,7 @@ class AdaptiveSearcher:
                 cosines.
             SearchError: all searches of a query failed. Complete results of the other queries are cached.
         """
-        if k < 1:
-            raise ConfigError(f"k is {k}; it must be at least 1.")
+        check_positive("k", k)
         check_cosine("score_threshold", score_threshold, self._retrievers)
         threshold = self._path.score_threshold if score_threshold is None else score_threshold
         asked = [read_query(query) for query in queries]

@@ -47,7 +47,7 @@ def normalise_sub_queries(
 
     Drops empty and repeated sub-queries. A reading or variant that differs from the raw query only in the order of
     words or in stop words is the raw query. Also drops sub-queries with a ``min_margin`` if any retriever's scores are
-    not cosines: BM25 scores grow with the number of words, and fused scores depend only on ranks. If no sub-query is
+    not cosines, because other scores of two texts cannot be compared. If no sub-query is
     left, the raw query is searched. If the only sub-query is the raw query, the route is ``pass``.
     """
     cosines = all(part.cosine for part in retrievers)

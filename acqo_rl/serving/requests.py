@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from acqo_rl.conversations import FORMS, HISTORY_SCHEMA, read_history
 from acqo_rl.errors import ConfigError
 from acqo_rl.pipeline.questions import AnyMode
-from acqo_rl.retrieval.filters import FILTER_SCHEMA, read_filter
+from acqo_rl.retrieval.filters import FILTER_SCHEMA, read_filter, whole_number
 from acqo_rl.serving.collections import Collection
 from acqo_rl.text import MAX_QUERY, MAX_TURN, MAX_TURNS, one_line, shorten, within_limits
 from acqo_rl.types import REPLACEMENT, Filter, Query, Scope, Turn, well_formed
@@ -37,11 +37,6 @@ def _filter(given: object) -> Filter:
         raise ValueError(str(error)) from error
 
 
-def _whole(value: object) -> object:
-    """Converts a number such as 3.0, which JSON Schema counts as an integer."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
 def _with_words(text: str) -> str:
     if not one_line(text):
         raise ValueError("The text is empty; write at least one letter, digit or sign.")
@@ -50,7 +45,7 @@ def _with_words(text: str) -> str:
 
 _WELL_FORMED = BeforeValidator(lambda text: well_formed(text) if isinstance(text, str) else text)
 Text = Annotated[str, _WELL_FORMED]
-Whole = BeforeValidator(_whole)
+Whole = BeforeValidator(whole_number)
 Name = Annotated[str, Field(min_length=1, max_length=100), _WELL_FORMED]
 Notes = Annotated[
     list[str], Field(description="Parts of the request that were shortened, dropped or replaced; usually empty.")

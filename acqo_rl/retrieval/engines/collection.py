@@ -48,7 +48,7 @@ class EngineCollection:
 
     @cached_property
     def info(self) -> IndexInfo:
-        """Its description; its documents are known by location and number only."""
+        """Its description. The hash of the corpus is made of the location and the number of documents alone."""
         corpus = _hash(self.location.shown, self.schema.count)
         is_dense = self.location.options.mode == "dense"
         kind, encoder = ("dense", _hash(self.location.encoder)) if is_dense else ("bm25", "")

@@ -48,7 +48,7 @@ def meets(where: Filter, row: Row, fields: LocationOptions) -> bool:
 
 
 def widened(where: Filter, fields: LocationOptions) -> Filter:
-    """Conditions on paths that begin with a field of the collection; they hold wherever the given ones do.
+    """Conditions on paths that begin with a field of the collection; every entry that meets the given ones meets them.
 
     Bounds become ``gte`` and ``lte``, and bounds of dates whole days, so that texts can be compared as texts.
     """

@@ -12,7 +12,7 @@ from acqo_rl.retrieval.encoder import encode_texts
 from acqo_rl.retrieval.engines.collection import EngineCollection
 from acqo_rl.retrieval.engines.conditions import conditions_of, meets, widened
 from acqo_rl.retrieval.engines.engine import Hit
-from acqo_rl.retrieval.windows import search_windows
+from acqo_rl.retrieval.windows import best_scores, search_windows
 from acqo_rl.roles import Encoder, Restrictable, Retriever
 from acqo_rl.text import one_line
 from acqo_rl.types import UNRESTRICTED, Filter, Passage, Ranking, Scope, search_key, well_formed
@@ -93,13 +93,13 @@ class EngineRetriever(Retriever, Restrictable):
 
     def _best(self, hits: Sequence[Hit], where: Filter) -> dict[str, float]:
         """The best score of each document."""
-        best: dict[str, float] = {}
+        found: list[tuple[str, float]] = []
         for doc_id, score, row in hits:
             if doc_id is None:
                 _report_missing_ids(self.collection.location.shown)
             elif meets(where, row, self.collection.engine.fields):
-                best[doc_id] = max(score, best.get(doc_id, score))
-        return best
+                found.append((doc_id, score))
+        return best_scores(found)
 
     def _ranking(self, text: str, best: dict[str, float], k: int) -> Ranking:
         top = sorted(best.items(), key=lambda item: (-item[1], item[0]))[:k]
