@@ -12,7 +12,7 @@ from acqo_rl.retrieval.encoders import load_encoder
 from acqo_rl.retrieval.engines.collection import EngineCollection, reported
 from acqo_rl.retrieval.engines.documents import EngineDocuments
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Schema
-from acqo_rl.retrieval.engines.location import Location, read_location
+from acqo_rl.retrieval.engines.location import ENGINES, Location, read_location
 from acqo_rl.retrieval.engines.retriever import EngineRetriever
 from acqo_rl.roles import Encoder
 
@@ -123,15 +123,15 @@ def _connect(location: Location, seconds: float | None) -> EngineCollection | No
         SearchError: a folder cannot be opened, or the engine does not answer within a few seconds: one that does not
             run is reported before work begins.
     """
+    kind = ENGINES[location.scheme]
     try:
         module = importlib.import_module(f"acqo_rl.retrieval.engines.{location.scheme}")
         import tenacity  # noqa: F401  (part of every engine's extra)
     except ImportError as error:
-        extra = location.scheme.removesuffix("ql")
         raise MissingPackageError(
-            f"{location.shown} needs the package {error.name}; run: pip install 'acqo-rl[{extra}]'"
+            f"{location.shown} needs the package {error.name}; run: pip install 'acqo-rl[{kind.extra}]'"
         ) from error
-    client = getattr(module, f"{location.scheme.capitalize()}Engine")
+    client = getattr(module, kind.client)
     with reported(location, client):
         engine = client(location)
     if not (schema := EngineCollection(engine, location, _OPENING_SECONDS)(engine.schema)):
