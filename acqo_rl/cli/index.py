@@ -97,8 +97,8 @@ def main(config: BuildIndexConfig) -> None:
     import torch
     from accelerate import PartialState
 
+    from acqo_rl.retrieval.info import describe
     from acqo_rl.retrieval.manifest import FILE_NAME, PARTS
-    from acqo_rl.retrieval.remote import describe
     from acqo_rl.retrieval.shards import Shards
 
     state = PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(days=1))  # waits for slow processes

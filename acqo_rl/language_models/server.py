@@ -23,9 +23,9 @@ from acqo_rl.language_models.http_clients import (
     is_loopback,
     retry_after,
 )
-from acqo_rl.language_models.remote import each_of, failed, wait_for
 from acqo_rl.language_models.structured import without
 from acqo_rl.language_models.thoughts import AfterThoughts, completion_of
+from acqo_rl.language_models.timed_calls import each_of, failed, wait_for
 from acqo_rl.roles import SamplingModel, StreamingModel
 from acqo_rl.types import Completion, Conversation, Schema
 

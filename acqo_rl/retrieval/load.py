@@ -16,6 +16,7 @@ from acqo_rl.retrieval.engines.opening import open_collection, retriever_of
 from acqo_rl.retrieval.faiss_index import FaissRetriever
 from acqo_rl.retrieval.gpu import to_device
 from acqo_rl.retrieval.hybrid import HybridRetriever
+from acqo_rl.retrieval.info import describe
 from acqo_rl.retrieval.manifest import (
     BM25_NAME,
     IDS_NAME,
@@ -26,7 +27,7 @@ from acqo_rl.retrieval.manifest import (
     read_manifest,
 )
 from acqo_rl.retrieval.places import is_url, parts_of
-from acqo_rl.retrieval.remote import RemoteRetriever, describe
+from acqo_rl.retrieval.remote import RemoteRetriever
 from acqo_rl.retrieval.settings import IndexDevice
 from acqo_rl.roles import Encoder, Retriever
 

@@ -96,9 +96,9 @@ def open_collection(
         IndexMismatchError: an index was built from other documents.
     """
     from acqo_rl.retrieval.engines.location import is_engine, read_location
+    from acqo_rl.retrieval.info import describe
     from acqo_rl.retrieval.load import load_retriever
     from acqo_rl.retrieval.places import is_url
-    from acqo_rl.retrieval.remote import describe
     from acqo_rl.searching.names import ORIGINAL, check_name, name_indexes
 
     name, _, places = whole_of(setting).partition("=")

@@ -10,7 +10,7 @@ import pytest
 from stand_ins import strategy
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.language_models import remote
+from acqo_rl.language_models import timed_calls
 from acqo_rl.language_models.load import load_language_model, on_server, without_url
 from acqo_rl.language_models.server import ANTHROPIC, OPENAI, ServerModel
 from acqo_rl.language_models.structured import fields, several, text
@@ -294,7 +294,7 @@ def test_a_stream_that_is_given_up_is_closed():
         finally:
             closed.append(True)
 
-    reader = remote.each_of(pieces(), 9)
+    reader = timed_calls.each_of(pieces(), 9)
     assert (next(reader), closed) == (1, [])
     reader.close()
     assert closed == [True]
@@ -331,6 +331,6 @@ def test_concurrent_first_calls_of_a_process_share_one_event_loop(monkeypatch):
         return asyncio.get_running_loop()
 
     monkeypatch.setattr(asyncio, "new_event_loop", slow)
-    remote._started_loop.cache_clear()
+    timed_calls._started_loop.cache_clear()
     with ThreadPoolExecutor(8) as pool:
-        assert len(set(pool.map(lambda _: remote.wait_for(running(), 9), range(8)))) == 1
+        assert len(set(pool.map(lambda _: timed_calls.wait_for(running(), 9), range(8)))) == 1
