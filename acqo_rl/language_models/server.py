@@ -32,7 +32,7 @@ from acqo_rl.types import Completion, Conversation, Schema
 if TYPE_CHECKING:
     import httpx
 
-logger = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 _SYSTEM = "system"
 _ABOUT_ROLES = ("role", _SYSTEM, "developer")
@@ -316,7 +316,7 @@ class ServerModel(StreamingModel, SamplingModel):
                 named = self._refused_by(error.response, body, form) - refused
                 if not named:
                     raise
-                logger.warning("%s does not support %s", self.name, ", ".join(sorted(named)))
+                _log.warning("%s does not support %s", self.name, ", ".join(sorted(named)))
                 refused |= named
             else:
                 self._refused |= refused

@@ -33,6 +33,9 @@ _WHOLE = ("prompted", "adaptive", REWRITE_RETRIEVE_READ)
 AUTO = "auto"
 """Reformulator that reads results first. It asks the policy only for queries for which its choice says so."""
 
+PROMPTED_ONLY = ("openai:", "anthropic:", "embedded:")
+"""First parts of the names of models that can only be prompted."""
+
 WITHOUT_MODEL = ("raw", "rules", "turns")
 """Reformulators without a model."""
 
@@ -94,7 +97,7 @@ def check_strategy(name: str, model: str) -> None:
         ConfigError: the name contains an unknown strategy or repeats one.
     """
     parts = name.split("+")
-    if name in _WHOLE or (parts == [name] and not model.startswith(("openai:", "anthropic:", "embedded:"))):
+    if name in _WHOLE or (parts == [name] and not model.startswith(PROMPTED_ONLY)):
         return
     if wrong := [part for part in parts if part not in STRATEGIES or parts.count(part) > 1]:
         raise ConfigError(

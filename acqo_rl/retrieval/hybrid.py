@@ -11,7 +11,8 @@ from acqo_rl.errors import ConfigError, check_positive
 from acqo_rl.roles import Composite, Fusion, Restrictable, Retriever, restrict
 from acqo_rl.types import Ranking, Scope
 
-_DEPTH = 100  # documents per ranking before fusion, or more if more are asked for
+_PER_PART = 100
+"""Minimum number of documents of each part that are fused."""
 
 
 class HybridRetriever(Retriever, Composite, Restrictable):
@@ -58,7 +59,7 @@ class HybridRetriever(Retriever, Composite, Restrictable):
             Exception: an exception of a retriever.
         """
         check_positive("k", k)
-        found = search_all(self.parts, texts, max(k, _DEPTH))
+        found = search_all(self.parts, texts, max(k, _PER_PART))
         return [replace(self.merge(lists, k), query=text) for lists, text in zip(found, texts, strict=True)]
 
     def merge(self, rankings: Sequence[Ranking], k: int) -> Ranking:
@@ -71,7 +72,7 @@ class HybridRetriever(Retriever, Composite, Restrictable):
 
 def joined_fingerprint(fingerprints: Sequence[str], fusion: str = "rsf") -> str:
     """The fingerprint of a hybrid whose retrievers have these fingerprints, in the order of fusion."""
-    return hashlib.sha256(json.dumps([fusion, _DEPTH, *fingerprints]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([fusion, _PER_PART, *fingerprints]).encode()).hexdigest()
 
 
 def search_all(retrievers: Sequence[Retriever], texts: Sequence[str], k: int) -> list[tuple[Ranking, ...]]:

@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.cache import Cache, CachedReformulator, reformulator_key
-from acqo_rl.reformulation.load import load_reformulator
+from acqo_rl.reformulation.load import PROMPTED_ONLY, load_reformulator
 from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.searching.names import name_reformulators
@@ -20,11 +20,10 @@ from acqo_rl.text import one_line
 from acqo_rl.training.candidates import Candidate
 from acqo_rl.types import Query, Reformulation, Route
 
-logger = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 _BATCH = 32
 _SHOWN = 120
-_SERVERS = ("openai:", "anthropic:", "embedded:")
 
 
 def name_teachers(given: Sequence[str], model: str) -> dict[str, str]:
@@ -38,7 +37,7 @@ def name_teachers(given: Sequence[str], model: str) -> dict[str, str]:
     Raises:
         ConfigError: a teacher is unknown or given twice.
     """
-    named = [f"prompted={item}" if item.startswith(_SERVERS) else item for item in given]
+    named = [f"prompted={item}" if item.startswith(PROMPTED_ONLY) else item for item in given]
     return name_reformulators(named, model) if named else {}
 
 
@@ -76,7 +75,7 @@ def candidates_of_teachers(
                         found[answer.query.id].append(candidate)
             if problems:
                 count, example = len(problems), one_line(problems[0])[:_SHOWN]
-                logger.warning("teacher %s: %d of %d replies cannot be used: %s", name, count, len(queries), example)
+                _log.warning("teacher %s: %d of %d replies cannot be used: %s", name, count, len(queries), example)
     return found
 
 

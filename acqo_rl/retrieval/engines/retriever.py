@@ -17,7 +17,7 @@ from acqo_rl.roles import Encoder, Restrictable, Retriever
 from acqo_rl.text import one_line
 from acqo_rl.types import UNRESTRICTED, Filter, Passage, Ranking, Scope, search_key, well_formed
 
-logger = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 _LARGEST_K = 10_000
 
@@ -110,4 +110,4 @@ class EngineRetriever(Retriever, Restrictable):
 @cache
 def _report_missing_ids(shown: str) -> None:
     """Warns once for each collection."""
-    logger.warning("%s has entries without an id; searches leave them out", shown)
+    _log.warning("%s has entries without an id; searches leave them out", shown)
