@@ -120,8 +120,8 @@ def label_questions(config: LabelConfig, corpus: Mapping[str, Document], retriev
     """
     from acqo_rl.labelling.drafts import SHORTEST, choose_drafts, divide
     from acqo_rl.labelling.extracts import add_topic_changes, extract
-    from acqo_rl.labelling.filters import filter_questions
     from acqo_rl.labelling.output import write_questions
+    from acqo_rl.labelling.question_filters import filter_questions
     from acqo_rl.labelling.writing import ask, conversation_for
 
     splits = divide(corpus.values(), config.seed)

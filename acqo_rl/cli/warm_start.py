@@ -156,7 +156,7 @@ def candidates_for(
     cache: Path,
 ) -> dict[str, list[Candidate]]:
     """Returns query id -> candidates from rules and spans, from the teachers and from the policy."""
-    from acqo_rl.reformulation.names import Lexicon
+    from acqo_rl.reformulation.lexicon import Lexicon
     from acqo_rl.training.candidates import Candidate, candidates_in
     from acqo_rl.training.teachers import candidates_of_teachers, name_teachers
 

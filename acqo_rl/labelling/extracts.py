@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from acqo_rl.data.importer import LINKED_AS
 from acqo_rl.labelling.drafts import TOPIC_CHANGE, Draft, Question, name_of, subject_of
-from acqo_rl.labelling.filters import NOT_READABLE, FilteredQuestions
+from acqo_rl.labelling.question_filters import NOT_READABLE, FilteredQuestions
 from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Document, Query, Turn
 

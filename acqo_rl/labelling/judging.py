@@ -11,7 +11,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.labelling.filters import words_of
+from acqo_rl.labelling.question_filters import words_of
 from acqo_rl.language_models.structured import example, fields, one_of, problem_of, read_reply
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.roles import Fusion, LanguageModel, Reformulator, Retriever

@@ -13,8 +13,8 @@ from acqo_rl.errors import DataError
 from acqo_rl.evaluation.tables import Table, aligned
 from acqo_rl.files import write_atomic
 from acqo_rl.labelling.drafts import HEADINGS, KINDS, SPLITS, TOPIC_CHANGE, Question
-from acqo_rl.labelling.filters import REASONS, FilteredQuestions
 from acqo_rl.labelling.judging import Grade, Pair, relevance
+from acqo_rl.labelling.question_filters import REASONS, FilteredQuestions
 from acqo_rl.labelling.writing import VERSION
 from acqo_rl.measures import judged as with_relevant
 from acqo_rl.text import one_line

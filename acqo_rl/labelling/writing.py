@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.labelling.drafts import Draft, Kind, Question, name_of
-from acqo_rl.labelling.filters import CALL_FAILED, NOT_READABLE, FilteredQuestions
+from acqo_rl.labelling.question_filters import CALL_FAILED, NOT_READABLE, FilteredQuestions
 from acqo_rl.language_models.structured import example, fields, read_reply, text
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.roles import LanguageModel

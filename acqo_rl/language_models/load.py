@@ -44,7 +44,7 @@ def load_language_model(
             password.
     """
     from acqo_rl.language_models.local import TransformersModel
-    from acqo_rl.language_models.server import ANTHROPIC, OPENAI, ServerModel
+    from acqo_rl.language_models.server_model import ANTHROPIC, OPENAI, ServerModel
 
     generation: dict[str, Any] = {"max_new_tokens": max_new_tokens, "temperature": temperature, "seed": seed}
     protocol = {one.provider: one for one in (OPENAI, ANTHROPIC)}.get(name.partition(":")[0])

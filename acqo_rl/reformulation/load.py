@@ -8,7 +8,7 @@ from typing import Literal
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.adaptive import BY_TYPE, PROMPT, Adaptive, Classifier
 from acqo_rl.reformulation.heuristic import Heuristic
-from acqo_rl.reformulation.names import Lexicon
+from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.prompted import Prompted

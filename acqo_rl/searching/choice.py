@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from acqo_rl.reformulation.heuristic import Heuristic
-from acqo_rl.reformulation.names import Lexicon
+from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.roles import Fusion, Reformulator

@@ -9,8 +9,8 @@ from typing import Any
 
 from acqo_rl.errors import NotFoundError
 from acqo_rl.language_models.local import TransformersModel
+from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.load import load_reformulator, load_strategy_model, max_calls, prompts_model
-from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.roles import LanguageModel, Reformulator

@@ -11,7 +11,7 @@ from itertools import combinations, groupby, islice, permutations
 from typing import NamedTuple
 
 from acqo_rl.reformulation.heuristic import Heuristic
-from acqo_rl.reformulation.names import Lexicon
+from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.turns import with_last_turns
 from acqo_rl.text import normalised, one_line
 from acqo_rl.training.titles import Titles, source_of, titles_by_source

@@ -12,8 +12,8 @@ from tqdm import tqdm
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.cache import Cache, CachedReformulator, reformulator_key
+from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.load import PROMPTED_ONLY, load_reformulator
-from acqo_rl.reformulation.names import Lexicon
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.searching.names import name_reformulators
 from acqo_rl.text import one_line

@@ -23,7 +23,7 @@ from acqo_rl.labelling.drafts import (
     similar_pairs,
 )
 from acqo_rl.labelling.extracts import extract
-from acqo_rl.labelling.filters import (
+from acqo_rl.labelling.question_filters import (
     COPIED,
     DUPLICATE,
     NOT_FOUND,

@@ -6,7 +6,7 @@ import pytest
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.http_clients import is_loopback
-from acqo_rl.language_models.server import ANTHROPIC, ServerModel
+from acqo_rl.language_models.server_model import ANTHROPIC, ServerModel
 from acqo_rl.retrieval.remote import RemoteRetriever
 
 FAR = "http://192.0.2.1:8100"

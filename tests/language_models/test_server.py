@@ -12,7 +12,7 @@ from stand_ins import strategy
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models import timed_calls
 from acqo_rl.language_models.load import load_language_model, on_server, without_url
-from acqo_rl.language_models.server import ANTHROPIC, OPENAI, ServerModel
+from acqo_rl.language_models.server_model import ANTHROPIC, OPENAI, ServerModel
 from acqo_rl.language_models.structured import fields, several, text
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.reformulation.settings import StrategySettings

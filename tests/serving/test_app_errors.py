@@ -11,7 +11,7 @@ from serving_stand_ins import Parts, Scripted, Words, collection, post, serving
 from shared import in_thread
 from stand_ins import strategy
 
-from acqo_rl.language_models.server import ServerModel
+from acqo_rl.language_models.server_model import ServerModel
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.retrieval.remote import RemoteRetriever
 from acqo_rl.searching.searcher import Timeouts

@@ -16,7 +16,7 @@ from serving_stand_ins import events, post, serving
 from shared import in_thread
 
 from acqo_rl.language_models.local import TransformersModel
-from acqo_rl.language_models.server import ServerModel
+from acqo_rl.language_models.server_model import ServerModel
 from acqo_rl.serving.batching import BatchedModel, Batcher
 from acqo_rl.serving.limits import Limits
 

@@ -9,7 +9,7 @@ from stand_ins import eager_scorer
 
 from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError
-from acqo_rl.reformulation.names import Lexicon
+from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.serving.load import ServiceSettings, load_service

@@ -15,7 +15,7 @@ from transformers import TrainerCallback
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation import load
-from acqo_rl.reformulation.names import Lexicon
+from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.training.candidates import Candidate, candidates, splits_completely
 from acqo_rl.training.rewards import Reward

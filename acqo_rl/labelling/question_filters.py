@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 
 from acqo_rl.labelling.drafts import Question, name_of
 from acqo_rl.reformulation.heuristic import Heuristic
-from acqo_rl.reformulation.names import NAME_WORD
+from acqo_rl.reformulation.lexicon import NAME_WORD
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.roles import Fusion, Reformulator, Retriever
