@@ -39,7 +39,7 @@ PROMPTED_ONLY = ("openai:", "anthropic:", "embedded:")
 WITHOUT_MODEL = ("raw", "rules", "turns")
 """Reformulators without a model."""
 
-Engine = Literal["auto", "transformers"]
+InferenceEngine = Literal["auto", "transformers"]
 """What runs a policy on this machine."""
 
 ENGINE_HELP = "What runs a policy on a CPU. auto: OpenVINO, if it is installed, for the policies of this package."
@@ -55,7 +55,7 @@ def is_policy(name: str) -> bool:
     return not (name in WITHOUT_MODEL or prompts_model(name))
 
 
-def with_engine_prefix(name: str, model: str, engine: Engine) -> str:
+def with_engine_prefix(name: str, model: str, engine: InferenceEngine) -> str:
     """The model of a reformulator with the prefix of the engine that runs it.
 
     Args:

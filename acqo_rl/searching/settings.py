@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 from annotated_types import Ge
 
 from acqo_rl.addresses import Address
-from acqo_rl.reformulation.load import AUTO, ENGINE_HELP, Engine
+from acqo_rl.reformulation.load import AUTO, ENGINE_HELP, InferenceEngine
 from acqo_rl.retrieval.settings import RERANKER_HELP, IndexSettings
 from acqo_rl.roles import RemoteCorpus
 from acqo_rl.searching import choice, hop
@@ -79,7 +79,7 @@ class SearcherSettings(StepSettings, IndexSettings):
     model: Address | None = field(
         default=None, metadata={"help": "Policy, or language model of the strategies that are given without one."}
     )
-    engine: Engine = field(default="auto", metadata={"help": ENGINE_HELP})
+    engine: InferenceEngine = field(default="auto", metadata={"help": ENGINE_HELP})
     fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})
     rrf_k: float = field(default=60.0, metadata={"help": "Rank constant of rrf."})
     score_threshold: float | None = field(
