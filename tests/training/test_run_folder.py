@@ -110,7 +110,7 @@ def test_a_damaged_file_is_named(tmp_path, content):
 RUNS = {
     "warm-start": ("train dev index model", {}),
     "grpo": ("train dev index model", {}),
-    "train-scorer": ("train dev index model", {"task": "choice"}),
+    "train-scorer": ("train index model", {"task": "choice"}),
     "headroom": ("train index", {}),
     "evaluate": ("train", {"split": "train"}),
     "label": ("index", {"task": "judgements", "model": "openai:judge@http://x/v1"}),
@@ -130,7 +130,8 @@ def test_a_run_keeps_hashes_of_what_it_reads(data, index, tiny, tmp_path, monkey
     read, settings = RUNS[name]
     files = {split: str(data / "qrels" / f"{split}.tsv") for split in ("train", "dev")}
     files |= {"index": str(index), "model": tiny}
-    given = {"data": data, "index": index, "output_dir" if "dev" in read else "output": tmp_path / "out", **settings}
+    out = "output_dir" if "train" in read and "model" in read else "output"
+    given = {"data": data, "index": index, out: tmp_path / "out", **settings}
     given |= {"model": tiny} if "model" in read else {}
     main = module_of(name).main
     monkeypatch.setattr(run_folder, "open_run", open_run)
