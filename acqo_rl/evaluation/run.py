@@ -71,7 +71,7 @@ class Evaluation:
         return np.array([result.measures[measure] for result in self.results])
 
 
-class System(Protocol):
+class BatchSearcher(Protocol):
     """What can be evaluated, such as :class:`~acqo_rl.searching.path.SearchPath`."""
 
     def search(self, queries: Sequence[Query], k: int) -> list[SearchResult]:
@@ -80,7 +80,7 @@ class System(Protocol):
 
 
 def evaluate(
-    searcher: System,
+    searcher: BatchSearcher,
     queries: Sequence[Query],
     qrels: Qrels,
     *,
