@@ -75,6 +75,20 @@ def checked_environment() -> Iterator[None]:
         ) from error
 
 
+def is_busy(error: BaseException) -> bool:
+    """Whether a server answered with a status after which a retry may succeed."""
+    import httpx
+
+    return isinstance(error, httpx.HTTPStatusError) and error.response.status_code in TEMPORARY
+
+
+def is_temporary(error: BaseException) -> bool:
+    """Whether a retry of a call may succeed: the server is busy, or the connection was lost or timed out."""
+    import httpx
+
+    return is_busy(error) or isinstance(error, httpx.TransportError)
+
+
 def retry_after(state: Any) -> float:
     """Seconds in the ``Retry-After`` header of the last response, at most two minutes; 0 if there is none.
 

@@ -17,10 +17,10 @@ from acqo_rl.api_keys import key_in
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.chat import folded
 from acqo_rl.language_models.http_clients import (
-    TEMPORARY,
     checked_environment,
     checked_url,
     is_loopback,
+    is_temporary,
     retry_after,
 )
 from acqo_rl.language_models.structured import without
@@ -216,7 +216,7 @@ class ServerModel(StreamingModel, SamplingModel):
         self._retrying = tenacity.AsyncRetrying(
             stop=tenacity.stop_after_attempt(max_retries + 1),
             wait=lambda state: max(jitter(state), retry_after(state)),
-            retry=tenacity.retry_if_exception(_is_temporary),
+            retry=tenacity.retry_if_exception(is_temporary),
             reraise=True,
         )
 
@@ -348,13 +348,6 @@ def _checked(text: str | bytes) -> Mapping[str, Any]:
     if not isinstance(reply, dict) or reply.get("error"):
         raise ValueError(f"the server sent {text!r}")
     return reply
-
-
-def _is_temporary(error: BaseException) -> bool:
-    import httpx
-
-    status = error.response.status_code if isinstance(error, httpx.HTTPStatusError) else None
-    return isinstance(error, httpx.TransportError) or status in TEMPORARY
 
 
 def _failed_call(error: Exception) -> Completion:

@@ -10,10 +10,11 @@ from acqo_rl import time_limit
 from acqo_rl.addresses import Address
 from acqo_rl.errors import MissingPackageError, SearchError
 from acqo_rl.language_models.http_clients import (
-    TEMPORARY,
     checked_environment,
     checked_url,
+    is_busy,
     is_loopback,
+    is_temporary,
     retry_after,
 )
 
@@ -74,7 +75,7 @@ class Server:
         self.url = Address(url).removesuffix("/")
         self._what = what
         self._timeout = min(_LONGEST_RESPONSE, seconds or _LONGEST_RESPONSE)
-        self._retrying = make_retrying(lambda e: _is_busy(e) or isinstance(e, httpx.TransportError), seconds)
+        self._retrying = make_retrying(is_temporary, seconds)
         checked_url(self.url, httpx.URL)
         base = httpx.URL(self.url.whole())
         login = (base.username, base.password) if base.userinfo else None
@@ -102,7 +103,7 @@ class Server:
         import httpx
         import tenacity
 
-        retrying = self._retrying.copy(retry=tenacity.retry_if_exception(_is_busy)) if is_first else self._retrying
+        retrying = self._retrying.copy(retry=tenacity.retry_if_exception(is_busy)) if is_first else self._retrying
         try:
             return read(retrying(self._once, method, path, body).json())
         except httpx.HTTPStatusError as error:
@@ -147,9 +148,3 @@ def make_retrying(is_temporary: Callable[[BaseException], bool], seconds: float 
         retry=tenacity.retry_if_exception(is_temporary),
         reraise=True,
     )
-
-
-def _is_busy(error: BaseException) -> bool:
-    import httpx
-
-    return isinstance(error, httpx.HTTPStatusError) and error.response.status_code in TEMPORARY
