@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from acqo_rl.pipeline.context import SHOWN_CHARACTERS, searched_texts, window
 from acqo_rl.pipeline.state import RetrievalState, RetrievalStep, Round, SubQuestion
 from acqo_rl.retrieval.federated import split_id
+from acqo_rl.retrieval.windows import best_scores
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import SearchResult, public_problem
 from acqo_rl.searching.searcher import cluster_by_sub_query
@@ -194,11 +195,8 @@ def _results(
     top = found.fused.first(limit)
     documents, about = fetch(corpus, top.doc_ids), searched_texts(found.reformulation)
     scales = {one.scale for collection in collections for one in collection.all_retrievers if one.cosine}
-    cosines: dict[str, float] = {}
-    for ranking in found.rankings:
-        if ranking.retriever in scales:
-            for key, score in zip(ranking.doc_ids, ranking.scores, strict=True):
-                cosines[key] = max(score, cosines.get(key, score))
+    dense = [ranking for ranking in found.rankings if ranking.retriever in scales]
+    cosines = best_scores(pair for one in dense for pair in zip(one.doc_ids, one.scores, strict=True))
     scored = [hit for hit in zip(top.doc_ids, top.scores, top.similarities, strict=True) if hit[0] in documents]
     return [
         Result.of(
