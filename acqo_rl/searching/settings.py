@@ -62,14 +62,15 @@ class StepSettings:
         Raises:
             ConfigError: the number of hops is out of range, or a folder contains no such network.
         """
-        most = self.hops if self.hops is not None else AUTO_HOPS * (name == AUTO)
-        if name != AUTO and not most:
+        chooses = name == AUTO
+        most = self.hops if self.hops is not None else AUTO_HOPS if chooses else 0
+        if not chooses and not most:
             return Steps()
         known = words()
-        hops = Hops(LearnedHop(Scorer.load(self.hop, hop.KIND), corpus, known), most) if most else None
-        if name != AUTO:
-            return Steps(hops=hops)
-        return Steps(Choice(Scorer.load(self.choice, choice.KIND), corpus, known, asks=asks), hops)
+        return Steps(
+            Choice(Scorer.load(self.choice, choice.KIND), corpus, known, asks=asks) if chooses else None,
+            Hops(LearnedHop(Scorer.load(self.hop, hop.KIND), corpus, known), most) if most else None,
+        )
 
 
 @dataclass(kw_only=True)
