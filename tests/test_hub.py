@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import signal
 from fnmatch import fnmatch
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from tiny_policy import adapter_model, byte_tokenizer, full_model
@@ -92,7 +92,7 @@ def test_a_repeated_export_updates_the_card_and_another_export_is_rejected(full,
 
 
 def test_an_interrupted_export_leaves_nothing(full, tmp_path, monkeypatch):
-    monkeypatch.setattr(hub, "check_export", lambda *_: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(hub, "check_export", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         hub.export_policy(full, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

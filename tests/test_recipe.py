@@ -100,6 +100,6 @@ def test_an_interrupt_ends_the_stage_before_the_recipe(tmp_path):
     with subprocess.Popen([sys.executable, "-c", INTERRUPTED], cwd=tmp_path) as process:
         while process.poll() is None and not (tmp_path / "begun").exists():
             time.sleep(0.05)
-        process.send_signal(signal.SIGINT)  # to this process alone
+        process.send_signal(signal.SIGTERM)  # to this process alone
         assert process.wait(30) == 130
     assert (tmp_path / "ended").exists()
