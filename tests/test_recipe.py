@@ -83,7 +83,7 @@ def test_settings_of_unfinished_stages_may_change(recipe, tmp_path, monkeypatch)
 
 
 INTERRUPTED = """
-import sys
+import signal, sys
 from acqo_rl.cli import command, train
 
 class Slow(train.Step):
@@ -91,6 +91,7 @@ class Slow(train.Step):
         begin = "import pathlib, time; pathlib.Path('begun').touch()"
         return [sys.executable, "-c", f"{begin}\\ntry: time.sleep(60)\\nfinally: pathlib.Path('ended').touch()"]
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have made its background jobs ignore it
 train.plan = lambda config: [Slow("slow", "data", {"output": "x"})]
 command.run(train.main, ["--output_dir", "out"])
 """
@@ -100,6 +101,6 @@ def test_an_interrupt_ends_the_stage_before_the_recipe(tmp_path):
     with subprocess.Popen([sys.executable, "-c", INTERRUPTED], cwd=tmp_path) as process:
         while process.poll() is None and not (tmp_path / "begun").exists():
             time.sleep(0.05)
-        process.send_signal(signal.SIGTERM)  # to this process alone
+        process.send_signal(signal.SIGINT)  # to this process alone
         assert process.wait(30) == 130
     assert (tmp_path / "ended").exists()
