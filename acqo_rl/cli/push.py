@@ -61,8 +61,12 @@ def export(config: PushConfig, folder: Path) -> str:
     around = model.resolve().parent
     run = config.run or (around if (around / "config.json").is_file() else None)
     card = model_card(model, config.repo_id, merged=not config.adapter, run=run, evaluation=config.evaluation)
-    if export_policy(model, folder, merge=not config.adapter, card=card):
+    is_new = export_policy(model, folder, merge=not config.adapter, card=card)
+    there = (folder / "README.md").read_text(encoding="utf-8")
+    if is_new:
         print(f"Exported {model} to {folder}.")
-    else:
+    elif there.rstrip() == card.rstrip():
         print(f"{folder} already contains this export; its model card was written again.")
-    return (folder / "README.md").read_text(encoding="utf-8")
+    else:
+        print(f"{folder} already contains this export; its model card was edited and is kept. Delete it to replace it.")
+    return there

@@ -267,6 +267,8 @@ class ServerModel(StreamingModel, SamplingModel):
                 pieces.append(piece)
                 reply.write(self._protocol.read(piece).text)
             reply.end()
+            if not any(self._protocol.read(piece).reason for piece in pieces):
+                return failed("the server ended the stream before the reply was complete")
             return self._completion(pieces)
         except self._errors as error:
             return _failed_call(error)

@@ -20,18 +20,20 @@ _PARTICLES = r"(?:(?:van|von|der|den|de|la|le|du|del|della|da|di|dos|do|bin|ibn|
 _NAME = re.compile(rf"\b{NAME_WORD}(?:\s?&\s?{NAME_WORD}|\s+(?:{_PARTICLES}{NAME_WORD}|\d[\w.]*))*(?:\s\([^()]*\))?")
 _NOUN = re.compile(r"(?:^|[.?!:]\s)(\w+) (?:of|in|for|between)\b")
 """A noun at the beginning of a sentence, which is no name: "Area of Peru"."""
-_OPENERS = frozenset(
+OPENERS = frozenset(
     """
-    a about according after all also although an and another any are as at be both but by can compare could describe
-    did do does explain find for from give good great had has have he hello her hey hi his how i if in interesting is it
-    its just let list many may my name no not of ok okay on or our please quick search she should show since so some
-    still sure tell thank thanks that the their them then there these they this those to under was we were what when
-    where whether which while who whose why will with would yes you your january february march april june july august
-    september october november december monday tuesday wednesday thursday friday saturday sunday i'd i'm i'll it's
-    let's that's what's where's who's how's
+    a about according after all also although an and another any anything april are as at august be between both but
+    by can chance compare compared comparing could december describe did differ difference do does either else
+    explain february find for found friday from give glad good got great had happy has have he hello help her hey hi
+    his how i if in interesting is it its january july june just know let like list look looking many march may me
+    monday much my name need no not noted november now october of ok okay on one or our please quick quickly said
+    same saturday say search see september she should show since so some sorry sources still sunday sure tell than
+    thank thanks that the their them then there these they this those thursday to tuesday two under up versus vs
+    want was we wednesday well were what when where whether which while who whose why will with would yes you your
+    how's i'd i'll i'm it's let's that's what's where's who's
     """.split()  # noqa: SIM905
 )
-"""Words that start sentences or requests, and capitalised words that are no names."""
+"""Words of sentences and requests that do not describe what is asked for, and capitalised words that are no names."""
 
 _JOINED = re.compile(r" (?:and|or|&|vs\.?|versus) |, ", re.I)
 _WITH_READING = re.compile(r"\A(.+?)(?: \(([^()]+)\)|, ([A-Z][\w.'\u2019-]*(?: [A-Z][\w.'\u2019-]*){0,2}))")
@@ -54,7 +56,7 @@ def _capitalised(text: str) -> list[tuple[int, int]]:
     text = _NOUN.sub(lambda match: match[0].lower(), text)
     for match in _NAME.finditer(text):
         start, span = match.start(), match[0].rstrip(" ")
-        while (word := span.partition(" ")[0]) and word.lower().replace("\u2019", "'").rstrip(".") in _OPENERS:
+        while (word := span.partition(" ")[0]) and word.lower().replace("\u2019", "'").rstrip(".") in OPENERS:
             start, span = start + len(word) + 1, span[len(word) + 1 :]
         span = re.sub(r"['\u2019]s$|(?<=\w\w)\.$", "", span)
         if span:

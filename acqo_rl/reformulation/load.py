@@ -87,7 +87,7 @@ def max_calls(name: str, settings: StrategySettings) -> int:
     if name == "adaptive":
         chosen = _by_type(settings).values()
         return settings.classify_by_model + max(max_calls(strategy, settings) for strategy in chosen)
-    return len(name.split("+")) if prompts_model(name) else 1
+    return len(_strategies(name, settings)) if prompts_model(name) else 1
 
 
 def check_strategy(name: str, model: str) -> None:
@@ -194,9 +194,8 @@ def _prompted(name: str, model: str, settings: StrategySettings, language_model:
     language_model = language_model or load_strategy_model(model, settings)
     loaded: dict[str, Reformulator] = {"raw": PassThrough()}
     for part, asked in strategies.items():
-        prompted = Prompted(language_model, asked)
-        if part == REWRITE_RETRIEVE_READ:
-            prompted = Prompted(language_model, asked, part, _READ_AGAIN, settings.similarity_threshold)
+        again = (part, _READ_AGAIN, settings.similarity_threshold) if part == REWRITE_RETRIEVE_READ else ()
+        prompted = Prompted(language_model, asked, *again) if asked else PassThrough()
         loaded[part] = Templated(prompted) if settings.reuse_templates else prompted
     if name != "adaptive":
         return loaded[name]
@@ -210,7 +209,8 @@ def _by_type(settings: StrategySettings) -> Mapping[QueryType, str]:
 
 
 def _strategies(name: str, settings: StrategySettings) -> list[Strategy]:
-    """The strategies in a name joined by ``+``."""
+    """The strategies in a name joined by ``+`` whose sub-queries are searched."""
     check_strategy(name, "openai:")
     known = strategies_for(settings)
-    return [known["rewrite" if part == REWRITE_RETRIEVE_READ else part] for part in name.split("+")]
+    asked = [known["rewrite" if part == REWRITE_RETRIEVE_READ else part] for part in name.split("+")]
+    return [strategy for strategy in asked if strategy.weight]

@@ -44,7 +44,7 @@ class Strategy:
         kind: of the sub-queries.
         route: of the reformulation. If a reply has the field ``kind`` (simple, ambiguous or compound), that determines
             route and kind.
-        weight: of each sub-query in the fusion; 0 drops them.
+        weight: of each sub-query in the fusion; with 0, the model is not asked.
         original_weight: of the raw query; 0 drops it.
         temperature: replaces the temperature of the model.
         adds_words: whether a search need not share a word with the question.

@@ -11,7 +11,7 @@ from itertools import combinations, groupby, islice, permutations
 from typing import NamedTuple
 
 from acqo_rl.reformulation.heuristic import Heuristic
-from acqo_rl.reformulation.lexicon import Lexicon
+from acqo_rl.reformulation.lexicon import OPENERS, Lexicon
 from acqo_rl.reformulation.turns import with_last_turns
 from acqo_rl.text import normalised, one_line
 from acqo_rl.training.titles import Titles, source_of, titles_by_source
@@ -32,16 +32,6 @@ class Candidate(NamedTuple):
     form: str = ""
 
 
-_QUESTION_WORDS = """
-a about according also an and any anything are as at be between but by can chance compare compared comparing could did
-difference differ do does either else find for found from give glad good got great had happy has have hello help hey hi
-how i if in interesting is it its just know let like list look looking many me much name need noted now of ok okay on
-one or our please quick quickly said same say see so sorry sources sure tell than thank thanks that the their them
-there they this to two up us vs versus want was we well were what when where which who whose why will with would yes
-you your it's i'd i'm that's let's what's who's where's
-"""
-_STOP = frozenset(_QUESTION_WORDS.split())
-"""Words that do not describe what is asked for."""
 _WORD = re.compile(r"[^\W_][\w'\u2019.-]*")
 _BREAK = re.compile(r"(?<!\s)\s*(?:[,;?]|\band\b|\bor\b|\bvs\b\.?|\bversus\b|\bas well as\b|\bplus\b|&)\s*", re.I)
 _MAX_TURN_NAMES = 3
@@ -199,14 +189,14 @@ def _expansion(query: Query, *names: str) -> SubQuery:
 
 def _content(text: str) -> list[str]:
     words = (word.rstrip(".'") for word in _WORD.findall(text))
-    return [word for word in words if word.lower() not in _STOP]
+    return [word for word in words if word.lower() not in OPENERS]
 
 
 def _runs(text: str) -> list[str]:
     """Sequences of two to four content words; used as names if a turn has no capital letters."""
     runs = []
     for clause in re.split(r"[.,;:?!]", text):
-        for is_content, words in groupby(_WORD.findall(clause), key=lambda word: word.lower() not in _STOP):
+        for is_content, words in groupby(_WORD.findall(clause), key=lambda word: word.lower() not in OPENERS):
             if is_content:
                 runs.append(" ".join(islice(words, 4)))
     return [run for run in runs if " " in run]

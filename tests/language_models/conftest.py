@@ -101,7 +101,8 @@ def _openai(wish, *, stream=False):
     deltas = [{"content": "reply"}, {}, None, {"content": f" to {wish}"}]
     pieces = [{"choices": [{"delta": delta, "finish_reason": None}]} for delta in deltas]
     pieces += [{"error": {"message": "out of memory"}}] if wish == "break" else []
-    return [*pieces, {"choices": [{"delta": {}, "finish_reason": reason}]}, {"choices": [], "usage": usage}]
+    end = [] if wish == "break off" else [{"choices": [{"delta": {}, "finish_reason": reason}]}]
+    return [*pieces, *end, {"choices": [], "usage": usage}]
 
 
 def _anthropic(wish, *, stream=False):
@@ -113,8 +114,8 @@ def _anthropic(wish, *, stream=False):
     ]
     start = {"type": "message_start", "message": {"content": [], "usage": {"output_tokens": 1}}}
     error = [{"type": "error", "error": {"message": "out of memory"}}] if wish == "break" else []
-    return [pieces[0], start, {"type": "ping"}, pieces[1], *error,
-            {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": usage}]  # fmt: skip
+    end = [] if wish == "break off" else [{"type": "message_delta", "delta": {"stop_reason": reason}, "usage": usage}]
+    return [pieces[0], start, {"type": "ping"}, pieces[1], *error, *end]
 
 
 @pytest.fixture

@@ -276,6 +276,11 @@ class TestStreams:
             completion = connect().stream(say(wish), len)
             assert (completion.text, "out of memory" in completion.problem) == ("", True)
 
+    def test_a_stream_without_a_reason_to_end_is_a_problem(self, connect, server):
+        server.heard.set()
+        completion = connect().stream(say("break off"), len)
+        assert (completion.text, bool(completion.problem)) == ("", True)
+
     def test_a_stream_that_never_ends_is_a_problem_after_the_time_out(self, connect, server):
         begin, pieces = time.monotonic(), []
         completion = connect(timeout=0.5).stream(say("a"), pieces.append)

@@ -202,6 +202,8 @@ class Tempered(SamplingModel):
         ("multi_query+hyde", {}, {0.7: 2}),
         ("adaptive", {"force_strategy": "hyde", "hyde_temperature": 0.3}, {0.3: 1}),
         ("prompted", {}, {0.0: 1}),
+        ("step_back", {"step_back_combine": "original"}, {}),
+        ("step_back+hyde", {"step_back_combine": "original"}, {0.7: 1}),
     ],
 )
 def test_a_strategy_may_have_a_temperature_of_its_own(name, settings, calls):

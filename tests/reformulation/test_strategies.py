@@ -136,7 +136,6 @@ def test_every_reply_gives_something_to_search(reply):
             "expand",
             [SubQuery("light in gases", "step_back", 0.8)],
         ),
-        ("step_back", {"step_back_combine": "original"}, {"search": "light in gases"}, "expand", [ORIGINAL]),
         ("rewrite", {"original_weight": 2.0}, {"search": "sky colour"}, "expand", [SubQuery("sky colour", "variant")]),
         (
             "decomposition",
