@@ -19,7 +19,7 @@ A reformulator is NAME or NAME=MODEL:
     policy=MODEL       a trained policy; any other name is a policy too: warm_start=runs/warm final=runs/final
     trained:demo       a MODEL alone, if it contains ":" or "/", is a policy; its name here is trained-demo
 
-With the prefix openvino:, a policy runs with OpenVINO on a CPU.
+The report names the engine that ran a policy: with OpenVINO, its model has the prefix openvino: (see --engine).
 
 An index is a folder, the URL of a retriever server or a collection of a search engine (see acqo index). Several indexes
 need names: NAME=INDEX. NAME=ONE+OTHER is a hybrid of two indexes, given by their places or by names before it, and
@@ -40,6 +40,7 @@ command: report.html, one file. The data are in summary.json, queries.jsonl and 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -109,7 +110,8 @@ def main(config: EvaluateConfig) -> None:
     from acqo_rl.reformulation.heuristic import kinds_of
     from acqo_rl.training.run_folder import inputs_of, open_run
 
-    baseline = check(config)
+    models = check(config)
+    baseline = next(name for name in models if name != REWRITE_RETRIEVE_READ)
     data = read_beir(config.data, config.split)
     data_folder = str(Path(config.data).resolve())
     open_run(config.output, {"data": data_folder, "split": config.split}, inputs_of(data_folder, [config.split]))
@@ -117,14 +119,14 @@ def main(config: EvaluateConfig) -> None:
     kinds = kinds_of(queries, data.metadata)  # by the rules, where the data set has none
     metadata = {query_id: {**data.metadata.get(query_id, {}), "kind": kind} for query_id, kind in kinds.items()}
     with closing(Cache(Path(config.output, "cache.sqlite"))) as cache:
-        components = open_components(config, cache, data.corpus, data.qrels[config.split], metadata)
+        components = open_components(config, models, cache, data.corpus, data.qrels[config.split], metadata)
         evaluations = evaluate_systems(components, queries)
         variants: dict[str, Any] = {
             name: evaluate_systems(components, mistype(queries, config.seed)) for name in config.robustness
         }
     study = Study(evaluations, variants, baseline, config.measures)
     print("Comparing and writing the report ...", flush=True)
-    settings = settings_of(config, components, data, len(queries))
+    settings = settings_of(config, models, components, data, len(queries))
     answer, tables = write_report(Path(config.output), study, settings)
     print("\n".join(["", aligned(tables[0]), "", answer]))
     for system, evaluation in study.evaluations.items():
@@ -140,21 +142,20 @@ def main(config: EvaluateConfig) -> None:
     print(f"\nReport: {Path(config.output, 'report.html')} (and summary.json, queries.jsonl, run files)")
 
 
-def check(config: EvaluateConfig) -> str:
-    """Checks settings that would otherwise fail late; returns the name of the baseline, the first reformulator.
+def check(config: EvaluateConfig) -> dict[str, str]:
+    """Checks settings that would otherwise fail late; returns the models of the reformulators by name.
 
     Raises:
         ConfigError: a name is unknown, missing or given twice.
         GrammarError: a model is not a policy of this version.
     """
-    names = name_reformulators(config.reformulator, config.model)
-    for name, model in names.items():
+    models = name_reformulators(config.reformulator, config.model, config.engine)
+    for name, model in models.items():
         if name != REWRITE_RETRIEVE_READ:
             check_strategy(name, model)
         if model and is_policy(name):
             read_settings(model)
-    baseline = next((name for name in names if name != REWRITE_RETRIEVE_READ), None)
-    if baseline is None:
+    if models.keys() == {REWRITE_RETRIEVE_READ}:
         raise ConfigError(f"{REWRITE_RETRIEVE_READ} needs a reformulator to be compared to; add raw.")
     name_indexes(config.index)
     for what in ("fusion", "measures", "robustness"):
@@ -169,15 +170,16 @@ def check(config: EvaluateConfig) -> str:
     if config.reranker and not reranked:
         raise ConfigError(f"No fusion uses the reranker; add {config.fusion[0]}{RERANKED} to --fusion.")
     check_measures(config.measures, DEPTH)
-    return baseline
+    return models
 
 
-def settings_of(config: EvaluateConfig, components: StudyComponents, data: Beir, queries: int) -> dict[str, Any]:
+def settings_of(
+    config: EvaluateConfig, models: Mapping[str, str], components: StudyComponents, data: Beir, queries: int
+) -> dict[str, Any]:
     """The settings of the report; paths are relative to the output folder."""
     from acqo_rl.evaluation.report import relative_to
 
     place = partial(relative_to, config.output)
-    models = name_reformulators(config.reformulator, config.model)
     settings: dict[str, Any] = {
         "data": place(config.data),
         "split": config.split,

@@ -28,7 +28,7 @@ from acqo_rl.reformulation.load import (
 from acqo_rl.retrieval.info import describe
 from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.roles import LanguageModel, Reformulator, Reranker
-from acqo_rl.searching.names import ORIGINAL, RERANKED, name_indexes, name_reformulators
+from acqo_rl.searching.names import ORIGINAL, RERANKED, name_indexes
 from acqo_rl.searching.settings import Steps, words_of
 from acqo_rl.types import Document, Qrels
 
@@ -40,6 +40,7 @@ _WARM_UP = "The first call of a process is slow and is not measured."
 
 def open_components(
     config: EvaluateConfig,
+    models: Mapping[str, str],
     cache: Cache,
     corpus: Mapping[str, Document],
     qrels: Qrels,
@@ -47,7 +48,7 @@ def open_components(
 ) -> StudyComponents:
     """Opens the components of all systems; a model is loaded when it is first needed."""
     retrievers = open_retrievers(config.index, config, cache, corpus)
-    reformulators, steps = open_reformulators(config, cache, corpus)
+    reformulators, steps = open_reformulators(config, models, cache, corpus)
     if REWRITE_RETRIEVE_READ in reformulators and not any(parts.has_dense for parts in retrievers.values()):
         raise ConfigError(f"{REWRITE_RETRIEVE_READ} compares cosines; give a dense index, alone or in a hybrid.")
     return StudyComponents(
@@ -79,7 +80,7 @@ def open_reranker(name: str, cache: Cache) -> CachedReranker:
 
 
 def open_reformulators(
-    config: EvaluateConfig, cache: Cache, corpus: Mapping[str, Document]
+    config: EvaluateConfig, models: Mapping[str, str], cache: Cache, corpus: Mapping[str, Document]
 ) -> tuple[dict[str, CachedReformulator], dict[str, Steps]]:
     """Reformulators by name, and the steps of each that read results; strategies share their language models."""
 
@@ -91,7 +92,6 @@ def open_reformulators(
         shared = language_model(model) if prompts_model(name) else None
         return load_reformulator(name, model, config.strategy, language_model=shared, lexicon=lexicon)
 
-    models = name_reformulators(config.reformulator, config.model)
     lexicon = lexicon_for(models, corpus.values())
     opened: dict[str, CachedReformulator] = {}
     steps: dict[str, Steps] = {}

@@ -36,7 +36,6 @@ from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.cli.search_output import as_json, cut, lines
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError
-from acqo_rl.reformulation.load import check_strategy
 from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.places import parts_of
 from acqo_rl.retrieval.settings import INDEX_HELP
@@ -71,13 +70,14 @@ def open_searcher(config: SearchConfig) -> tuple[AdaptiveSearcher, Mapping[str, 
     """The searcher of the settings, after a first search, and the documents."""
     from acqo_rl.data.beir import read_corpus
     from acqo_rl.fusion import fusion_named
-    from acqo_rl.reformulation.load import lexicon_for, load_reformulator, with_engine_prefix
+    from acqo_rl.reformulation.load import check_strategy, lexicon_for, load_reformulator
     from acqo_rl.retrieval.engines.opening import documents_of
     from acqo_rl.retrieval.rerankers import load_reranker
     from acqo_rl.searching.reranking import Reranking
     from acqo_rl.searching.searcher import AdaptiveSearcher
 
-    [(name, model)] = name_reformulators([config.reformulator], config.model).items()
+    [(name, model)] = name_reformulators([config.reformulator], config.model, config.engine).items()
+    check_strategy(name, model)
     if config.data is None:
         corpus: Mapping[str, Document] = documents_of(next(filter(is_engine, parts_of(config.index))))
         retriever = config.open_index(config.index)
@@ -86,9 +86,8 @@ def open_searcher(config: SearchConfig) -> tuple[AdaptiveSearcher, Mapping[str, 
         retriever = config.open_index_of(config.index, corpus)
     retriever.search(["the first search of a process is slow"], 1)
     reranker = load_reranker(config.reranker) if config.reranker else None
-    model, lexicon = with_engine_prefix(name, model, config.engine), lexicon_for([name], corpus.values())
     searcher = AdaptiveSearcher(
-        load_reformulator(name, model, config.strategy, lexicon=lexicon),
+        load_reformulator(name, model, config.strategy, lexicon=lexicon_for([name], corpus.values())),
         retriever,
         fusion_named(config.fusion, config.rrf_k),
         corpus=corpus,
@@ -129,15 +128,12 @@ def check(config: SearchConfig) -> None:
     """Checks the settings before anything is loaded.
 
     Raises:
-        ConfigError: the query is empty, a number is out of range, ``data`` is missing, the strategy is unknown, or the
-            reformulator needs a model.
+        ConfigError: the query is empty, or ``data`` is missing.
     """
     if config.query is not None and not one_line(config.query):
         raise ConfigError("The query is empty; give some words, or omit --query to enter queries interactively.")
     if config.data is None and not any(map(is_engine, parts_of(config.index))):
         raise ConfigError(f"The index {config.index} does not contain the documents; give their BEIR folder: --data.")
-    for name, model in name_reformulators([config.reformulator], config.model).items():
-        check_strategy(name, model)
 
 
 def converse(answer: Callable[[str, object], str], config: SearchConfig) -> None:

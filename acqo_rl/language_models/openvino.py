@@ -182,7 +182,7 @@ def fastest(name: str) -> str:
     """Adds the prefix of this engine to a policy of this package (``trained:NAME``), on a CPU."""
     from acqo_rl.language_models.local import default_device
 
-    if default_device() != "cpu" or not name.startswith("trained:"):
+    if not name.startswith("trained:") or default_device() != "cpu":
         return name
     if not is_installed():
         _log.warning("%s runs with transformers; install acqo-rl[openvino] to run it faster on this CPU", name)

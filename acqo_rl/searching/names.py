@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from acqo_rl.addresses import Address, whole_of
 from acqo_rl.errors import ConfigError, did_you_mean
-from acqo_rl.reformulation.load import AUTO, WITHOUT_MODEL
+from acqo_rl.reformulation.load import AUTO, WITHOUT_MODEL, InferenceEngine, with_engine_prefix
 from acqo_rl.retrieval.places import is_place, parts_of, split_places
 
 ORIGINAL = "@original"
@@ -33,13 +33,16 @@ def reformulator_name(given: str) -> str:
     return _NO_NAME.sub("-", given).strip("-.") if is_model(given) else given
 
 
-def name_reformulators(given: Sequence[str], default_model: str | None) -> dict[str, str]:
-    """Returns name -> model; the model is empty for reformulators without one.
+def name_reformulators(
+    given: Sequence[str], default_model: str | None, engine: InferenceEngine = "auto"
+) -> dict[str, str]:
+    """Returns name -> model, with the prefix of its engine; the model is empty for reformulators without one.
 
     Args:
         given: ``NAME`` or ``NAME=MODEL``. A policy may be given by its model alone; its name is then derived from the
             model: ``trained:demo`` is named ``trained-demo``, ``outputs/mine/policy`` is named ``outputs-mine-policy``.
         default_model: model of the reformulators that are given without one.
+        engine: see :func:`acqo_rl.reformulation.load.with_engine_prefix`.
 
     Raises:
         ConfigError: a name is given twice or cannot name a file, a model is missing, or a reformulator without a model
@@ -58,7 +61,7 @@ def name_reformulators(given: Sequence[str], default_model: str | None) -> dict[
             if not model and name != AUTO:
                 hint = did_you_mean([name], WITHOUT_MODEL)
                 raise ConfigError(f"{name!r} needs a model{hint}: give {name}=MODEL or --model MODEL.")
-        models[name] = model
+        models[name] = with_engine_prefix(name, model, engine)
     if not models:
         raise ConfigError(
             f"No reformulator is given; choose among {', '.join(WITHOUT_MODEL)}, prompted, adaptive, policy."

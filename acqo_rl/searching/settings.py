@@ -33,8 +33,9 @@ class Steps(NamedTuple):
 
 @dataclass(kw_only=True)
 class StepSettings:
-    """Settings of the choice and of the hops."""
+    """Settings of the engine of policies, of the choice and of the hops."""
 
+    engine: InferenceEngine = field(default="auto", metadata={"help": ENGINE_HELP})
     choice: str = field(
         default="trained:choice",
         metadata={"help": "Folder of the network that chooses the first searches of the reformulator auto."},
@@ -80,7 +81,6 @@ class SearcherSettings(StepSettings, IndexSettings):
     model: Address | None = field(
         default=None, metadata={"help": "Policy, or language model of the strategies that are given without one."}
     )
-    engine: InferenceEngine = field(default="auto", metadata={"help": ENGINE_HELP})
     fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})
     rrf_k: float = field(default=60.0, metadata={"help": "Rank constant of rrf."})
     score_threshold: float | None = field(

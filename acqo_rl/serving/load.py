@@ -9,7 +9,7 @@ from typing import Annotated
 from annotated_types import Ge
 
 from acqo_rl.addresses import Address
-from acqo_rl.reformulation.load import lexicon_for, with_engine_prefix
+from acqo_rl.reformulation.load import lexicon_for
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.searching.settings import SearcherSettings
 from acqo_rl.serving.service import Service
@@ -116,10 +116,7 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
     limits = settings.timeouts
     batcher = partial(Batcher, size=settings.batch_size, wait=settings.max_batch_delay_ms / 1000)
     of_indexes = partial(batcher, threads=_INDEX_THREADS) if settings.batch_size > 1 else None
-    models = {
-        name: with_engine_prefix(name, model, settings.engine)
-        for name, model in name_reformulators(settings.strategies, settings.model).items()
-    }
+    models = name_reformulators(settings.strategies, settings.model, settings.engine)
     collections = [
         open_collection(one, limits.sub_query, of_indexes, settings.open_index) for one in settings.collections
     ]

@@ -164,6 +164,12 @@ def test_every_strategy_asks_its_model_in_batches(script, tmp_path, monkeypatch)
     assert (looked["calls"], looked["searches"], looked["embedded"]) == (1, 2, 2)
 
 
+@pytest.mark.parametrize(("engine", "model"), [("auto", "openvino:trained:demo"), ("transformers", "trained:demo")])
+def test_a_policy_of_the_package_runs_on_the_engine_that_a_search_uses(script, world, tmp_path, engine, model):
+    given = arguments(world, tmp_path, reformulator=["raw", "policy=trained:demo"], engine=engine)
+    assert script.check(command.parse(script.main, given)) == {"raw": "", "policy": model}
+
+
 def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch):
     """The rules are asked for four queries at a time; the second batch is interrupted."""
     from acqo_rl.reformulation.heuristic import Heuristic

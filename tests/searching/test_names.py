@@ -18,12 +18,12 @@ from acqo_rl.searching.names import name_indexes, name_reformulators
     ],
 )
 def test_a_policy_needs_no_name(given, name):
-    assert name_reformulators([given, "raw"], None) == {name: given, "raw": ""}
-    assert name_reformulators([given], "other") == {name: given}
+    assert name_reformulators([given, "raw"], None, "transformers") == {name: given, "raw": ""}
+    assert name_reformulators([given], "other", "transformers") == {name: given}
 
 
 def test_a_given_name_is_kept():
-    assert name_reformulators(["mine=trained:demo", "policy"], "a/b") == {"mine": "trained:demo", "policy": "a/b"}
+    assert name_reformulators(["mine=c/d", "policy"], "a/b") == {"mine": "c/d", "policy": "a/b"}
 
 
 @pytest.mark.parametrize(
