@@ -28,7 +28,7 @@ QueryType = Literal["factual", "how_to", "comparison", "debugging", "conceptual"
 Challenge = Literal["simple", "temporal", "multi_hop", "decomposition"]
 FusionName = Literal["rsf", "rrf", "combsum"]
 Speaker = Literal["user", "assistant"]
-SubQueryKind = Literal["original", "reading", "part", "variant", "hypothetical", "step_back", "expansion"]
+SubQueryKind = Literal["original", "reading", "part", "variant", "hypothetical", "step_back", "expansion", "hop"]
 
 Qrels = dict[str, dict[str, int]]
 """Relevance judgements: query id -> document id -> relevance (0 = not relevant), as in trec_eval."""

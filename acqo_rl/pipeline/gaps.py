@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from acqo_rl.language_models.structured import BOOLEAN, fields, several, text
@@ -39,11 +39,12 @@ JSON: whether they are complete, and the searches for what is missing.""",
 class GapSearch:
     """Follows a chain of facts: each round makes one search, and one model call that finds the next one.
 
-    ``multi_hop`` reads one gap per round. ``self_query`` reads several, and searches the first that is new.
+    The hops of the first search are the first rounds, without a model call. ``multi_hop`` reads one gap per round.
+    ``self_query`` reads several, and searches the first that is new.
 
     Attributes:
         name: which kind; also where the rounds are recorded in the state.
-        rounds: maximum number of searches, including the first one.
+        rounds: maximum number of searches, including the first one and hops.
         k: passages per search.
     """
 
@@ -55,26 +56,27 @@ class GapSearch:
 
     def run(self, state: RetrievalState) -> None:
         """Adds rounds and passages until nothing is missing, there is no new gap, or the limit is reached."""
-        rounds = state.hops if self.name == "multi_hop" else state.iterations
-        text = state.query.text
-        for number in range(1, self.rounds + 1):
-            if number > 1 or not state.has_searched(text):
-                [found] = self.search.search(state, f"{self.name} {number}", [text], self.k)
-            chunks = found if number > 1 else state.chunks
-            doc_ids = tuple(chunk.document.id for chunk in chunks)
-            rounds.append(Round(number, text, doc_ids))
-            if number == self.rounds:
-                state.trace.add(self.name, f"stopped: the limit of {number} searches is reached")
-                return
+        if not state.has_searched(state.query.text):
+            self.search.search(state, f"{self.name} 1", [state.query.text], self.k)
+        rounds = [*state.hops] or [Round(1, state.query.text, tuple(chunk.document.id for chunk in state.chunks))]
+        if self.name == "multi_hop":
+            state.hops = rounds
+        else:
+            state.iterations = rounds
+        while len(rounds) < self.rounds:
             [reply] = self.model.ask(state, self.name, GAPS, [_seen(state)])
             if reply is None:
                 return
             complete, missing = reply["complete"], tuple(reply["missing"][: _MOST[self.name]])
-            rounds[-1] = Round(number, text, doc_ids, complete, missing)
+            rounds[-1] = replace(rounds[-1], complete=complete, missing=missing)
             text = next((gap for gap in missing if not state.has_searched(gap)), "")
             if complete or not text:
                 state.trace.add(self.name, "stopped: complete" if complete else f"stopped: no new gap in {missing}")
                 return
+            number = len(rounds) + 1
+            [found] = self.search.search(state, f"{self.name} {number}", [text], self.k)
+            rounds.append(Round(number, text, tuple(chunk.document.id for chunk in found)))
+        state.trace.add(self.name, f"stopped: the limit of {self.rounds} searches is reached")
 
 
 def _seen(state: RetrievalState) -> str:

@@ -36,8 +36,9 @@ class Pipeline:
     """Runs analyzer, first search, the steps chosen by the challenges, answer and confidence; results are cached.
 
     The steps communicate only through a shared state and can be replaced. With the defaults, a simple or temporal
-    question takes 2 model calls, one with two hops 4, one with three sub-questions 6, and the maximum is 9. With a
-    searcher, the calls of its reformulation are added; a question that it splits is not split again.
+    question takes 2 model calls, one with two searches for what is missing 4, one with three sub-questions 6, and the
+    maximum is 9. The calls of a reformulation are added. A question that the searcher splits is not split again, and
+    each hop that it makes saves a model call.
 
     A mode fixes the steps instead: ``simple`` searches once; ``recursive`` splits the question and follows references
     in passages; ``multi_hop`` searches for missing information; ``self_query`` searches for each gap.
@@ -45,11 +46,10 @@ class Pipeline:
 
     def __init__(
         self,
-        retriever: Retriever | AdaptiveSearcher,
+        searcher: AdaptiveSearcher | Retriever,
         corpus: Mapping[str, Document],
         model: LanguageModel | None = None,
         *,
-        searcher: AdaptiveSearcher | None = None,
         reformulation_calls: int = 1,
         max_model_calls: int = 20,
         seconds: float | None = None,
@@ -61,12 +61,11 @@ class Pipeline:
         """Creates the pipeline.
 
         Args:
-            retriever: its document ids are keys of ``corpus``. A searcher of raw queries combines several retrievers.
-                If scores are not cosines (BM25), passages are ordered by rank, and the confidence does not use scores.
+            searcher: runs the first search; its document ids are keys of ``corpus``. All later searches are the same
+                without reformulation. A retriever is searched with raw queries. If scores are not cosines (BM25),
+                passages are ordered by rank, and the confidence does not use scores.
             corpus: document id -> document.
             model: writes and judges answers; without a model, all other steps still work.
-            searcher: runs the first search, over the same documents; without it, the raw query is searched. Models read
-                the last turns in either case.
             reformulation_calls: maximum number of model calls per reformulation of the searcher.
             max_model_calls: hard limit of model calls per question.
             seconds: no call starts after this time, and running calls of models on servers end; see
@@ -83,20 +82,19 @@ class Pipeline:
             raise ConfigError(
                 f"max_model_calls is {max_model_calls}; it must be at least {ESSENTIAL}, for answer and grounding."
             )
-        if not isinstance(retriever, AdaptiveSearcher):
-            retriever = AdaptiveSearcher(PassThrough(), retriever, RankScoreFusion(), cache_size=0)
-        search, asks = PassageSearch(retriever, corpus), BudgetedModel(model)
+        if not isinstance(searcher, AdaptiveSearcher):
+            searcher, reformulation_calls = AdaptiveSearcher(PassThrough(), searcher, RankScoreFusion()), 0
+        search, asks = PassageSearch(searcher.without_reformulation(), corpus), BudgetedModel(model)
         self._search = search
         self.max_model_calls = max_model_calls
         self._seconds = seconds
-        first = FirstSearch(search, MODE_PASSAGES, searcher, reformulation_calls)
-        begin: tuple[PipelineStep, ...] = (first,) if searcher else ()
+        first = FirstSearch(search, searcher, MODE_PASSAGES, reformulation_calls)
         self._before: dict[Mode | None, tuple[PipelineStep, ...]] = {
-            None: (Analyzer(asks), FirstSearch(search, searcher=searcher, calls=reformulation_calls)),
+            None: (Analyzer(asks), FirstSearch(search, searcher, calls=reformulation_calls)),
             "simple": (first,),
-            "recursive": (*begin, Decomposer(search, asks), ReferenceFollower(search)),
-            "multi_hop": (*begin, GapSearch("multi_hop", search, asks)),
-            "self_query": (*begin, GapSearch("self_query", search, asks)),
+            "recursive": (first, Decomposer(search, asks), ReferenceFollower(search)),
+            "multi_hop": (first, GapSearch("multi_hop", search, asks)),
+            "self_query": (first, GapSearch("self_query", search, asks)),
         }
         self._steps: dict[Challenge, PipelineStep] = {
             "temporal": TemporalReranker(today),
@@ -105,7 +103,7 @@ class Pipeline:
             **(steps or {}),
         }
         self._synthesizer = Synthesizer(asks)
-        self._calibrator = ConfidenceCalibrator(asks, cosine=retriever.cosine)
+        self._calibrator = ConfidenceCalibrator(asks, cosine=searcher.cosine)
         self._cache: TimedCache[RetrievalState] = TimedCache(cache_size, cache_seconds)
 
     def ask(

@@ -162,9 +162,8 @@ class RetrievalState:
         found: document id -> passage, in the order in which they were found.
         fused: document ids of a first search with fused rankings, best first; these passages keep their order.
         boost: returns a factor for the similarity of a passage, used only for ordering.
-        reformulation: the reformulation of the first search; ``None`` if the raw query was searched, because there is
-            no searcher or the budget was too small.
-        hops: searches of a chain.
+        reformulation: the reformulation of the first search; ``None`` if the search failed.
+        hops: searches of a chain: the question, the hops of the first search, searches for what a model missed.
         iterations: rounds of self-querying.
         sub_questions: parts of the question.
         path: steps of following references.

@@ -15,7 +15,7 @@ from acqo_rl.types import Document, Ranking, Reformulation, SubQueryKind
 RERANK_DEPTH = 50
 """Default number of documents that are reranked."""
 
-_READ: frozenset[SubQueryKind] = frozenset({"part", "reading", "expansion"})
+_READ: frozenset[SubQueryKind] = frozenset({"part", "reading", "expansion", "hop"})
 """Kinds of sub-queries that ask for what the user wants; paraphrases and hypothetical answers add nothing to read."""
 
 
@@ -24,8 +24,8 @@ class Reranking:
     """The step after the fusion.
 
     The reranker reads title and text of each document together with the user's query (after its last two turns if there
-    is a conversation), and with each part, reading and expansion of the reformulation. The best score of a document
-    counts, because a document that answers a part of a question need not resemble the question.
+    is a conversation), and with each part, reading, expansion and hop. The best score of a document counts, because a
+    document that answers a part of a question need not resemble the question.
 
     Attributes:
         reranker: scores the documents.

@@ -10,13 +10,14 @@ import logging
 import math
 import time
 from collections.abc import Callable, Container, Hashable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
 from acqo_rl import time_limit
 from acqo_rl.errors import ConfigError, SearchError, check_positive
-from acqo_rl.reformulation.pass_through import pass_through
+from acqo_rl.reformulation.pass_through import PassThrough, pass_through
 from acqo_rl.roles import Fusion, Reformulator
 from acqo_rl.searching.cache import TimedCache
 from acqo_rl.searching.concurrent import ConcurrentSearch, flatten
@@ -175,6 +176,13 @@ class AdaptiveSearcher:
         """
         [made] = Run(self._path, _LimitedCalls(self, self._path.depth, context), [read_query(query)]).reformulate()
         return made
+
+    def without_reformulation(self) -> AdaptiveSearcher:
+        """The same search for raw queries, with the same threads; nothing is cached."""
+        other = copy(self)
+        other._path = replace(self._path, reformulator=PassThrough(), feedback=None, choice=None)
+        other._reformulations, other._results = TimedCache(0), TimedCache(0)
+        return other
 
     def close(self) -> None:
         """Shuts down the threads; running calls are not interrupted."""

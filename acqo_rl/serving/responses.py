@@ -256,7 +256,7 @@ class AnswerResponse(BaseModel):
     strategies: list[str] = Field(description="The steps that were chosen for the challenges, or the mode.")
     retrieval: Retrieval
     query_rewrite_info: QueryRewriteInfo | None = Field(
-        description="The reformulation of the first search; None if the budget did not allow one."
+        description="The reformulation of the first search; null if the search failed."
     )
     passages: list[Passage]
     model_calls: int

@@ -196,10 +196,9 @@ class Service:
 
         def make() -> Pipeline:
             return Pipeline(
-                self.searcher("raw", num_variants, collections),
+                self.searcher(strategy, num_variants, collections),
                 DocumentsOf(collections),
                 self.answer_model,
-                searcher=self.searcher(strategy, num_variants, collections),
                 reformulation_calls=offered.calls,
                 max_model_calls=self.max_model_calls,
                 seconds=self.answer_timeout,

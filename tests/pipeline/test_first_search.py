@@ -61,7 +61,7 @@ def ask(corpus):
     def make(reformulator, query=QUESTION, retrievers=(), mode="pipeline", **settings):
         retriever, model = ScriptedRetriever(FOUND), ModelByRole(**REPLIES)
         searcher = AdaptiveSearcher(reformulator, [retriever, *retrievers], RankScoreFusion())
-        pipeline = Pipeline(retriever, corpus, model, searcher=searcher, **settings)
+        pipeline = Pipeline(searcher, corpus, model, **settings)
         return pipeline.ask(query, mode=mode), model, retriever, pipeline
 
     return make
@@ -88,7 +88,7 @@ def test_the_fused_order_is_kept_and_later_passages_join_it_by_similarity(corpus
     searcher = AdaptiveSearcher(Scripted("first", "second"), retriever, RankScoreFusion())
     search = PassageSearch(AdaptiveSearcher(PassThrough(), retriever, RankScoreFusion()), corpus)
     state = RetrievalState(Query("q", "both"))
-    FirstSearch(search, searcher=searcher).run(state)
+    FirstSearch(search, searcher).run(state)
     assert [c.document.id for c in state.chunks] == list(searcher.search("both").fused.doc_ids)
     assert [(c.document.id, c.similarity) for c in state.chunks][:2] == [("bert", 0.9), ("alphabet", 0.4)]
     search.search(state, "hop", ["gap"], 2)
@@ -119,7 +119,7 @@ def test_what_is_passed_is_split_by_the_model(ask):
 
 def test_without_room_in_the_budget_the_question_is_searched_as_it_stands(ask):
     result, _, retriever, _ = ask(Scripted(), max_model_calls=2)
-    assert (retriever.calls, result.reformulation, result.model_calls) == ([[QUESTION]], None, 2)
+    assert (retriever.calls, result.reformulation.route, result.model_calls) == ([[QUESTION]], "pass", 2)
 
 
 @pytest.mark.parametrize("mode", ["simple", "recursive", "multi_hop", "self_query"])
@@ -171,5 +171,5 @@ def test_a_first_search_from_the_cache_costs_no_model_call(corpus):
     searcher = AdaptiveSearcher(Scripted(), ScriptedRetriever(FOUND), RankScoreFusion())
     states = [RetrievalState(Query("q", QUESTION)) for _ in range(2)]
     for state in states:
-        FirstSearch(PassageSearch(searcher, corpus), searcher=searcher).run(state)
+        FirstSearch(PassageSearch(searcher, corpus), searcher).run(state)
     assert [state.budget.used for state in states] == [1, 0]

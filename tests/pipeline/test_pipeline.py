@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pipeline_stand_ins import CLAIM, ROLES, BrokenModel, ModelByRole, gaps, split
-from stand_ins import BrokenRetriever, ScriptedRetriever, ranking
+from stand_ins import BrokenRetriever, ScriptedHop, ScriptedRetriever, ranking
 
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError, SearchError
@@ -19,6 +19,7 @@ from acqo_rl.language_models.structured import example
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.roles import Retriever
+from acqo_rl.searching.hop import Hops
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.types import Document, Query
 
@@ -285,3 +286,17 @@ def test_modes(corpus, mode, replies, searched, calls, written):
 )
 def test_the_mode_that_rules_choose(corpus, question, mode):
     assert Pipeline(ScriptedRetriever(FOUND), corpus).ask(question, mode="auto").strategies == (mode,)
+
+
+@pytest.mark.parametrize("mode", ["pipeline", "multi_hop", "self_query"])
+@pytest.mark.parametrize(("names", "asked"), [((), 2), (("Google",), 1), (("Google", "Transformer"), 0)])
+def test_the_hops_of_the_search_come_before_a_model_is_asked_what_is_missing(corpus, mode, names, asked):
+    found = {CHAIN: ("bert",), "Google": ("alphabet",), "Transformer": ("transformer",), "gap 1": ("attention",)}
+    hops, the_model = Hops(ScriptedHop(*names), 2), model(gap=[gaps("gap 1"), gaps("gap 2")])
+    searcher = AdaptiveSearcher(PassThrough(), ScriptedRetriever(found), RankScoreFusion(), hops=hops)
+    result = pipeline(corpus, the_model, searcher).ask(CHAIN, mode=mode)
+    assert the_model.count("gap") == asked
+    assert result.model_calls == asked + 2
+    rounds = [one.query for one in result.iterations or result.hops]
+    assert rounds == [CHAIN, *names, *("gap 1", "gap 2")[:asked]]
+    assert result.sub_questions == []

@@ -10,6 +10,7 @@ const KINDS = {
   hypothetical: "invented passage",
   step_back: "more general question",
   expansion: "with added words",
+  hop: "name in the results",
 };
 
 /** Shows a response of /v1/search. */
