@@ -20,8 +20,9 @@ the policy does. The networks learn which of these rankings to use, and when to 
 conversation are also asked after the conversation of another query (--topic_changes), so that the networks learn to
 ignore it.
 
-The output folder contains options/ (the searched options; the same command resumes an interrupted run), curve.json and
-model/. acqo evaluate measures it: with --hops and --hop, or with --reformulator auto and --choice.
+The output folder contains options/ (the searched options; the same command resumes an interrupted run), curve.json,
+report.md and model/. The report says what the reward adds to imitation, on queries that its networks were not trained
+on. acqo evaluate measures the model: with --hops and --hop, or with --reformulator auto and --choice.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -113,9 +115,10 @@ class TrainingSet:
 
 def main(config: TrainScorerConfig) -> None:
     """Collects the options that are missing, and trains the networks."""
-    from acqo_rl.files import atomic_folder
+    from acqo_rl.evaluation.tables import aligned
+    from acqo_rl.files import atomic_folder, write_atomic
     from acqo_rl.searching.choice import KIND
-    from acqo_rl.training.hop import Training, train
+    from acqo_rl.training.hop import Training, against_imitation, train
     from acqo_rl.training.run_folder import inputs_of, open_run, write_json
 
     folder = Path(config.output_dir)
@@ -133,10 +136,16 @@ def main(config: TrainScorerConfig) -> None:
     else:
         settings = Training(KIND, cost=0.0, margin=0.0, **given)
         options = choice_options(config, sets, settings)
-    scorer, curve = train(options, settings)
+    scorer, curve = train([one for some in options for one in some], settings)
     write_json(folder / "curve.json", curve)
+    places = enumerate(zip(config.data, config.index, strict=True), start=1)
+    names = [f"{number} {Path(data).name}, {Path(index).name}" for number, (data, index) in places]
+    table = against_imitation(dict(zip(names, options, strict=True)), settings)
+    lines = [f"# {table.title}", "", aligned(table), "", table.note]
+    write_atomic(folder / "report.md", lines)
     with atomic_folder(folder / "model") as half_done:
         scorer.save(half_done)
+    print("\n".join(lines))
     print(f"The networks are in {folder / 'model'}.")
 
 
@@ -183,8 +192,10 @@ def kept(
     return options
 
 
-def hop_options(config: TrainScorerConfig, sets: Sequence[TrainingSet], settings: Training) -> list[ScoredOptions]:
-    """The options of all hops, with their returns."""
+def hop_options(
+    config: TrainScorerConfig, sets: Sequence[TrainingSet], settings: Training
+) -> list[list[ScoredOptions]]:
+    """The options of all hops of each set, with their returns."""
     from acqo_rl.reformulation.load import load_reformulator, with_engine_prefix
     from acqo_rl.searching.hop_candidates import CandidateReader
     from acqo_rl.searching.path import SearchPath
@@ -206,23 +217,26 @@ def hop_options(config: TrainScorerConfig, sets: Sequence[TrainingSet], settings
         return [found.reformulation for found in path.search(one.queries)]
 
     states = [first_searches(one) for one in sets]
-    by_hop: list[list[ScoredOptions]] = []
+    by_hop: list[list[list[ScoredOptions]]] = []
     for hop in range(1, config.hops + 1):
         found = [
             kept(one, f"hop {hop}", len(some), partial(options_of, one, some))
             for one, some in zip(sets, states, strict=True)
         ]
-        by_hop.append([option for options in found for option in options])
-        scorer, _ = train([option for some in by_hop for option in some], settings)
+        by_hop.append(found)
+        scorer, _ = train([option for some in by_hop for options in some for option in options], settings)
         if hop < config.hops:
             states = [expand(some, options, scorer) for some, options in zip(states, found, strict=True)]
     for hop in reversed(range(config.hops - 1)):
-        by_hop[hop] = with_returns(by_hop[hop], by_hop[hop + 1], scorer, settings.cost)
-    return [option for some in by_hop for option in some]
+        pairs = zip(by_hop[hop], by_hop[hop + 1], strict=True)
+        by_hop[hop] = [with_returns(one, after, scorer, settings.cost) for one, after in pairs]
+    return [[option for options in hops for option in options] for hops in zip(*by_hop, strict=True)]
 
 
-def choice_options(config: TrainScorerConfig, sets: Sequence[TrainingSet], settings: Training) -> list[ScoredOptions]:
-    """The options of both decisions, with the value of asking the policy."""
+def choice_options(
+    config: TrainScorerConfig, sets: Sequence[TrainingSet], settings: Training
+) -> list[list[ScoredOptions]]:
+    """The options of both decisions of each set, with the value of asking the policy."""
     from acqo_rl.reformulation.load import AUTO, load_reformulator, with_engine_prefix
     from acqo_rl.searching.choice import Choice
     from acqo_rl.searching.concurrent import ConcurrentSearch
@@ -246,11 +260,13 @@ def choice_options(config: TrainScorerConfig, sets: Sequence[TrainingSet], setti
                 yield from both
 
     histories = [query.history for one in sets for query in one.queries if query.history]
-    options: list[ScoredOptions] = []
+    found = []
     for one in sets:
         queries = _with_topic_changes(one.queries, histories, config.topic_changes, config.seed)
-        options += kept(one, "choice", len(queries), partial(options_of, one, queries))
-    return [*with_asking(options[::2], options[1::2], settings, config.price), *options[1::2]]
+        found.append(kept(one, "choice", len(queries), partial(options_of, one, queries)))
+    first, second = ([option for some in found for option in some[start::2]] for start in (0, 1))
+    valued = iter(with_asking(first, second, settings, config.price))
+    return [[*islice(valued, len(some) // 2), *some[1::2]] for some in found]
 
 
 def _with_topic_changes(

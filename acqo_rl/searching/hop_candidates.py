@@ -143,7 +143,7 @@ class CandidateReader:
                 for first, last in spans:
                     around = text.stems[max(0, first - _WINDOW) : last + 1 + _WINDOW]
                     add(text.spelled(first, last), source, rank, first / length, document.id, around)
-        for first, last in [*self._titles_in(asked), *self._spans(asked)]:
+        for first, last in [*self._titles_in(asked), *self._spans(asked, of_question=True)]:
             add(asked.spelled(first, last), 3, 0, first / max(len(asked.stems), 1), None, ())
         return found
 
@@ -162,25 +162,28 @@ class CandidateReader:
             i = max(last, i) + 1
         return spans
 
-    def _spans(self, text: _Words) -> list[tuple[int, int]]:
-        """First and last word of each capitalised phrase; it may contain a short word ("University of Oslo")."""
+    def _spans(self, text: _Words, *, of_question: bool = False) -> list[tuple[int, int]]:
+        """First and last word of each capitalised phrase; it may contain a short word ("University of Oslo").
+
+        A phrase of the question does not begin with the first word of a sentence: this word may be rare in the corpus
+        only because the corpus contains no questions.
+        """
         spans, i, size = [], 0, len(text.lower)
         while i < size:
-            if not text.is_capital(i) or (self._words.is_common(text.stems[i]) and not self._continues(text, i)):
+            if not text.is_capital(i):
+                i += 1
+                continue
+            begins, common = self._begins(text, i), self._words.is_common(text.stems[i])
+            if (begins and (common or of_question)) or (common and self._next(text, i) is None):
                 i += 1
                 continue
             last = i
             while (following := self._next(text, last)) is not None:
                 last = following
-            if last > i or not (
-                self._begins(text, i) or self._words.is_common(text.stems[i]) or text.lower[i].isdecimal()
-            ):
+            if last > i or not (begins or common or text.lower[i].isdecimal()):
                 spans.append((i, last))
             i = last + 1
         return spans
-
-    def _continues(self, text: _Words, i: int) -> bool:
-        return not self._begins(text, i) and self._next(text, i) is not None
 
     def _begins(self, text: _Words, i: int) -> bool:
         """Whether a word begins a sentence, so that its capital says nothing."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,6 +52,11 @@ class Scorer:
         scores = hidden[..., 0].mean(axis=0)
         scores[0] += self.margin
         return np.asarray(scores)
+
+    def networks(self) -> list[Scorer]:
+        """The networks, each as a scorer."""
+        count = len(self.layers[0][0])
+        return [replace(self, layers=tuple((w[i : i + 1], b[i : i + 1]) for w, b in self.layers)) for i in range(count)]
 
     def best(self, options: Sequence[NDArray[np.float32]]) -> list[int]:
         """The place of the best option of each query, in input order."""

@@ -7,7 +7,7 @@ after it; it is known for the options that the scorer prefers, because their res
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from acqo_rl.evaluation.significance import paired_bootstrap
+from acqo_rl.evaluation.tables import Table, interval
 from acqo_rl.files import atomic
 from acqo_rl.measures import gold_of
 from acqo_rl.roles import Fusion, Retriever
@@ -36,6 +38,8 @@ _SCALE = 3.0
 """Factor of the reward in the loss, so that its gradients are as large as those of the imitation."""
 EXPANDED = 3
 """Number of options per query whose results are read by the next hop."""
+_HELD_OUT, _SEEDS = 5, 3
+"""Every fifth query is left out to compare the reward with imitation, by at least three networks of each."""
 
 
 @dataclass(frozen=True)
@@ -221,6 +225,39 @@ def train(options: Sequence[ScoredOptions], settings: Training) -> tuple[Scorer,
         for layers in zip(*linear, strict=True)
     )
     return Scorer(settings.kind, mean.numpy(), scale.numpy(), stacked, settings.margin), curve
+
+
+def against_imitation(sets: Mapping[str, Sequence[ScoredOptions]], settings: Training) -> Table:
+    """A table of what the reward adds to imitation.
+
+    Two trainings, one by imitation only, leave out every fifth query. What their networks choose first for these
+    queries is compared, without a margin.
+
+    Args:
+        sets: name -> options of a training set; those of a query begin with its first decision.
+        settings: of both trainings; at least three networks of each are trained.
+    """
+    settings = replace(settings, margin=0.0, seeds=max(_SEEDS, settings.seeds))
+    ids = dict.fromkeys(one.query_id for options in sets.values() for one in options)
+    held = set(list(ids)[::_HELD_OUT])
+    rest = [one for options in sets.values() for one in options if one.query_id not in held]
+    scorers = [train(rest, replace(settings, imitation=share))[0] for share in (1.0, settings.imitation)]
+    rows = []
+    for name, options in sets.items():
+        first = {one.query_id: one for one in reversed(options) if one.query_id in held}.values()
+        gains = np.array([[_gains(one, first, settings.cost) for one in scorer.networks()] for scorer in scorers])
+        added = paired_bootstrap(*gains.mean(axis=1))
+        by_network = ", ".join(f"{gain:+.3f}" for gain in (gains[1] - gains[0]).mean(axis=1))
+        means = [f"{gain:+.3f}" for gain in gains.mean(axis=(1, 2))]
+        rows.append((name, str(added.queries), *means, interval(added), by_network))
+    header = ("training set", "queries", "imitation", "reward", "difference", "of each network")
+    note = "Gain in reward over the first option, less the costs, on queries left out of the training."
+    return Table("What the reward adds to imitation", note, header, tuple(rows))
+
+
+def _gains(scorer: Scorer, options: Iterable[ScoredOptions], cost: float) -> list[float]:
+    """The gains of what a scorer chooses."""
+    return [float(one.gains(cost)[scorer.best([one.features])[0]]) for one in options]
 
 
 def _network(inputs: int) -> torch.nn.Sequential:

@@ -138,6 +138,9 @@ def test_candidates_are_names_in_the_results_that_are_not_searched_yet():
     named = pass_through(Query("q", "Which company made the Quillon car of Mira?"), "raw")
     names = read(CORPUS, ranking("city"), named).names  # the first word of a sentence is no name by its capital alone
     assert "Quillon car of Mira" in names and not {"Which", "The"} & set(names)
+    asked = pass_through(Query("q", "What is the ISO of it?"), "raw")
+    assert "ISO" in (names := read(CORPUS, ranking("city"), asked).names)
+    assert not any(name.startswith("What") for name in names)
 
 
 def test_documents_on_a_server_are_fetched_and_their_titles_are_not_needed():
@@ -166,8 +169,7 @@ def test_a_scorer_is_saved_and_loaded_and_a_damaged_one_is_refused(tmp_path):
     )
     scorer.save(tmp_path)
     assert np.array_equal(Scorer.load(str(tmp_path), KIND).score(features), scorer.score(features))
-    layers = [tuple((w[i : i + 1], b[i : i + 1]) for w, b in scorer.layers) for i in range(2)]
-    alone = [replace(scorer, layers=its).score(features) for its in layers]
+    alone = [one.score(features) for one in scorer.networks()]
     assert np.allclose(sum(alone) / 2, scorer.score(features), atol=1e-5)
     replace(scorer, mean=scorer.mean[1:]).save(tmp_path)
     with pytest.raises(ConfigError):

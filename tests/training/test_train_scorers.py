@@ -28,7 +28,7 @@ from acqo_rl.searching.path import SearchPath, search
 from acqo_rl.searching.scorer import Scorer
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.training.choice import with_asking
-from acqo_rl.training.hop import ScoredOptions, Training, collect, train, with_returns
+from acqo_rl.training.hop import ScoredOptions, Training, against_imitation, collect, train, with_returns
 from acqo_rl.training.rewards import Reward, gold_ranks
 from acqo_rl.types import Document, Query, Reformulation, SubQuery
 
@@ -125,6 +125,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one_and_the_reward_teaches(kind, 
         assert learned > without + 0.1
     else:
         assert learned == pytest.approx(without, abs=0.02)
+    assert len((tmp_path / "whole" / "report.md").read_text().splitlines()) == 7
 
     main(config(kind, tmp_path / "cut"))
     (tmp_path / "cut" / "model").rename(tmp_path / "removed model")
@@ -157,6 +158,17 @@ def test_the_reward_of_an_option_is_that_of_the_path():
     searched = search([with_name(states[0], name) for name in one.names], retriever, RankScoreFusion(), DEPTH)
     assert one.rewards[1:] == pytest.approx([reward.score(gold_ranks(made.fused, gold)) for made in searched])
     assert one.names[int(one.rewards.argmax()) - 1] == COUNTRIES[0]
+
+
+def test_the_reward_is_compared_with_imitation_on_queries_that_were_left_out():
+    """The second option is often best, by little, and otherwise loses much: only imitation takes it."""
+    rewards = [[0.0, 0.1, -1.0] if i % 9 else [0.0, -2.0, -1.0] for i in range(90)]
+    options = [option(str(i), (), ("a", "b"), some) for i, some in enumerate(rewards)]
+    [row] = against_imitation({"one set": options}, Training(cost=0.0, steps=300, seeds=1)).rows
+    assert row[:2] == ("one set", "18")
+    held = np.array(rewards)[::5]
+    assert [float(value) for value in row[2:4]] == pytest.approx([held[:, 1].mean(), 0.0], abs=1e-3)
+    assert [len(values.split(", ")) for values in row[5:]] == [3]
 
 
 def option(query_id, searched, names, rewards):
