@@ -134,15 +134,20 @@ def main(config: BuildIndexConfig) -> None:
 
 def plan_lines(vectors: int, documents: int, dim: int) -> list[str]:
     """A table of the FAISS indexes that fit."""
-    from acqo_rl.retrieval.gpu import plan_indexes
+    from acqo_rl.retrieval.gpu import PLANNED, plan_indexes
 
-    rows = [("--faiss.factory", "memory", "memory on a GPU (--index_device)")]
+    rows = [("--faiss.factory", "memory", "products a text", "memory on a GPU (--index_device)")]
     for index in plan_indexes(vectors, documents, dim):
         on_gpu = "only on the CPU" if index.gpu_memory is None else f"{index.gpu_memory / 1e6:,.1f} MB"
         if index.factory == "Flat" and index.gpu_memory:
             on_gpu += f", {index.gpu_memory / 2e6:,.1f} MB with gpu_float16"
-        rows.append((index.factory, f"{index.memory / 1e6:,.1f} MB", on_gpu))
-    return [f"{vectors:,} vectors of {dim} dimensions:", *(f"{a:<18}{b:>12}  {c}" for a, b, c in rows)]
+        rows.append((index.factory, f"{index.memory / 1e6:,.1f} MB", f"{index.products / 1e6:,.2f} M", on_gpu))
+    return [
+        f"{vectors:,} vectors of {dim} dimensions:",
+        *(f"{a:<18}{b:>12}  {c:>15}  {d}" for a, b, c, d in rows),
+        f"A reward call searches each distinct sub-query once: texts x products, by formula for {PLANNED}. A search of "
+        "HNSW needs at most this number.",
+    ]
 
 
 def check(config: BuildIndexConfig) -> None:

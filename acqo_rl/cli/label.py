@@ -30,6 +30,7 @@ graded from 0 to 3; the grades 2 and 3 are relevant.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -132,6 +133,12 @@ def label_questions(config: LabelConfig, corpus: Mapping[str, Document], retriev
             f"No question can be written: {sum(map(len, splits.values())):,} of {len(corpus):,} documents of "
             f"{config.data} have a text of at least {SHORTEST} characters. Give longer documents."
         )
+    wanted, number = config.limit or _QUESTIONS, Counter(draft.kind for draft in drafts)
+    print(
+        f"{len(drafts):,} of {wanted:,} questions are to be written: {', '.join(f'{number[k]} {k}' for k in kinds)}. A "
+        "kind with fewer than the others has too few documents that suit it.",
+        flush=True,
+    )
     asked = [conversation_for(draft) for draft in drafts]
     model = None if config.model == HEADINGS else recorded(config, asked, max_new_tokens=200)
     if config.plan:

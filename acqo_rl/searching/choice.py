@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.lexicon import Lexicon
+from acqo_rl.reformulation.load import AUTO
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.roles import Fusion, Reformulator
@@ -68,7 +69,7 @@ class Options:
 class Choice:
     """Chooses what is searched first."""
 
-    name = "learned"
+    name = AUTO
 
     def __init__(
         self, scorer: Scorer | None, corpus: Mapping[str, Document], words: CorpusWords, *, asks: bool = True
@@ -113,7 +114,7 @@ class Choice:
             if some.arms[best]:
                 reason = f"Chosen after reading results: {' and '.join(ARMS[arm] for arm in some.arms[best])}."
                 one = some.searched[best]
-                chosen.append(replace(one, reasoning=f"{reason} {one.reasoning}".strip()))
+                chosen.append(replace(one, made_by=self.name, reasoning=f"{reason} {one.reasoning}".strip()))
             else:
                 chosen.append(None)
         return chosen

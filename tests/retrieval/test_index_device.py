@@ -131,3 +131,6 @@ def test_planned_sizes_are_those_of_the_indexes_and_hnsw_stays_on_the_cpu(filled
     assert len(plans) == 5
     assert [plan.factory for plan in plan_indexes(1000, 0, 32)] == ["Flat", "HNSW32"]
     assert plan_indexes(1000, 500, 32)[0].memory == 1000 * 32 * 4 + 500 * 90
+    assert [plan.products for plan in plans[:3]] == [
+        30_000 * 32, 128 * 64 * 32, round(32 * (693 + 30_000 * 32 / 693)),
+    ]  # fmt: skip

@@ -112,6 +112,7 @@ def test_what_is_chosen_is_searched_and_said_and_the_model_is_asked_only_if_chos
         "S: Oslo is the capital of Norway. When did its opera open?"
     ]
     assert "last turn" in found.reformulation.reasoning
+    assert found.reformulation.made_by == "auto"
     [alone] = path(scorer(ask=9.0, arm_0=1.0), model, asks=False).search([ASKED])
     assert (alone.reformulation.route, model.queries, found.reformulation.calls) == ("pass", [], 0)
 
