@@ -25,14 +25,13 @@ def test_a_partial_result_lists_its_failures():
         assert "does not answer" in details["failures"][0]
 
 
-EXTRAS = {"langchain": "langchain_core", "llama_index": "llama_index", "haystack": "haystack", "mcp": "mcp"}
+EXTRAS = {"langchain": "langchain_core", "mcp": "mcp"}
 
 
 def test_the_error_for_a_missing_package_names_the_extra():
     code = f"""
 import importlib, sys
-sys.modules.update(dict.fromkeys([{", ".join(map(repr, EXTRAS.values()))}, "dspy"]))
-import acqo_rl.integrations.dspy
+sys.modules.update(dict.fromkeys([{", ".join(map(repr, EXTRAS.values()))}]))
 from acqo_rl.errors import ConfigError
 for module in {[*EXTRAS]}:
     try:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel, FakeListLLM, GenericFakeChatModel
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_tests.integration_tests import RetrieversIntegrationTests
-from small_world import CORPUS, FOUND_BY, PARTS, QUERY, make_searcher
+from pydantic import ValidationError
+from small_world import CORPUS, FOUND_BY, HISTORY, PARTS, QUERY, SCORES, make_searcher
 
-from acqo_rl.errors import SearchError
+from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.integrations.langchain import AdaptiveRetriever, LangChainSource
 from acqo_rl.language_models.structured import example
 from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.reformulation.turns import RecentTurns
 
 
 class TestStandard(RetrieversIntegrationTests):
@@ -52,6 +55,53 @@ def test_it_is_a_runnable(retriever):
     assert retriever.batch([QUERY, QUERY], k=1) == [found[:1]] * 2
     assert (retriever | RunnableLambda(len)).invoke(QUERY) == 4
     assert "Tokyo" not in repr(retriever)
+
+
+async def ask(awaited, searcher, query, k, history=()):
+    retriever = AdaptiveRetriever(searcher=searcher, corpus=CORPUS, k=k)
+    return await retriever.ainvoke(query, history=history) if awaited else retriever.invoke(query, history=history)
+
+
+AWAITED = pytest.mark.parametrize("awaited", [False, True])
+MESSAGES = [
+    SystemMessage("Be brief."),
+    HumanMessage([{"type": "text", "text": "Tell me about Chad."}, {"type": "image", "url": "http://x"}]),
+    AIMessage([{"type": "thinking", "thinking": "Hm."}, {"type": "tool_use", "id": "1", "name": "x", "input": {}}]),
+    ToolMessage("lots of JSON", tool_call_id="1"),
+    AIMessageChunk("Chad is a country."),
+]
+
+
+@AWAITED
+async def test_documents_and_details(awaited, searcher):
+    """Both calls are made in a running event loop."""
+    found = await ask(awaited, searcher, QUERY, 4)
+    assert [(document.id, document.page_content) for document in found] == [(d, CORPUS[d].text) for d in FOUND_BY]
+    details = [document.metadata.pop("acqo_rl") for document in found]
+    assert {one["doc_id"]: one["found_by"] for one in details} == FOUND_BY
+    assert [one["score"] for one in details] == pytest.approx(SCORES)
+    assert [(one["rank"], one["problem"], one["failures"]) for one in details] == [(i, None, []) for i in range(1, 5)]
+    assert json.loads(json.dumps(details)) == details
+    own = {doc_id: {**({"title": d.title} if d.title else {}), **d.metadata} for doc_id, d in CORPUS.items()}
+    assert {document.id: document.metadata for document in found} == own
+
+
+@AWAITED
+@pytest.mark.parametrize("history", [MESSAGES, HISTORY])
+async def test_the_conversation_reaches_the_reformulator(awaited, history):
+    [document] = await ask(awaited, make_searcher(RecentTurns()), "its currency?", 1, history)
+    [searched] = document.metadata["acqo_rl"]["sub_queries"]
+    assert " ".join(searched.split()) == "U: Tell me about Chad. S: Chad is a country. its currency?"
+
+
+@AWAITED
+async def test_errors_are_raised(awaited, searcher, broken_searcher):
+    with pytest.raises(ConfigError):
+        await ask(awaited, searcher, " \n", 1)
+    with pytest.raises(ValidationError):
+        await ask(awaited, searcher, QUERY, 0)
+    with pytest.raises(SearchError, match="does not answer"):
+        await ask(awaited, broken_searcher, QUERY, 1)
 
 
 def test_wraps_a_retriever_and_a_model_of_langchain(store):
