@@ -56,7 +56,7 @@ def main(config: GrpoRunConfig) -> None:
     from acqo_rl.reformulation.policy import prompt_of
     from acqo_rl.training.grpo import build_trainer, finish, grpo_dataset
     from acqo_rl.training.materials import start_run
-    from acqo_rl.training.model import changed_settings, load_trainable, resume
+    from acqo_rl.training.model import load_trainable, resume
 
     settings, arguments = check(config)
     load_tokenizer(config.model)  # refuses a model that cannot be prompted before any work is done
@@ -67,8 +67,6 @@ def main(config: GrpoRunConfig) -> None:
         queries = within_band(config, materials, settings, arguments)
     state.print(f"{len(queries)} of {len(materials.train)} training queries are used.")
     model, tokenizer = load_trainable(config.model, config.lora_rank, config.seed)
-    if changed := changed_settings(config.model, settings):
-        state.print(f"The run changes settings of the policy that it starts from: {changed}.")
     prompt = prompt_of(settings, TransformersModel(model, tokenizer).chat.count_tokens)
     reward = materials.reward(config.stage, config.reward, settings)
     trainer = build_trainer(

@@ -77,7 +77,6 @@ def main(config: WarmStartConfig) -> None:
     from acqo_rl.language_models.local import load_tokenizer
     from acqo_rl.reformulation.policy import read_settings
     from acqo_rl.training.materials import start_run
-    from acqo_rl.training.model import changed_settings
     from acqo_rl.training.teachers import name_teachers
     from acqo_rl.training.warm_start import train
 
@@ -86,13 +85,10 @@ def main(config: WarmStartConfig) -> None:
     load_tokenizer(config.model)  # refuses a model that cannot be prompted before any work is done
     if config.rollouts_per_query:
         read_settings(config.model)  # refuses a model that is no policy
-    changed = changed_settings(config.model, settings)
     folder = Path(config.output_dir)
     state, materials = start_run(config, settings.feedback)
     if materials is None:
         return
-    if changed:
-        state.print(f"The run changes settings of the policy that it starts from: {changed}.")
     with state.main_process_first():
         examples = collect(config, materials, folder / "examples.jsonl")
     train(materials.train, examples, settings, arguments, model=config.model, lora_rank=config.lora_rank)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from acqo_rl.language_models.local import (
     native_dtype,
     with_adapter,
 )
-from acqo_rl.reformulation.policy import PolicySettings, settings_of_policy
+from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.training.run_folder import last_checkpoint, write_json
 
 
@@ -66,15 +65,6 @@ def _frozen_dtype() -> Any:
     if default_device() == "cpu" and torch.cpu._is_avx512_bf16_supported():
         return torch.bfloat16
     return native_dtype(default_device())
-
-
-def changed_settings(path: str, settings: PolicySettings) -> str:
-    """The settings of the starting policy that a run changes: ``name old -> new, ...``; empty if there are none."""
-    before = settings_of_policy(path)
-    if before is None:
-        return ""
-    new = asdict(settings)
-    return ", ".join(f"{name} {old} -> {new[name]}" for name, old in asdict(before).items() if old != new[name])
 
 
 def resume(trainer: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -92,17 +91,6 @@ def test_options_search_different_texts_and_the_first_one_is_the_query():
     [both] = read([ASKED], may_ask=False, model=Model())
     assert {(4,), (0, 4)} <= set(both.arms)
     assert () not in both.arms
-
-
-def test_scores_that_are_multiplied_do_not_change_the_features():
-    class Louder(Bm25Retriever):
-        def search(self, texts, k):
-            return [replace(r, scores=tuple(8 * s for s in r.scores)) for r in super().search(texts, k)]
-
-    loud = retriever()
-    loud.__class__ = Louder
-    [quiet], [louder] = (read([ASKED], may_ask=True, index=one) for one in (None, loud))
-    assert np.allclose(quiet.features, louder.features)
 
 
 def test_what_is_chosen_is_searched_and_said_and_the_model_is_asked_only_if_chosen():

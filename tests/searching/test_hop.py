@@ -6,8 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from stand_ins import ScriptedHop, ScriptedRetriever, features_in_short, random_scorer, ranking
 
 from acqo_rl.errors import ConfigError
@@ -19,7 +17,7 @@ from acqo_rl.searching.hop import KIND, Hops, LearnedHop, with_name
 from acqo_rl.searching.hop_candidates import FEATURES, CandidateReader
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.scorer import Scorer
-from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
+from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.types import Document, Query
 
 WHO = Query("q", "who?")
@@ -101,25 +99,6 @@ def test_a_hop_that_fails_leaves_the_results_so_far_and_is_reported():
         path.search([Query("q", "who?")])
 
 
-def test_a_search_of_a_hop_that_fails_loses_only_its_list():
-    class Half(ScriptedRetriever):
-        def search(self, texts, k):
-            if "BERT" in texts:
-                raise ConnectionError("down")
-            return super().search(texts, k)
-
-    searcher, _ = searchers(Hops(ScriptedHop("BERT")), Half(FOUND), timeouts=Timeouts(sub_query=30))
-    found = searcher.search("who?")
-    assert [failure.sub_query for failure in found.failures] == ["BERT"]
-    assert set(found.fused.doc_ids) == {"1", "2", "3"}
-
-
-@pytest.mark.parametrize("most", [0, 4])
-def test_the_number_of_hops_has_a_range(most):
-    with pytest.raises(ConfigError):
-        Hops(ScriptedHop(), most)
-
-
 def read(corpus, fused, made=None, words=None):
     made = made or pass_through(Query("q", "Who owns the company that produced My Cousin?"), "raw")
     [found] = CandidateReader(corpus, words or CorpusWords.of(corpus)).read([made], [fused])
@@ -149,17 +128,6 @@ def test_documents_on_a_server_are_fetched_and_their_titles_are_not_needed():
     assert corpus.fetched == ["film", "deleted", "untitled"]
     assert "Free Range Films" in found.names
     assert np.isfinite(found.features).all()
-
-
-@given(st.floats(1e-3, 1e3), st.lists(st.sampled_from(sorted(CORPUS)), unique=True))
-def test_features_do_not_depend_on_the_scale_of_the_scores(factor, doc_ids):
-    scores = [1.0 / rank for rank in range(1, len(doc_ids) + 1)]
-    one, other = (
-        read(CORPUS, replace(ranking(*doc_ids, scores=some), similarities=tuple(some)))
-        for some in (scores, [factor * score for score in scores])
-    )
-    assert one.names == other.names
-    assert np.allclose(one.features, other.features, atol=1e-5)
 
 
 def test_a_scorer_is_saved_and_loaded_and_a_damaged_one_is_refused(tmp_path):

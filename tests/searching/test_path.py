@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedRetriever, ranking, search_reformulations
 
@@ -80,15 +80,6 @@ def test_a_blank_query_finds_nothing_and_asks_nobody():
     for retriever in (BrokenRetriever(), [BrokenRetriever(), RawQueryOnly(BrokenRetriever())]):
         [found] = search(raw(" \x00"), retriever, RankScoreFusion())
         assert (found.rankings, found.fused.doc_ids) == ((), ())
-
-
-@given(st.lists(st.lists(st.sampled_from(["a", "b", "A ?", "", "c"]), max_size=4), max_size=4))
-@settings(max_examples=50)
-def test_a_batch_equals_one_by_one(batch):
-    reformulations = [made(*texts) for texts in batch]
-    together = search(reformulations, ScriptedRetriever(FOUND), RankScoreFusion())
-    alone = [search([one], ScriptedRetriever(FOUND), RankScoreFusion())[0] for one in reformulations]
-    assert [(r.rankings, r.fused.doc_ids) for r in together] == [(r.rankings, r.fused.doc_ids) for r in alone]
 
 
 def test_failures_are_raised():

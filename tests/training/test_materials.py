@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.training.curriculum import rewards_of
 from acqo_rl.training.materials import open_materials, with_gold
-from acqo_rl.training.model import changed_settings, load_trainable
 from acqo_rl.training.settings import PathSettings, PromptSettings, RewardSettings, policy_settings
 from acqo_rl.types import FeedbackSpec, Query
 
@@ -71,18 +69,3 @@ def test_a_model_without_a_chat_template_is_refused_before_any_work(name, tiny, 
     with pytest.raises(ConfigError):
         main(command.parse(main, [part for key, value in given.items() for part in (f"--{key}", value)]))
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("rank", [2, 8])
-def test_the_output_of_a_new_adapter_counts_twice(tiny, rank):
-    """The learning rates of the configs are for this scale."""
-    model, _ = load_trainable(tiny, rank, seed=0)
-    config = model.peft_config["default"]
-    assert (config.r, config.lora_alpha) == (rank, 2 * rank)
-
-
-def test_settings_that_a_run_changes_are_named(tmp_path):
-    before = PolicySettings(history_tokens=64, raw_query_margin=0.05)
-    before.save(tmp_path)
-    assert changed_settings(str(tmp_path), replace(before, history_tokens=128)) == "history_tokens 64 -> 128"
-    assert changed_settings(str(tmp_path), before) == changed_settings("embedded:smollm2", before) == ""

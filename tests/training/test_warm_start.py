@@ -245,15 +245,6 @@ def test_a_complete_split_by_the_rules_comes_before_candidates_with_names(text, 
     assert splits_completely(query, first) is bool(clauses)
 
 
-HOTELS = [f"Hotel {name} (hotel) guest review" for name in "ABCDEFGHIJ" for _ in range(9)]
-FAQS = [f"Hotel {name} (hotel) FAQ" for name in "ABCDEFGHIJ"]
-TITLES = Titles.of([*HOTELS, *FAQS])
-
-
-def test_phrases_are_the_longest_common_beginnings_and_ends_of_titles():
-    assert TITLES.phrases == ("hotel", "guest review")
-
-
 def test_candidates_of_a_follow_up_combine_its_words_with_title_names_and_phrases():
     look = (Snippet("Kirkwood House (hotel) guest review", "We slept well."),)
     query = conversation("Is the view nice?", "a place by the sea", "There is one.", feedback=look)
