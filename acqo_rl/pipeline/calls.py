@@ -61,11 +61,6 @@ class PassageSearch:
         values = ranking.similarities if self.searcher.cosine else map(by_rank, ranks)
         return [(documents[d], value) for d, value in zip(ranking.doc_ids, values, strict=True) if d in documents]
 
-    def has(self, chunks: Sequence[Chunk]) -> bool:
-        """Whether the corpus still has the documents of an earlier result, unchanged."""
-        documents = fetch(self.corpus, [chunk.document.id for chunk in chunks])
-        return all(documents.get(chunk.document.id) == chunk.document for chunk in chunks)
-
 
 def by_rank(rank: int) -> float:
     """A substitute for a missing cosine: 1 for rank 1, 0.76 for rank 10.

@@ -17,8 +17,8 @@ _LEAST_CHARACTERS, _LEAST_NUMBERED = 300, 50
 """Minimum characters per passage, and per passage on one line; they apply even if there are many passages."""
 _SHORT = 2
 """Words of at most this many letters are ignored, because they say nothing about a topic."""
-_TURN_CHARACTERS, _TURNS_CHARACTERS = 500, 1500
-"""Maximum characters per earlier turn, and of all earlier turns."""
+_TURNS, _TURN_CHARACTERS = 4, 400
+"""Maximum number of earlier turns, and of characters per turn."""
 
 
 def cut(text: str, characters: int) -> str:
@@ -98,15 +98,8 @@ def searched_texts(reformulation: Reformulation) -> str:
 
 
 def question(query: Query) -> str:
-    """The question as a prompt, after as many of the last turns as fit."""
-    turns: list[str] = []
-    left = _TURNS_CHARACTERS
-    for turn in reversed(query.history):
-        line = cut(one_line(str(turn)), _TURN_CHARACTERS)
-        left -= len(line)
-        if left < 0:
-            break
-        turns.insert(0, f"- {line}")
+    """The question as a prompt, after the last turns."""
+    turns = [f"- {cut(one_line(str(turn)), _TURN_CHARACTERS)}" for turn in query.history[-_TURNS:]]
     return "\n".join([*(["Earlier turns:", *turns, ""] if turns else []), f"Question: {query.text}"])
 
 

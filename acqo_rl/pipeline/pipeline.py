@@ -85,7 +85,7 @@ class Pipeline:
         if not isinstance(searcher, AdaptiveSearcher):
             searcher, reformulation_calls = AdaptiveSearcher(PassThrough(), searcher, RankScoreFusion()), 0
         search, asks = PassageSearch(searcher.without_reformulation(), corpus), BudgetedModel(model)
-        self._search = search
+        self._searcher = searcher
         self.max_model_calls = max_model_calls
         self._seconds = seconds
         first = FirstSearch(search, searcher, MODE_PASSAGES, reformulation_calls)
@@ -131,9 +131,9 @@ class Pipeline:
         """
         query = read_query(query)
         chosen = read_mode(mode, query.text)
-        key: Hashable = (query_key(query), chosen, context, self._search.searcher.fingerprint)
+        key: Hashable = (query_key(query), chosen, context, self._searcher.fingerprint)
         known, trace = self._cache.get(key), Trace(on_step)
-        if known and self._search.has(known.chunks):
+        if known:
             trace.add("cache", "cached result")
             return replace(known, cached=True, budget=Budget(0), trace=trace)
         budget = Budget(self.max_model_calls, ESSENTIAL)

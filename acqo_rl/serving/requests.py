@@ -1,7 +1,7 @@
 """Requests, and how their texts are read.
 
-Unknown fields, wrong types and values out of range are rejected. Texts that are too long or contain broken characters
-are accepted: they are shortened or cleaned, and ``notes`` in the response report this.
+Unknown fields, wrong types and values out of range are rejected. Texts that are too long are shortened, and ``notes``
+in the response report this. Broken characters are replaced by U+FFFD.
 """
 
 from __future__ import annotations
@@ -17,13 +17,18 @@ from acqo_rl.pipeline.questions import AnyMode
 from acqo_rl.retrieval.filters import FILTER_SCHEMA, read_filter, whole_number
 from acqo_rl.serving.collections import Collection
 from acqo_rl.text import MAX_QUERY, MAX_TURN, MAX_TURNS, one_line, shorten, within_limits
-from acqo_rl.types import REPLACEMENT, Filter, Query, Scope, Turn, well_formed
+from acqo_rl.types import Filter, Query, Scope, Turn, well_formed
 
 MAX_LIMIT = 20
 """Maximum number of results, and of documents of each ranking before fusion."""
 
 MAX_CONTEXT = 500
 """Maximum number of characters of the user context."""
+
+_SHORTENED = (
+    f"The request was shortened to its limits: the last {MAX_TURNS} turns, and both ends of texts with more than "
+    f"{MAX_QUERY:,} characters (query), {MAX_TURN:,} (turn) or {MAX_CONTEXT} (user_context)."
+)
 
 _PRIVATE = "\ue000-\uf8ff\U000f0000-\U0010fffd"
 """Private-use characters; not every regular expression engine supports their Unicode category."""
@@ -47,9 +52,7 @@ _WELL_FORMED = BeforeValidator(lambda text: well_formed(text) if isinstance(text
 Text = Annotated[str, _WELL_FORMED]
 Whole = BeforeValidator(whole_number)
 Name = Annotated[str, Field(min_length=1, max_length=100), _WELL_FORMED]
-Notes = Annotated[
-    list[str], Field(description="Parts of the request that were shortened, dropped or replaced; usually empty.")
-]
+Notes = Annotated[list[str], Field(description="How the request was changed before it was processed; usually empty.")]
 
 
 def request_config(**example: Any) -> ConfigDict:
@@ -101,14 +104,15 @@ class ReformulateRequest(BaseModel):
         return Scope(self.filter or (), self.tenant)
 
     def read(self) -> tuple[Query, str, list[str]]:
-        """Returns the query, the user context, and notes on texts that were shortened or contain broken characters.
+        """Returns the query, the user context, and a note if a text was shortened or a turn was dropped.
 
         Raises:
             ConversationError: the history has an unknown form.
         """
-        query, notes = _as_query(self.query, self.history)
-        context, more = _shortened(self.user_context, MAX_CONTEXT, "user_context")
-        return query, context, notes + more
+        read = (Turn(turn.speaker, well_formed(turn.text)) for turn in read_history(self.history, self.query))
+        given = Query("query", self.query, tuple(turn for turn in read if one_line(turn.text)))
+        query, context = within_limits(given), shorten(self.user_context, MAX_CONTEXT)
+        return query, context, [] if (query, context) == (given, self.user_context) else [_SHORTENED]
 
 
 class SearchRequest(ReformulateRequest):
@@ -152,38 +156,3 @@ class Asked(NamedTuple):
     query: Query
     context: str
     notes: list[str]
-
-
-_BROKEN = "contains U+FFFD in place of a broken character, such as half an emoji."
-
-
-def _as_query(text: str, history: object) -> tuple[Query, list[str]]:
-    """Returns the query of a request within the limits, and notes on texts that were shortened, dropped or are broken.
-
-    Args:
-        text: the query.
-        history: earlier turns, see :mod:`acqo_rl.conversations`.
-
-    Raises:
-        ConversationError: the history has an unknown form.
-    """
-    read = (Turn(turn.speaker, well_formed(turn.text)) for turn in read_history(history, text))
-    turns = tuple(turn for turn in read if one_line(turn.text))
-    query = within_limits(Query("query", text, turns))
-    _, notes = _shortened(text, MAX_QUERY, "The query")
-    if (left := len(turns) - MAX_TURNS) > 0:
-        notes.append(f"The oldest {left} of {len(turns)} earlier turns were dropped.")
-    if cut := sum(len(one_line(turn.text)) > MAX_TURN for turn in turns[-MAX_TURNS:]):
-        notes.append(f"{cut} of the earlier turns shortened to {MAX_TURN:,} characters; both ends were kept.")
-    if any(REPLACEMENT in turn.text for turn in query.history):
-        notes.append(f"An earlier turn {_BROKEN}")
-    return query, notes
-
-
-def _shortened(text: str, most: int, what: str) -> tuple[str, list[str]]:
-    """Cuts the middle out of a text with more than ``most`` characters; the notes refer to the text as ``what``."""
-    short = shorten(text, most)
-    notes = [f"{what} {_BROKEN}"] if REPLACEMENT in short else []
-    if (length := len(one_line(text))) > most:
-        notes.append(f"{what} was shortened from {length:,} to {most:,} characters; both ends were kept.")
-    return short, notes

@@ -13,6 +13,7 @@ from serving_stand_ins import Parts, Scripted, serving, serving_index
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConversationError
 from acqo_rl.text import MAX_TURN, MAX_TURNS, one_line
+from acqo_rl.types import well_formed
 
 REFUSED = {400, 404, 409, 413, 422}
 
@@ -113,8 +114,8 @@ def test_what_the_strategy_reads_is_what_was_sent_or_the_notes_report_it(recorde
             return
     elif not response.json()["notes"]:
         [query] = recording.queries
-        turns = [turn for turn in read_history(history, text) if one_line(turn.text)]
-        assert query.text == text
-        assert list(query.history) == turns
+        turns = [well_formed(turn.text) for turn in read_history(history, text) if one_line(turn.text)]
+        assert query.text == well_formed(text)
+        assert [turn.text for turn in query.history] == turns
         assert len(turns) <= MAX_TURNS
-        assert all(len(turn.text) <= MAX_TURN for turn in turns)
+        assert all(len(turn) <= MAX_TURN for turn in turns)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import socket
 import time
 from contextlib import ExitStack
@@ -16,7 +15,6 @@ from serving_stand_ins import post, serving
 from acqo_rl.data.beir import write_beir
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.serving import server
-from acqo_rl.serving.logs import OncePerMinute
 from acqo_rl.types import Document
 
 HALF = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
@@ -56,17 +54,3 @@ def test_300_half_open_connections_and_200_files(tmp_path):
         assert httpx.post(f"{process.url}/v1/search", json={"query": "Norway"}, timeout=5).status_code == 200
     assert len("".join(process.lines)) < 20_000
     assert all(json.loads(line) for line in process.lines)
-
-
-def test_a_warning_that_repeats_is_logged_once_a_minute():
-    now, logged = 0.0, []
-    logger, handler = logging.Logger("test"), logging.Handler()
-    handler.emit = lambda record: logged.append(record.getMessage())
-    handler.addFilter(OncePerMinute(lambda: now))
-    logger.addHandler(handler)
-    for now in (0.0, 1.0, 59.0, 61.0, 62.0):  # read by the clock
-        logger.error("no %s\n%s", "files", now)
-        logger.warning("other")
-        logger.info("request")
-    assert logged.count("request") == 5
-    assert [one for one in logged if one != "request"] == ["no files\n0.0", "other", "no files\n61.0", "other"]

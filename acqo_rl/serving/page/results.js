@@ -45,7 +45,7 @@ function headline({ route, variants }) {
   return {
     pass: "Searched unchanged",
     disambiguate: written === 1 ? "Rewritten as a standalone question" : `Searched in ${written} readings`,
-    decompose: `Split into ${plural(written, "part")}`,
+    decompose: `Split into ${plural(variants.filter((variant) => variant.kind === "part").length, "part")}`,
     expand: `Expanded with ${plural(written, "other wording")}`,
   }[route] + original;
 }
