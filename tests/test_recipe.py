@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 
 import pytest
 from test_entry_points import ROOT
+from tiny_policy import full_model
 
 from acqo_rl.cli import command, module_of
 from acqo_rl.errors import ConfigError
@@ -65,6 +67,16 @@ def test_settings_of_all_stages_are_checked_first(recipe, tmp_path, monkeypatch,
     out = tmp_path / "out"
     with pytest.raises(ConfigError, match=message):
         recipe.main(config_of(recipe, "embedded.yaml", "--output_dir", str(out), f"--{stage}", settings))
+    assert not out.exists()
+
+
+def test_a_plan_measures_the_model_and_runs_nothing(recipe, tmp_path, capsys):
+    model, out = full_model(tmp_path / "base", max_new_tokens=4), tmp_path / "out"
+    recipe.main(config_of(recipe, "embedded.yaml", "--model", str(model), "--output_dir", str(out), "--plan", "True"))
+    shown = capsys.readouterr().out
+    assert re.findall(r"^(.*): about \d+\.\d min .*\(([\d,]+) rows, ([\d,]+) ", shown, re.M) == [
+        ("warm start", "1,050", "0"), ("Stage I: explore", "256", "512"), ("Stage II: converge", "256", "768"),
+    ]  # fmt: skip
     assert not out.exists()
 
 

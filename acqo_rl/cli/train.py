@@ -18,9 +18,10 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from acqo_rl.addresses import Address, whole_of
@@ -53,6 +54,7 @@ class RecipeConfig(WithPolicy, IndexSettings):
     warm_start: dict = setting("Settings of acqo warm-start.", {})
     stage1: dict = setting("Settings of acqo grpo in Stage I.", {})
     stage2: dict = setting("Settings of acqo grpo in Stage II.", {})
+    plan: bool = setting("Print the steps and about how much CPU time they take, by a measurement; run none.", False)
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,12 @@ def main(config: RecipeConfig) -> None:
     steps = plan(config)
     for step in steps:
         check(step)
+    if config.plan:
+        print("\n".join([*(step.shown() for step in steps), "", *times(steps)]))
+        return
     out = Path(config.output_dir)
-    open_run(out, asdict(config), free_to_change=unfinished(out))
+    kept = {name: value for name, value in asdict(config).items() if name != "plan"}
+    open_run(out, kept, free_to_change=unfinished(out))
     begin = time.monotonic()
     for number, step in enumerate(steps, start=1):
         minutes = (time.monotonic() - begin) / 60
@@ -96,6 +102,58 @@ def main(config: RecipeConfig) -> None:
         print(f"   {step.shown()}", flush=True)
         run_program(f"The step '{step.name}'", step.argv())
     print(f"\nAll steps finished after {(time.monotonic() - begin) / 60:.1f} minutes: {config.output_dir}")
+
+
+def times(steps: Sequence[Step]) -> Iterator[str]:
+    """About how much CPU time each training takes, from two training steps and 32 completions measured here."""
+    from transformers import TrainerCallback
+
+    from acqo_rl.data.beir import read_queries
+    from acqo_rl.data.embedded import write_embedded
+    from acqo_rl.reformulation.grammar import TAGS
+    from acqo_rl.reformulation.policy import Policy
+    from acqo_rl.training.warm_start import Example, train
+
+    class Clock(TrainerCallback):
+        def on_step_begin(self, *_: Any, **__: Any) -> None:
+            self.seconds = -time.process_time()
+
+        def on_step_end(self, *_: Any, **__: Any) -> None:
+            self.seconds += time.process_time()
+
+    trainings = [(step, check(step)) for step in steps if step.command in ("warm-start", "grpo")]
+    warm, clock = trainings[0][1], Clock()
+    with TemporaryDirectory() as folder:
+        if steps[0].command == "data":
+            write_embedded(folder)
+        queries = read_queries(folder if steps[0].command == "data" else warm.data, warm.split)
+        measured = replace(warm, trainer={**warm.trainer, "max_steps": 2}, output_dir=f"{folder}/run")
+        settings, given = module_of("warm-start").check(measured)
+        examples = [Example(q.id, "disambiguate", f"{TAGS['disambiguate']}\n{q.text}", 0.0, 0.0) for q in queries[:32]]
+        model = train(queries, examples, settings, given, model=warm.model, lora_rank=warm.lora_rank, callbacks=[clock])
+        policy = Policy.from_pretrained(str(model), batch_size=32)
+        begin = time.process_time()
+        written = len(policy.reformulate(queries[:32])) / (time.process_time() - begin)
+        trained = min(_batch(given), len(examples)) / clock.seconds
+    for step, one in trainings:
+        _, given = module_of(step.command).check(one)
+        asked = min(one.limit or len(queries), len(queries))
+        per_epoch = min(one.examples, asked) if step.command == "warm-start" else asked * given.num_generations
+        rows = given.max_steps * _batch(given) if given.max_steps > 0 else given.num_train_epochs * per_epoch
+        completions = asked * one.rollouts_per_query if step.command == "warm-start" else rows + asked * one.rollouts
+        if step.command == "grpo":
+            completions += 2 * one.eval_limit * (1 + rows // _batch(given) // given.eval_steps)
+        minutes = (rows / trained + completions / written) / 60
+        yield f"{step.name}: about {minutes:.1f} min of CPU time ({rows:,.0f} rows, {completions:,.0f} completions)"
+    yield (
+        f"Measured here with {warm.model}: {trained:.2f} rows of a training step and {written:.2f} completions per "
+        "second of CPU time. Searches, teachers, the index and the evaluation are not counted."
+    )
+
+
+def _batch(arguments: Any) -> int:
+    """Rows of a training step."""
+    return int(arguments.per_device_train_batch_size * arguments.gradient_accumulation_steps)
 
 
 def plan(config: RecipeConfig) -> list[Step]:
