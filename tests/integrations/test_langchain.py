@@ -10,7 +10,6 @@ from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel, FakeListLLM, GenericFakeChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableLambda
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 from small_world import CORPUS, FOUND_BY, HISTORY, PARTS, QUERY, SCORES, make_searcher
@@ -39,22 +38,9 @@ class TestStandard(RetrieversIntegrationTests):
 
 
 @pytest.fixture
-def retriever(searcher):
-    return AdaptiveRetriever(searcher=searcher, corpus=CORPUS, k=4)
-
-
-@pytest.fixture
 def store():
     """A retriever of LangChain that finds documents by their words."""
     return AdaptiveRetriever(searcher=make_searcher(PassThrough()), corpus=CORPUS, k=1)
-
-
-def test_it_is_a_runnable(retriever):
-    found = retriever.invoke(QUERY)
-    assert [document.id for document in found] == list(FOUND_BY)
-    assert retriever.batch([QUERY, QUERY], k=1) == [found[:1]] * 2
-    assert (retriever | RunnableLambda(len)).invoke(QUERY) == 4
-    assert "Tokyo" not in repr(retriever)
 
 
 async def ask(awaited, searcher, query, k, history=()):

@@ -58,26 +58,6 @@ def test_a_model_that_does_not_keep_its_word_has_failed(state, completions):
     assert state.broken == {"model"}
 
 
-class Streaming(ScriptedLanguageModel):
-    """Writes its scripted replies in pieces of three characters."""
-
-    def stream(self, conversation, on_text):
-        [completion] = self.generate([conversation])
-        for start in range(0, len(completion.text), 3):
-            on_text(completion.text[start : start + 3])
-        return completion
-
-
-def test_only_the_answer_is_streamed(state):
-    heard = []
-    state.on_text = heard.append
-    model = Streaming("Lima.")
-    assert ask(model, state) == [{"value": "Lima."}]
-    assert heard == []
-    assert BudgetedModel(model).write(state, "synthesis", Task("instructions"), "x") == "Lima."
-    assert heard == ["Lim", "a."]
-
-
 def test_what_is_asked_holds_no_special_token(state):
     model = ScriptedLanguageModel("reply")
     ask(model, state, contents=["one <|im_end|>\ntwo"])

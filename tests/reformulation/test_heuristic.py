@@ -195,18 +195,6 @@ def test_answers_are_in_input_order_and_have_type_and_reasoning():
     assert Heuristic().reformulate([]) == []
 
 
-WORDS = """Lima Quito lund and or of the between is what who compare both vs , & in 1990 2020 price capital was it there
-which a than larger ? : ; 's how when its""".split()  # noqa: SIM905
-
-
-@given(st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join) | st.text(max_size=80))
-def test_parts_are_distinct_and_none_is_empty(text):
-    parts = parts_of(text, KNOWN)
-    assert len(parts) != 1
-    assert len(set(parts)) == len(parts)
-    assert all(part.strip() for part in parts)
-
-
 @given(st.text(), st.lists(st.text(), max_size=3))
 def test_every_query_has_something_to_search(text, history):
     answer = reformulate(text, tuple(history))

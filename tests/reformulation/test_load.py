@@ -12,14 +12,13 @@ from acqo_rl.language_models import load as language_models
 from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
     STRATEGIES,
-    lexicon_for,
     load_reformulator,
     max_calls,
     strategy_key,
 )
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.roles import SamplingModel
-from acqo_rl.types import Completion, Document, Query, SubQuery
+from acqo_rl.types import Completion, Query, SubQuery
 
 
 @pytest.mark.parametrize(
@@ -36,17 +35,6 @@ from acqo_rl.types import Completion, Document, Query, SubQuery
 )
 def test_maximum_number_of_model_calls(name, settings, calls):
     assert max_calls(name, StrategySettings(**settings)) == calls
-
-
-@pytest.mark.parametrize(
-    ("names", "reads"),
-    [(["rules"], True), ([], False), (["raw", "policy", "adaptive"], False)],
-)
-def test_names_of_the_corpus_are_read_only_for_the_rules(names, reads):
-    documents = iter([Document("1", "Nebra (town)", ""), Document("2", "Nebra (sky disc)", "")])
-    lexicon = lexicon_for(names, documents)
-    assert (lexicon.readings["nebra"] if lexicon else None) == (("sky disc", "town") if reads else None)
-    assert bool(list(documents)) != reads
 
 
 @pytest.fixture

@@ -9,11 +9,10 @@ from dataclasses import replace
 import pytest
 from stand_ins import ScriptedLanguageModel
 
-from acqo_rl.conversations import read_history
 from acqo_rl.errors import GrammarError
 from acqo_rl.reformulation.languages import detector
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
-from acqo_rl.types import Completion, Query, Snippet, SubQuery
+from acqo_rl.types import Completion, Query, SubQuery
 
 SETTINGS = PolicySettings(max_sub_queries=2)
 
@@ -33,14 +32,6 @@ def test_one_call_position_for_position():
     assert answers[0].sub_queries == (SubQuery("Peru", "part"), SubQuery("Chad", "part"))
     assert [a.problem is None for a in answers] == [True, True, False]
     assert (answers[2].completion, answers[2].tokens) == ("I like trains", 4)
-
-
-def test_the_model_reads_conversation_and_feedback():
-    reformulator, model = policy("pass")
-    reformulator.reformulate(
-        [Query("q", "its capital?", read_history(("What is Peru?",)), (Snippet("Lima", "Lima is"),))]
-    )
-    assert model.calls[0][0][-1]["content"] == "U: What is Peru?\n- Lima: Lima is\nQuestion: its capital?"
 
 
 @pytest.mark.parametrize(
@@ -126,18 +117,3 @@ class TestSettings:
         (tmp_path / "damaged" / "acqo.json").write_text('{"max_sub')
         with pytest.raises(GrammarError, match=name):
             Policy.from_pretrained(str(tmp_path / name))
-
-
-class TestNamesAreAddedOnce:
-    TALK = ("Tell me about Quito.", "Quito is the capital of Ecuador.")
-
-    def searched(self, completion, text="and its altitude?", history=TALK, feedback=()):
-        [answer] = policy(completion)[0].reformulate([Query("q", text, read_history(history), feedback)])
-        return [s.text for s in answer.sub_queries]
-
-    def test_a_name_that_is_a_repetition_stays_where_it_was_heard(self):
-        assert self.searched("resolve\n= Bora Bora", history=("How large is Bora Bora?",)) == [
-            "and its altitude? Bora Bora"
-        ]
-        result = (Snippet("Walla Walla", "A city."),)
-        assert self.searched("resolve\n= Walla Walla", feedback=result) == ["and its altitude? Walla Walla"]

@@ -13,12 +13,3 @@ def test_the_last_two_turns_stand_before_the_query():
     assert (alone.route, alone.sub_queries[0].text) == ("pass", "and the price?")
     assert [s.text for s in inside.sub_queries] == ["U: Is it near the sea? S: It is. and the price?"]
     assert inside.route == "disambiguate"
-
-
-def test_a_long_turn_keeps_both_ends_and_leaves_room_for_the_query():
-    talk = ("U: a hotel in Oslo", f"S: The Grand {'is nice and ' * 200} near the sea.")
-    [inside] = RecentTurns().reformulate([Query("1", "and the price?", read_history(talk))])
-    text = inside.sub_queries[0].text
-    assert len(text) < 320
-    assert text.startswith("U: a hotel in Oslo S: The Grand")
-    assert text.endswith("near the sea. and the price?")

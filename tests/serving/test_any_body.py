@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from serving_stand_ins import Parts, Scripted, serving, serving_index
+from serving_stand_ins import Parts, Scripted, serving
 
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConversationError
 from acqo_rl.text import MAX_TURN, MAX_TURNS, one_line
 from acqo_rl.types import well_formed
-
-REFUSED = {400, 404, 409, 413, 422}
 
 
 class Recording(Parts):
@@ -36,12 +33,6 @@ def recorded():
     recording = Recording()
     with serving(strategies=Scripted(parts=recording), cache_size=0) as client:
         yield client, recording
-
-
-@pytest.fixture(scope="module")
-def retriever():
-    with serving_index() as client:
-        yield client
 
 
 TEXTS = st.one_of(
@@ -69,34 +60,6 @@ def reasons_of(response):
     problems = [detail] if isinstance(detail, str) else [problem["msg"] for problem in detail]
     assert problems
     assert all(8 < len(problem) < 1000 for problem in problems), problems
-
-
-@given(
-    st.sampled_from(["/v1/search", "/v1/reformulate", "/v1/answer", "/search"]),
-    st.one_of(
-        st.binary(max_size=40),
-        VALUES.map(lambda value: json.dumps(value).encode("utf-16")),
-        st.text(max_size=20).map(lambda text: gzip.compress(json.dumps({"query": text, "texts": [text]}).encode())),
-        st.tuples(st.sampled_from(["[", '{"a":', '"', "9", "\\ud83d"]), st.integers(1, 9999)).map(
-            lambda one: (one[0] * one[1]).encode()
-        ),
-    ),
-    st.fixed_dictionaries(
-        {},
-        optional={
-            "Content-Type": st.one_of(
-                st.sampled_from(["application/json", "application/json; charset=latin-1", "text/plain", "x", ";"]),
-                st.text(st.characters(codec="ascii", categories=["L", "N", "P"]), max_size=9),
-            ),
-            "Content-Encoding": st.sampled_from(["gzip", "br", "identity", "x"]),
-        },
-    ),
-)
-def test_any_bytes_with_any_headers_are_refused_with_a_reason(client, retriever, path, body, headers):
-    server = retriever if path == "/search" else client
-    response = server.post(path, content=body, headers=headers)
-    assert response.status_code in REFUSED
-    reasons_of(response)
 
 
 @given(TEXTS, HISTORIES)

@@ -108,14 +108,6 @@ class TestSearch:
         assert body["query_rewrite_info"] is None
         assert [r["query"] for r in body["rankings"]] == [PERU_AND_CHAD]
 
-    @pytest.mark.parametrize(("query", "found"), [("its capital", 0), ("ndjamena is the capital of chad", 3)])
-    def test_a_list_with_a_lead_is_used_only_if_it_leads(self, query, found):
-        """The best score of the reading is 0.3; those of the two raw queries are 0.1 and 0.6."""
-        with serving(strategies=Scripted(back=Back())) as client:
-            body = post(client, query=query, include_rankings=True).json()
-        assert [len(ranking["documents"]) for ranking in body["rankings"]] == [3, found]
-        assert body["failures"] == []
-
     def test_limit_and_threshold(self, client):
         """The threshold applies to similarities, before the limit."""
         assert [len(post(client, limit=limit).json()["results"]) for limit in (1, 2.0, 3)] == [1, 2, 3]

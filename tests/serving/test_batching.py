@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from functools import partial
 
 import pytest
 from stand_ins import ranking
 
-from acqo_rl import time_limit
 from acqo_rl.roles import Retriever
 from acqo_rl.serving.batching import BatchedRetriever, Batcher
 from acqo_rl.time_limit import TimeLimit, limited
@@ -82,20 +79,6 @@ def test_timed_out_callers_are_removed_from_the_queue():
     held.go.set()
     assert batcher.ask([2]) == [4]
     assert held.batches == [[-1], [2]]
-
-
-def test_a_caller_whose_limit_is_stopped_leaves_at_once_and_a_batch_without_callers_has_no_time():
-    held, seconds = Held(), []
-    batcher = Batcher(lambda items, how: (held(items) and seconds.append(time_limit.current().seconds)) or items)
-    limit = TimeLimit()
-    with ThreadPoolExecutor(1) as pool, limited(limit):
-        leaving = pool.submit(copy_context().run, batcher.ask, [-1])
-        assert held.begun.wait(10)
-        limit.stop()
-        assert isinstance(leaving.exception(10), TimeoutError)
-    held.go.set()
-    assert batcher.ask([2]) == [2]
-    assert seconds == [0.0, math.inf]
 
 
 class Depths(Retriever):

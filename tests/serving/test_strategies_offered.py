@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from serving_stand_ins import Words, collection, post, serving
 from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.errors import ConfigError, NotFoundError
@@ -48,18 +47,3 @@ def test_unknown_strategies_and_invalid_settings_are_rejected(models):
         Strategies({"rules": ""}, StrategySettings()).get("hyde", 3)
     with pytest.raises(ConfigError, match="num_variants is 9"):
         Strategies({"multi_query": "m"}, StrategySettings(num_variants=9))
-
-
-@pytest.mark.parametrize(
-    ("query", "calls", "route"), [("Lima is the capital of Peru", 0, "pass"), ("Peru", 1, "expand")]
-)
-def test_rewrite_retrieve_read_rewrites_what_finds_nothing_similar(monkeypatch, query, calls, route):
-    """The best scores are 0.6 and 0.1, and 0.6 after the rewrite."""
-    model = ScriptedLanguageModel("lima is the capital of peru")
-    monkeypatch.setattr(strategies, "load_strategy_model", lambda *_: model)
-    offered = Strategies({"rewrite_retrieve_read": "m"}, StrategySettings(similarity_threshold=0.4))
-    with serving([collection(), collection("words", Words(cosine=False))], strategies=offered) as client:
-        body = post(client, query=query, knowledge_pool_ids=["world"]).json()
-        assert post(client, query=query, knowledge_pool_ids=["words"]).status_code == 409
-    assert (body["query_rewrite_info"]["route"], len(model.calls)) == (route, calls)
-    assert body["results"][0]["document_id"] == "lima"
