@@ -23,7 +23,6 @@ from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.retriever_app import make_retriever_app
 from acqo_rl.serving.server import make_server
 from acqo_rl.serving.service import Service
-from acqo_rl.serving.strategies import ServedStrategy
 from acqo_rl.types import Document, Reformulation, SubQuery
 
 DOCUMENTS = {
@@ -133,6 +132,7 @@ class Parts(Reformulator):
     """Splits queries at " and ", optionally with a delay, and records its batches."""
 
     name = "parts"
+    max_calls = 1
 
     def __init__(self, seconds=0.0):
         self.seconds = seconds
@@ -158,6 +158,7 @@ class Back(Reformulator):
     """Searches "capital of Peru" with weight 0.5, and the raw query, whose list must lead by 0.2; gives a reason."""
 
     name = "back"
+    max_calls = 2
 
     def reformulate(self, queries):
         details = {"calls": 2, "query_type": "factual", "reasoning": "a reason"}
@@ -177,6 +178,7 @@ class Gate(Reformulator):
     """A reformulator that waits until ``open`` is set."""
 
     name = "gate"
+    max_calls = 1
 
     def __init__(self):
         self.open = threading.Event()
@@ -192,7 +194,7 @@ class Scripted:
     """The given reformulators with the interface of ``Strategies``."""
 
     def __init__(self, **reformulators):
-        self._offered = {name: ServedStrategy(r) for name, r in {**reformulators, "raw": PassThrough()}.items()}
+        self._offered = {**reformulators, "raw": PassThrough()}
         self.names = tuple(self._offered)
         self.default = self.names[0]
         self.asked = []

@@ -26,13 +26,11 @@ class FirstSearch:
         search: searches the raw query if the budget is too small for a reformulation.
         searcher: reformulates and searches questions, over the same documents.
         k: number of passages.
-        calls: maximum number of model calls per reformulation; taken from the budget in advance.
     """
 
     search: PassageSearch
     searcher: AdaptiveSearcher
     k: int = 10
-    calls: int = 1
 
     name = "initial"
 
@@ -41,7 +39,7 @@ class FirstSearch:
         if state.is_late(self.name):
             return
         searcher = self.searcher
-        if is_too_small := not state.budget.use(self.calls):
+        if not state.budget.use(searcher.max_calls):
             state.skip("reformulation", f"the budget of {state.budget.limit} model calls is too small")
             searcher = self.search.searcher
         try:
@@ -50,10 +48,8 @@ class FirstSearch:
             state.fail(Failure(self.name, str(error), error.public), "search")
             return
         made = state.reformulation = found.reformulation
-        if (
-            not is_too_small and not made.failed_calls
-        ):  # after a failure, the number is unknown: all granted calls count
-            state.budget.settle(self.calls, 0 if found.cached else made.calls)
+        if not made.failed_calls:  # after a failure the number is unknown, so all granted calls count
+            state.budget.settle(searcher.max_calls, 0 if found.cached else made.calls)
         texts = [sub_query.text for sub_query in made.sub_queries]
         state.searched.update(map(normalised, [state.query.text, *texts]))
         for step in () if found.cached else found.trace:

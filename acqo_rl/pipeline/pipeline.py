@@ -50,7 +50,6 @@ class Pipeline:
         corpus: Mapping[str, Document],
         model: LanguageModel | None = None,
         *,
-        reformulation_calls: int = 1,
         max_model_calls: int = 20,
         seconds: float | None = None,
         today: Callable[[], date] = date.today,
@@ -66,7 +65,6 @@ class Pipeline:
                 passages are ordered by rank, and the confidence does not use scores.
             corpus: document id -> document.
             model: writes and judges answers; without a model, all other steps still work.
-            reformulation_calls: maximum number of model calls per reformulation of the searcher.
             max_model_calls: hard limit of model calls per question.
             seconds: no call starts after this time, and running calls of models on servers end; see
                 :mod:`acqo_rl.time_limit`.
@@ -83,14 +81,14 @@ class Pipeline:
                 f"max_model_calls is {max_model_calls}; it must be at least {ESSENTIAL}, for answer and grounding."
             )
         if not isinstance(searcher, AdaptiveSearcher):
-            searcher, reformulation_calls = AdaptiveSearcher(PassThrough(), searcher, RankScoreFusion()), 0
+            searcher = AdaptiveSearcher(PassThrough(), searcher, RankScoreFusion())
         search, asks = PassageSearch(searcher.without_reformulation(), corpus), BudgetedModel(model)
         self._searcher = searcher
         self.max_model_calls = max_model_calls
         self._seconds = seconds
-        first = FirstSearch(search, searcher, MODE_PASSAGES, reformulation_calls)
+        first = FirstSearch(search, searcher, MODE_PASSAGES)
         self._before: dict[Mode | None, tuple[PipelineStep, ...]] = {
-            None: (Analyzer(asks), FirstSearch(search, searcher, calls=reformulation_calls)),
+            None: (Analyzer(asks), FirstSearch(search, searcher)),
             "simple": (first,),
             "recursive": (first, Decomposer(search, asks), ReferenceFollower(search)),
             "multi_hop": (first, GapSearch("multi_hop", search, asks)),

@@ -87,6 +87,7 @@ class Adaptive(Reformulator):
         self._reformulators = reformulators
         self._by_type = by_type
         self._classifier = classifier or Classifier()
+        self.max_calls = self._classifier.max_calls + max(one.max_calls for one in used)
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order; ``reasoning`` names the strategy and the query type."""
@@ -127,6 +128,7 @@ class Classifier(Reformulator):
     def __init__(self, model: LanguageModel | None = None) -> None:
         """Creates the classifier; without a model, or if its reply cannot be read, the trained classifier answers."""
         self._model = model
+        self.max_calls = int(model is not None)
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order, from at most one batched model call."""

@@ -80,16 +80,6 @@ def lexicon_for(names: Iterable[str], documents: Iterable[Document]) -> Lexicon 
     return Lexicon.of(documents) if "rules" in names else None
 
 
-def max_calls(name: str, settings: StrategySettings) -> int:
-    """Maximum number of model calls per query; ``name`` as in :func:`load_reformulator`."""
-    if name in WITHOUT_MODEL:
-        return 0
-    if name == "adaptive":
-        chosen = _by_type(settings).values()
-        return settings.classify_by_model + max(max_calls(strategy, settings) for strategy in chosen)
-    return len(_strategies(name, settings)) if prompts_model(name) else 1
-
-
 def check_strategy(name: str, model: str) -> None:
     """Checks the name of a strategy, if the name contains ``+`` or the model can only be prompted.
 

@@ -114,6 +114,8 @@ class PolicySettings:
 class Policy(Reformulator):
     """A trained reformulator; an invalid completion falls back to the raw query and is reported in ``problem``."""
 
+    max_calls = 1
+
     def __init__(self, model: LanguageModel, prompt: Prompt, settings: PolicySettings, name: str = "policy") -> None:
         self.model = model
         self.prompt = prompt

@@ -42,6 +42,7 @@ class Prompted(Reformulator):
         self.name = name or "+".join(strategy.name for strategy in strategies)
         self.feedback = feedback
         self.retry_below = retry_below
+        self.max_calls = len(strategies)
         self._asked = [(_at(model, strategy.temperature), strategy) for strategy in strategies]
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:

@@ -27,6 +27,7 @@ class Templated(Reformulator):
     def __init__(self, reformulator: Reformulator) -> None:
         """Adds a cache of templates to a reformulator, which is called for queries without a cached template."""
         self.name = reformulator.name
+        self.max_calls = reformulator.max_calls
         self.feedback = reformulator.feedback
         self.retry_below = reformulator.retry_below
         self._reformulator = reformulator

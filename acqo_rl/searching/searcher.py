@@ -116,6 +116,11 @@ class AdaptiveSearcher:
         """Whether the scores of all retrievers are cosines."""
         return all(retriever.cosine for retriever in self._retrievers)
 
+    @property
+    def max_calls(self) -> int:
+        """Maximum number of model calls per query."""
+        return self._path.reformulator.max_calls
+
     def search(
         self, query: Query | str, k: int = 10, *, context: str = "", score_threshold: float | None = None
     ) -> SearchResult:

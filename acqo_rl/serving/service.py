@@ -174,9 +174,9 @@ class Service:
             retriever, documents = searched_as_one(collections), DocumentsOf(collections)
             fusion = FederatedFusion(self.fusion) if len(collections) > 1 else self.fusion
             words = partial(self._words, collections)
-            steps = self.steps.open_steps(strategy, documents, words, asks=bool(offered.calls))
+            steps = self.steps.open_steps(strategy, documents, words, asks=bool(offered.max_calls))
             return AdaptiveSearcher(
-                offered.reformulator,
+                offered,
                 [retriever, *searched_apart(collections)],
                 fusion,
                 corpus=documents,
@@ -199,7 +199,6 @@ class Service:
                 self.searcher(strategy, num_variants, collections),
                 DocumentsOf(collections),
                 self.answer_model,
-                reformulation_calls=offered.calls,
                 max_model_calls=self.max_model_calls,
                 seconds=self.answer_timeout,
                 **self._cache_of(collections),

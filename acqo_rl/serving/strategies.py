@@ -10,24 +10,11 @@ from typing import Any
 from acqo_rl.errors import NotFoundError
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.lexicon import Lexicon
-from acqo_rl.reformulation.load import load_reformulator, load_strategy_model, max_calls, prompts_model
+from acqo_rl.reformulation.load import load_reformulator, load_strategy_model, prompts_model
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.serving.batching import BatchedModel, Batcher
-
-
-@dataclass(frozen=True)
-class ServedStrategy:
-    """A reformulator that a service offers.
-
-    Attributes:
-        reformulator: the reformulator.
-        calls: maximum number of model calls per query.
-    """
-
-    reformulator: Reformulator
-    calls: int = 1
 
 
 @dataclass
@@ -54,12 +41,12 @@ class Strategies:
         self.names = tuple(dict.fromkeys([*self.models, "raw"]))
         self.default = self.names[0]
         self._language_models: dict[str, LanguageModel] = {}
-        self._loaded: dict[tuple[str, int], ServedStrategy] = {}
+        self._loaded: dict[tuple[str, int], Reformulator] = {}
         self._lock = threading.Lock()
         for name in self.names:
             self.get(name, self.settings.num_variants)
 
-    def get(self, name: str, num_variants: int) -> ServedStrategy:
+    def get(self, name: str, num_variants: int) -> Reformulator:
         """Returns a reformulator.
 
         Args:
@@ -78,14 +65,14 @@ class Strategies:
                 self._loaded[name, num_variants] = self._load(name, num_variants)
             return self._loaded[name, num_variants]
 
-    def _load(self, name: str, num_variants: int) -> ServedStrategy:
+    def _load(self, name: str, num_variants: int) -> Reformulator:
         model = self.models.get(name, "")
         settings = replace(self.settings, num_variants=num_variants)
         language_model = self._language_model(model) if prompts_model(name) else None
         loaded = load_reformulator(name, model, settings, language_model=language_model, lexicon=self.lexicon)
         if isinstance(loaded, Policy):
             loaded.model = batched(loaded.model, self.batcher)
-        return ServedStrategy(loaded, max_calls(name, settings) if model else 0)
+        return loaded
 
     def _language_model(self, model: str) -> LanguageModel:
         if model not in self._language_models:

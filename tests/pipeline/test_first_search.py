@@ -41,6 +41,7 @@ class Scripted(Reformulator):
     """Writes the given parts or readings for every question, by one call; records the questions."""
 
     name = "scripted"
+    max_calls = 1
 
     def __init__(self, *texts, kind="part", error=None):
         self.texts, self.kind, self.error, self.asked = texts or PARTS, kind, error, []

@@ -13,28 +13,11 @@ from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
     STRATEGIES,
     load_reformulator,
-    max_calls,
     strategy_key,
 )
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.roles import SamplingModel
 from acqo_rl.types import Completion, Query, SubQuery
-
-
-@pytest.mark.parametrize(
-    ("name", "settings", "calls"),
-    [
-        ("turns", {}, 0),
-        ("any policy", {}, 1),
-        ("prompted", {}, 1),
-        ("multi_query+hyde", {}, 2),
-        ("adaptive", {}, 2),
-        ("adaptive", {"force_strategy": "raw", "classify_by_model": True}, 1),
-        ("adaptive", {"classify_by_model": True}, 3),
-    ],
-)
-def test_maximum_number_of_model_calls(name, settings, calls):
-    assert max_calls(name, StrategySettings(**settings)) == calls
 
 
 @pytest.fixture
@@ -50,6 +33,21 @@ def model(monkeypatch):
     return model
 
 
+@pytest.mark.parametrize(
+    ("name", "settings", "calls"),
+    [
+        ("turns", {}, 0),
+        ("prompted", {}, 1),
+        ("multi_query+hyde", {}, 2),
+        ("adaptive", {}, 2),
+        ("adaptive", {"force_strategy": "raw", "classify_by_model": True}, 1),
+        ("adaptive", {"classify_by_model": True, "reuse_templates": True}, 3),
+    ],
+)
+def test_maximum_number_of_model_calls(model, name, settings, calls):
+    assert load_reformulator(name, "some model", StrategySettings(**settings)).max_calls == calls
+
+
 def reformulate(name, text="Why is the sky blue?", **settings):
     reformulator = load_reformulator(name, "some model", StrategySettings(**settings))
     assert (reformulator.name, reformulator.feedback.results) == (name, 0)
@@ -59,7 +57,11 @@ def reformulate(name, text="Why is the sky blue?", **settings):
 @pytest.mark.parametrize("name", [*STRATEGIES, "multi_query+hyde", "multi_query+step_back", "adaptive"])
 def test_every_strategy_has_a_name(model, name):
     answer = reformulate(name, "Why is one sky blue?")
-    assert answer.calls == sum(map(len, model.calls)) <= max_calls(name, StrategySettings())
+    assert (
+        answer.calls
+        == sum(map(len, model.calls))
+        <= load_reformulator(name, "some model", StrategySettings()).max_calls
+    )
     assert answer.made_by == ("step_back" if name == "adaptive" else name)
     if name == "rewrite":  # it replaces the query
         assert answer.sub_queries == (SubQuery("one", "variant"),)

@@ -28,7 +28,7 @@ def models(monkeypatch):
 
 
 def variants(offered):
-    [made] = offered.reformulator.reformulate([Query("1", "How do I install it?")])
+    [made] = offered.reformulate([Query("1", "How do I install it?")])
     return [s.text for s in made.sub_queries if s.kind == "variant"]
 
 
