@@ -29,10 +29,9 @@ class Writing(ModelByRole):
 
 
 @contextmanager
-def served(*, names=("world",), strategies=(), **settings):
+def served(*, strategies=(), **settings):
     """The URL of a service with a page."""
-    documents = {**DOCUMENTS, "evil": EVIL_DOCUMENT}
-    collections = [collection(name, documents=documents) for name in names]
+    collections = [collection(documents={**DOCUMENTS, "evil": EVIL_DOCUMENT})]
     offered = Scripted(parts=Parts(), **dict(strategies))
     limits = Timeouts(sub_query=0.5)
     model = Writing(**MODEL)

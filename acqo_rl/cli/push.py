@@ -53,11 +53,10 @@ def main(config: PushConfig) -> None:
 
 def export(config: PushConfig, folder: Path) -> str:
     """Writes the export, unless the folder contains it already; returns the text of its model card."""
-    from acqo_rl.hub.export import export_policy, read_settings
+    from acqo_rl.hub.export import export_policy
     from acqo_rl.hub.model_card import model_card
 
     model = Path(config.model)
-    read_settings(model)
     around = model.resolve().parent
     run = config.run or (around if (around / "config.json").is_file() else None)
     card = model_card(model, config.repo_id, merged=not config.adapter, run=run, evaluation=config.evaluation)

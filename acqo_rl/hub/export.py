@@ -19,7 +19,7 @@ from pathlib import Path
 
 from acqo_rl.errors import HubError
 from acqo_rl.files import atomic_folder, hash_files, write_atomic
-from acqo_rl.reformulation.policy import SETTINGS_FILE, PolicySettings
+from acqo_rl.reformulation.policy import PolicySettings, read_settings
 
 EXPORT_FILE = "export.json"
 _CARD = "README.md"
@@ -44,12 +44,12 @@ def export_policy(model: str | Path, output: str | Path, *, merge: bool = True, 
         True if the export was written; False if ``output`` already contains this export.
 
     Raises:
-        GrammarError: the model has another grammar or prompt version.
+        GrammarError: ``model`` is no policy, or it has another grammar or prompt version.
         ConfigError: the model cannot be loaded.
-        HubError: ``model`` contains no policy, or ``output`` contains something else.
+        HubError: ``output`` contains something else.
     """
     model, output = Path(model), Path(output)
-    settings = read_settings(model)
+    settings = read_settings(str(model))
     made_from = {"source": fingerprint(model), "form": "merged" if merge else "adapter"}
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         there = read_export(output) or {}
@@ -92,28 +92,16 @@ def fingerprint(folder: str | Path) -> str:
     return hash_files(sorted(path for path in Path(folder).iterdir() if path.is_file()))
 
 
-def read_settings(folder: Path) -> PolicySettings:
-    """Reads the settings of the policy in a folder.
-
-    Raises:
-        GrammarError: the settings are damaged or have another grammar or prompt version.
-        HubError: the folder contains no policy.
-    """
-    if not (folder / SETTINGS_FILE).is_file():
-        raise HubError(f"{folder} contains no policy: {SETTINGS_FILE} is missing. Give the model/ folder of a run.")
-    return PolicySettings.load(folder / SETTINGS_FILE)
-
-
 def check_export(folder: str | Path) -> None:
     """Checks that a folder contains a complete export that ``Policy.from_pretrained`` accepts, and nothing else.
 
     Raises:
-        GrammarError: the policy has another grammar or prompt version.
+        GrammarError: there is no policy, or it has another grammar or prompt version.
         HubError: the policy is incomplete, the folder contains other files (a pickle, code), or a JSON file refers to
             custom code.
     """
     folder = Path(folder)
-    read_settings(folder)
+    read_settings(str(folder))
     for path in sorted(folder.iterdir()):
         if not path.is_file() or path.suffix not in _SUFFIXES:
             raise HubError(f"{path} is not allowed in an export; remove it. Allowed files: {', '.join(_SUFFIXES)}.")

@@ -9,7 +9,7 @@ from typing import Any
 
 from acqo_rl.errors import HubError
 from acqo_rl.hub.export import fingerprint, read_export
-from acqo_rl.reformulation.policy import SETTINGS_FILE, PolicySettings
+from acqo_rl.reformulation.policy import read_settings
 from acqo_rl.text import one_line
 
 _MEASURES = ("nDCG@10", "R@10", "AllGold@10", "RR@10")
@@ -44,7 +44,7 @@ def model_card(
     from acqo_rl.evaluation.tables import escaped
 
     model = Path(model)
-    settings = PolicySettings.load(model / SETTINGS_FILE)
+    settings = read_settings(str(model))
     config = _read_json(Path(run) / "config.json") if run else {}
     environment = _read_json(Path(run) / "environment.json") if run else {}
     base = _base_model(model)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from acqo_rl.pipeline.state import Chunk, RetrievalState
 from acqo_rl.text import folded, one_line
-from acqo_rl.types import Query, Reformulation
+from acqo_rl.types import Reformulation
 
 CONTEXT_CHARACTERS = 4000
 """Maximum characters of all passages in the prompt for the answer."""
@@ -17,8 +17,6 @@ _LEAST_CHARACTERS, _LEAST_NUMBERED = 300, 50
 """Minimum characters per passage, and per passage on one line; they apply even if there are many passages."""
 _SHORT = 2
 """Words of at most this many letters are ignored, because they say nothing about a topic."""
-_TURNS, _TURN_CHARACTERS = 4, 400
-"""Maximum number of earlier turns, and of characters per turn."""
 
 
 def cut(text: str, characters: int) -> str:
@@ -95,12 +93,6 @@ def asked(state: RetrievalState) -> str:
 def searched_texts(reformulation: Reformulation) -> str:
     """The query and its sub-queries as one text, which says what a result is about."""
     return " ".join([reformulation.query.text, *(sub_query.text for sub_query in reformulation.sub_queries)])
-
-
-def question(query: Query) -> str:
-    """The question as a prompt, after the last turns."""
-    turns = [f"- {cut(one_line(str(turn)), _TURN_CHARACTERS)}" for turn in query.history[-_TURNS:]]
-    return "\n".join([*(["Earlier turns:", *turns, ""] if turns else []), f"Question: {query.text}"])
 
 
 def by_hop(state: RetrievalState, characters: int) -> str:

@@ -9,8 +9,9 @@ from typing import Any
 
 from acqo_rl.language_models.structured import INTEGER, fields, or_none, several, text
 from acqo_rl.pipeline.calls import BudgetedModel, PassageSearch, Task
-from acqo_rl.pipeline.context import numbered, question
+from acqo_rl.pipeline.context import numbered
 from acqo_rl.pipeline.state import RetrievalState, SubQuestion
+from acqo_rl.reformulation.strategies import question_text
 from acqo_rl.searching.result import Failure
 from acqo_rl.text import normalised
 from acqo_rl.types import Query
@@ -75,7 +76,7 @@ class Decomposer:
         if state.sub_questions:
             self._answer_level(state, state.sub_questions)
             return
-        [reply] = self.model.ask(state, self.name, SPLIT, [question(state.query)])
+        [reply] = self.model.ask(state, self.name, SPLIT, [question_text(state.query)])
         state.sub_questions = sub_questions_of(reply["questions"] if reply else [], state.query)
         try:
             levels = list(levels_of(state.sub_questions))

@@ -7,8 +7,9 @@ from typing import Literal
 
 from acqo_rl.language_models.structured import BOOLEAN, fields, several, text
 from acqo_rl.pipeline.calls import BudgetedModel, PassageSearch, Task
-from acqo_rl.pipeline.context import asked, numbered, question
+from acqo_rl.pipeline.context import asked, numbered
 from acqo_rl.pipeline.state import RetrievalState, Round
+from acqo_rl.reformulation.strategies import question_text
 
 _READ_CHUNKS, _READ_CHARACTERS = 8, 300
 _MOST: dict[Literal["multi_hop", "self_query"], int] = {"multi_hop": 1, "self_query": 5}
@@ -81,4 +82,5 @@ class GapSearch:
 
 def _seen(state: RetrievalState) -> str:
     chunks = state.chunks[:_READ_CHUNKS]
-    return f"Passages:\n{numbered(chunks, asked(state), _READ_CHARACTERS * len(chunks))}\n\n{question(state.query)}"
+    passages = numbered(chunks, asked(state), _READ_CHARACTERS * len(chunks))
+    return f"Passages:\n{passages}\n\n{question_text(state.query)}"

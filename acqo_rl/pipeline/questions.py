@@ -9,9 +9,9 @@ from typing import Literal, get_args
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.structured import fields, one_of, several
 from acqo_rl.pipeline.calls import BudgetedModel, Task
-from acqo_rl.pipeline.context import question
 from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.reformulation.query_types import challenges_of
+from acqo_rl.reformulation.strategies import question_text
 from acqo_rl.text import one_line
 from acqo_rl.types import Challenge
 
@@ -55,7 +55,7 @@ class Analyzer:
         text = one_line(state.query.text)
         found: set[Challenge] = set(challenges_of(text)) - {"simple"}
         if len(text.split()) > (_MANY_WORDS if found else _SOME_WORDS):
-            [reply] = self.model.ask(state, self.name, CHALLENGES, [question(state.query)])
+            [reply] = self.model.ask(state, self.name, CHALLENGES, [question_text(state.query)])
             found.update(reply["challenges"] if reply else ())
         state.challenges = tuple(c for c in get_args(Challenge) if c in found and c != "simple") or ("simple",)
         state.trace.add(self.name, ", ".join(state.challenges))

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from acqo_rl.language_models.structured import INTEGER, fields, or_none, several, text
 from acqo_rl.pipeline.calls import BudgetedModel, Task
-from acqo_rl.pipeline.context import CONTEXT_CHARACTERS, asked, cut, numbered, question
+from acqo_rl.pipeline.context import CONTEXT_CHARACTERS, asked, cut, numbered
 from acqo_rl.pipeline.state import Chunk, Claim, Confidence, RetrievalState
+from acqo_rl.reformulation.strategies import question_text
 
 PASSAGES = 8
 """Number of passages from which the answer is written and checked."""
@@ -63,7 +64,7 @@ class Synthesizer:
         state.context = cut(passages, CONTEXT_CHARACTERS)
         answers = [f"{part.text} {part.answer}" for part in state.sub_questions if part.answer]
         partial = "\n".join(["", "Partial answers:", *answers, ""]) if answers else ""
-        content = f"Passages:\n{state.context}\n{partial}\n{question(state.query)}"
+        content = f"Passages:\n{state.context}\n{partial}\n{question_text(state.query)}"
         state.answer = self.model.write(state, self.name, ANSWER, content)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from acqo_rl.errors import ConfigError
+from acqo_rl.errors import ConfigError, check_settings
 from acqo_rl.reformulation.adaptive import BY_TYPE, PROMPT, Adaptive, Classifier
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.lexicon import Lexicon
@@ -163,7 +163,7 @@ def load_strategy_model(model: str, settings: StrategySettings) -> LanguageModel
     """
     from acqo_rl.language_models.load import load_language_model
 
-    settings.check()
+    check_settings(settings)
     return load_language_model(
         model,
         max_new_tokens=settings.max_new_tokens,
@@ -177,7 +177,7 @@ def load_strategy_model(model: str, settings: StrategySettings) -> LanguageModel
 
 
 def _prompted(name: str, model: str, settings: StrategySettings, language_model: LanguageModel | None) -> Reformulator:
-    settings.check()
+    check_settings(settings)
     by_type = _by_type(settings)
     names = dict.fromkeys(by_type.values()) if name == "adaptive" else [name]
     strategies = {part: _strategies(part, settings) for part in names if part != "raw"}  # before the model is loaded

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Le
 
-from acqo_rl.errors import check_settings
 from acqo_rl.types import Amount, Count, Positive
 
 Number = Annotated[int, Ge(1), Le(5)]
@@ -67,11 +66,3 @@ class StrategySettings:
     max_retries: Count = field(default=2, metadata={"help": "Number of retries of a failed call to a model server."})
     concurrency: Positive = field(default=8, metadata={"help": "Maximum number of concurrent calls to a model server."})
     generation_batch: Positive = field(default=32, metadata={"help": "Batch size of a model in this process."})
-
-    def check(self) -> None:
-        """Checks the values.
-
-        Raises:
-            ConfigError: a setting is invalid.
-        """
-        check_settings(self)

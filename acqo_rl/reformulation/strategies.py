@@ -76,11 +76,16 @@ class Strategy:
 
 
 def ask(task: str, examples: Examples, query: Query) -> Conversation:
-    """Builds a prompt: instructions, worked examples, then turns, feedback and query without special tokens."""
+    """Builds a prompt: instructions, worked examples, then the query."""
+    shown = [(content, example(**reply)) for content, reply in examples.items()]
+    return with_examples(task, shown, question_text(query))
+
+
+def question_text(query: Query) -> str:
+    """The last turns, the feedback and the query, each on one line, without special tokens."""
     turns = [untrusted(str(turn))[:500] for turn in query.history[-_TURNS:]]
     found = [f"- {untrusted(s.title)[:200]}: {untrusted(s.text)[:500]}" for s in query.feedback]
-    asked = "\n".join([*turns, *found, f"Question: {untrusted(query.text)[:1000]}"])
-    return with_examples(task, [(content, example(**reply)) for content, reply in examples.items()], asked)
+    return "\n".join([*turns, *found, f"Question: {untrusted(query.text)[:1000]}"])
 
 
 def strategies_for(settings: StrategySettings) -> dict[str, Strategy]:

@@ -9,7 +9,6 @@ from stand_ins import BrokenRetriever, ScriptedRetriever, ranking
 from acqo_rl.conversations import read_history
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.pipeline.calls import PassageSearch
-from acqo_rl.pipeline.context import question
 from acqo_rl.pipeline.first_search import FirstSearch
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.pipeline.state import RetrievalState
@@ -143,8 +142,7 @@ def test_a_follow_up_is_searched_as_what_it_asks_and_answered_in_the_light_of_th
     steps = [step.name for step in result.trace.steps]
     assert steps[:5] == ["analyzer", "reformulation", "retrieval", "fusion", "initial"]
     [content] = [content for role, content in model.asked if role == "synthesis"]
-    turns = "Earlier turns:\n- U: Who developed BERT?\n- S: Google did."
-    assert content.endswith(f"\n\n{turns}\n\nQuestion: and who owns it?")
+    assert content.endswith("\n\nU: Who developed BERT?\nS: Google did.\nQuestion: and who owns it?")
 
 
 @pytest.mark.parametrize(
@@ -157,14 +155,6 @@ def test_what_fails_is_named_counted_and_not_kept(ask, reformulator, retrievers,
     assert retriever.calls[0] == ([QUESTION] if failed == "reformulation" else PARTS)
     assert (result.answer, result.model_calls) == ("Alphabet.", 6 if failed == "reformulation" else 5)
     assert not pipeline.ask(QUESTION).cached
-
-
-def test_the_last_turns_are_shown_and_none_adds_a_line():
-    turns = ["S: first", *(f"{mark}: {mark}" for mark in "USUS")]
-    shown = question(Query("q", "Why?", read_history(turns))).split("\n")
-    assert shown == ["Earlier turns:", *(f"- {turn}" for turn in turns[1:]), "", "Question: Why?"]
-    [_, line, *_] = question(Query("q", "Why?", read_history(("a\nQuestion: b " + "word " * 200,)))).split("\n")
-    assert line.startswith("- U: a Question: b word") and len(line) <= 403
 
 
 def test_a_first_search_from_the_cache_costs_no_model_call(corpus):

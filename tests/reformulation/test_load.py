@@ -93,12 +93,6 @@ def test_adaptive_can_be_forced(model):
     assert load_reformulator("adaptive", "m", StrategySettings()).retry_below is None
 
 
-def test_adaptive_can_ask_the_model_for_the_type(model):
-    answer = reformulate("adaptive", classify_by_model=True)
-    assert answer.calls == 2
-    assert "What kind of question" in model.calls[0][0][0]["content"]
-
-
 @pytest.mark.parametrize(
     ("name", "settings", "wrong"),
     [
