@@ -29,9 +29,10 @@ class Writing(ModelByRole):
 
 
 @contextmanager
-def served(*, strategies=(), **settings):
+def served(*, names=("world",), strategies=(), **settings):
     """The URL of a service with a page."""
-    collections = [collection(documents={**DOCUMENTS, "evil": EVIL_DOCUMENT})]
+    documents = {**DOCUMENTS, "evil": EVIL_DOCUMENT}
+    collections = [collection(name, documents=documents) for name in names]
     offered = Scripted(parts=Parts(), **dict(strategies))
     limits = Timeouts(sub_query=0.5)
     model = Writing(**MODEL)

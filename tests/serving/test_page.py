@@ -82,6 +82,32 @@ def rows(page):
     return page.locator("#documents tr")
 
 
+def test_every_control_is_reachable_by_keyboard_shows_its_focus_and_has_a_name(visit, url):
+    page = visit(url)
+    page.keyboard.type(BOTH)  # the question has the focus
+    page.keyboard.press("Enter")
+    shown(page)
+    seen = []
+    while not seen or (seen[-1][0] != "question" and len(seen) < 40):
+        page.keyboard.press("Tab")
+        seen.append(
+            page.evaluate("""() => {
+                const it = document.activeElement;
+                if (it === document.body) return ["the browser itself", true, true];
+                const name = [...(it.labels ?? [])].map((l) => l.textContent).join("") || it.textContent;
+                const visible = getComputedStyle(it).outlineStyle !== "none";
+                return [it.id || it.textContent.trim(), visible, name.trim() !== ""];
+            }""")
+        )
+        if seen[-1][0] == "Lima" and not rows(page).first.locator("details[open]").count():
+            page.keyboard.press("Enter")
+            assert rows(page).first.get_by_text("Lima is the capital of Peru.").is_visible()
+    names = [name for name, *_ in seen]
+    assert names[0] == "Search"
+    assert {"ask-answer", "strategy", "limit", "Earlier turns", "API key", "Lima", "API", "question"} <= {*names}
+    assert [name for name, visible, named in seen if not (visible and named)] == []
+
+
 class TestSearch:
     def test_all_parts_are_shown(self, visit, url):
         """Lima has P = 1 / (1/1 + 1/2) and the best score 0.3."""
@@ -210,3 +236,19 @@ class TestSafety:
                 policy = answer.headers["content-security-policy"]
                 assert "default-src 'none'" in policy and "unsafe" not in policy
             assert httpx.get(f"{url}/page/nothing").status_code == 404
+
+
+class TestAppearance:
+    def test_a_phone_does_not_scroll_sideways(self, visit):
+        with served(names=("world", "moon", "mars")) as url:
+            page = visit(url, viewport={"width": 360, "height": 740}, has_touch=True)
+            for text in (
+                "",
+                f"{BOTH} and {'x' * 300}",
+                "Peru and broken one",
+                f"{BOTH} and Japan and capital and Peru",
+            ):
+                if text:
+                    search(page, text)
+                assert page.evaluate("document.documentElement.scrollWidth") == 360
+            assert page.locator("#lists article").count() == 5
