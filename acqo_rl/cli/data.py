@@ -1,9 +1,7 @@
 r"""Write a data set as a BEIR folder.
 
     acqo data --dataset embedded --output data/embedded
-    acqo data --dataset hotpotqa --limit 2000 --output data/hotpotqa
-    acqo data --dataset topiocqa --output data/topiocqa
-    acqo data --dataset union --sources data/hotpotqa data/topiocqa --limit 800 --output data/both
+    acqo data --dataset union --sources data/films data/hotels --limit 800 --output data/both
 
 Your own files:
 
@@ -23,12 +21,9 @@ The documents of a collection in a search engine, to write questions about it (a
 500 train, dev and test questions. ``embedded_more`` adds a split ``train-more`` of 4,500 train questions, in which
 compound and ambiguous questions are more frequent.
 
-``hotpotqa`` and ``topiocqa`` are streamed from the Hugging Face Hub. The whole source is read, so that --limit draws
-from all of it; the corpus has the passages of the drawn queries. The folder's README.md contains source and licence.
-For other public data sets, use ir_datasets, as above.
-
 ``union`` merges BEIR folders, to search all of them, or to train one policy for all of them: --limit train queries from
-each, and as many dev queries from each as the smallest source has. A source may have no queries.
+each, and as many dev queries from each as the smallest source has. A source may have no queries. For public data sets,
+use ir_datasets, as above; those of BEIR have this format already.
 
 ``files`` reads tables in UTF-8 (.csv and .tsv with a header, .jsonl), and pages or folders of pages (.md, .html, .txt,
 .rst, .pdf); the markup of Markdown and HTML is removed. All of them become one data set. The fields of a table are
@@ -46,20 +41,15 @@ folder is either complete or not written at all.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Literal
 
 from acqo_rl.addresses import Address
 from acqo_rl.cli.fields import setting
-from acqo_rl.errors import ConfigError, DataError
-
-if TYPE_CHECKING:
-    from acqo_rl.data.public import Source
-
+from acqo_rl.errors import ConfigError
+from acqo_rl.types import Positive
 
 OF_FILES = ("documents", "queries", "qrels", "document_fields", "query_fields", "max_skipped")
 
@@ -69,8 +59,10 @@ class PrepareDataConfig:
     """Settings of a data set."""
 
     output: str = setting("Folder to write.")
-    dataset: str = setting("Name of the data set, see above.", "embedded")
-    limit: int | None = setting("Maximum number of queries per split, drawn at random; by default all.", None)
+    dataset: Literal["embedded", "embedded_more", "union", "files", "collection"] = setting(
+        "Name of the data set, see above.", "embedded"
+    )
+    limit: Positive | None = setting("union: maximum number of train queries of a source; by default all.", None)
     seed: int = setting("Seed of the random choices.", 0)
     documents: list[Address] = setting("files: tables, pages, folders of pages. collection: its location.", [])
     queries: list[str] = setting("files: tables, or .txt files with one query per line.", [])
@@ -127,7 +119,6 @@ def write(folder: Path, config: PrepareDataConfig) -> None:
     """
     from acqo_rl.data.embedded import EMBEDDED, write_embedded
     from acqo_rl.data.importer import MAX_SKIPPED, write_files
-    from acqo_rl.data.public import write_public
     from acqo_rl.data.union import write_union
 
     name, made = config.dataset, command_of(config)
@@ -136,7 +127,7 @@ def write(folder: Path, config: PrepareDataConfig) -> None:
         "union": ("sources", "limit"),
         "files": OF_FILES,
         "collection": ("documents",),
-    }.get(name, ("limit",))
+    }[name]
     optional = ("limit", "sources", *OF_FILES)
     if odd := [key for key in optional if key not in read and getattr(config, key) not in ([], None)]:
         has = f"it has {', '.join(read)}" if read else "it has one size"
@@ -149,10 +140,8 @@ def write(folder: Path, config: PrepareDataConfig) -> None:
         given = {key: getattr(config, key) for key in OF_FILES if key != "max_skipped"}
         accepted = MAX_SKIPPED if config.max_skipped is None else config.max_skipped
         write_files(folder, **given, max_skipped=accepted, command=made)
-    elif name == "collection":
-        write_collection(folder, config)
     else:
-        write_public(folder, name, open_source, limit=config.limit, seed=config.seed, command=made)
+        write_collection(folder, config)
 
 
 def write_collection(folder: Path, config: PrepareDataConfig) -> None:
@@ -174,42 +163,3 @@ def write_collection(folder: Path, config: PrepareDataConfig) -> None:
     documents = documents_of(config.documents[0])
     write_beir(folder, documents.values(), [], {})
     write_atomic(folder / "README.md", [f"# Documents of a collection\n\n`{command_of(config)}`"])
-
-
-def open_source(source: Source) -> dict[str, Iterator[dict[str, Any]]]:
-    """Streams the rows of a data set from the Hub, by split; offline, reads the cache of ``datasets``.
-
-    Raises:
-        DataError: the data set cannot be read.
-    """
-    from datasets import load_dataset
-    from huggingface_hub import hf_hub_download, is_offline_mode
-    from tqdm import tqdm
-
-    def read(split: str, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        with _readable(source):
-            yield from tqdm(rows, desc=f"{source.path}, {split}", unit=" rows", mininterval=1)
-
-    with _readable(source):
-        given: dict[str, Any] = {"path": source.path, "name": source.config}
-        if source.files:
-            files = source.files.items()
-            loaded = {split: hf_hub_download(source.path, file, repo_type="dataset") for split, file in files}
-            given = {"path": "json", "data_files": loaded}
-        splits = load_dataset(**given, streaming=not is_offline_mode())  # streaming does not use the cache
-        return {split: read(split, rows) for split, rows in splits.items()}
-
-
-@contextmanager
-def _readable(source: Source) -> Iterator[None]:
-    """Turns the errors of the Hub's client, which have many unrelated classes, into one that says what to do."""
-    try:
-        yield
-    except Exception as error:
-        name = f"{source.path} (configuration {source.config})" if source.config else source.path
-        load = "huggingface_hub.hf_hub_download" if source.files else "datasets.load_dataset"
-        raise DataError(
-            f"{name} cannot be read from the Hugging Face Hub: {type(error).__name__}: {error}\nCheck the name, the "
-            f"network and HF_ENDPOINT. To work offline, fill the cache on a machine with a network ({load}, without "
-            "streaming), copy it (HF_HOME), and set HF_HUB_OFFLINE=1."
-        ) from error

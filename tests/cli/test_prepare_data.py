@@ -42,7 +42,7 @@ def test_files_are_converted_once(prepare, files, tmp_path, capsys):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--limit", "3"], ["--sources", "a"], ["--dataset", "hotpotqa"]],
+    [["--limit", "3"], ["--sources", "a"], ["--dataset", "wiki"]],
 )
 def test_settings_of_other_data_sets_are_rejected(prepare, files, arguments):
     with pytest.raises(ConfigError):
