@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from json_server import JsonServer
 
 
 def shared_words(query, passage):
@@ -14,65 +13,34 @@ def shared_words(query, passage):
     return len(asked & read) / max(len(asked), 1) - len(read) / 10_000
 
 
-class RerankServer(ThreadingHTTPServer):
+class RerankServer(JsonServer):
     """Keeps the bodies of the requests in ``asked``.
 
     Attributes:
         form: ``documents`` (Cohere, Jina, vLLM, llama.cpp) or ``texts`` (TEI).
-        faults: one for each coming request: a status, ``hang``, ``malformed``, or the rows of an answer.
+        faults: a status, ``hang``, ``malformed``, or the rows of an answer.
     """
 
-    daemon_threads = True
-
     def __init__(self, form="documents"):
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.name = f"rerank:words@http://127.0.0.1:{self.server_port}/v1"
-        self.form, self.asked, self.keys, self.faults = form, [], [], []
-        self.lock, self.waiting = threading.Lock(), threading.Event()
+        super().__init__()
+        self.name, self.form = f"rerank:words@{self.url}", form
 
-    def handle_error(self, request, client_address):
-        """A client that has hung up is part of the tests."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
-    def do_POST(self):
-        body, server = json.loads(self.rfile.read(int(self.headers["Content-Length"]))), self.server
-        with server.lock:
-            fault = server.faults.pop(0) if server.faults else None
-            server.keys.append(self.headers["Authorization"])
-            if server.form in body and not fault:
-                server.asked.append(body)
-        if self.path != "/v1/rerank":
-            self.send({"detail": "Not Found"}, 404)
-        elif fault == "hang":
-            server.waiting.wait(10)
-        elif fault == "malformed":
-            self.send({"results": [{"index": 7, "relevance_score": 0.5}]})
-        elif isinstance(fault, list):
-            self.send({"results": [{"index": index, "relevance_score": score} for index, score in fault]})
-        elif fault:
-            self.send({"message": "not now"}, fault)
-        elif server.form not in body:
-            self.send({"error": f"missing field `{server.form}`"}, 422)
-        else:
-            scores = [shared_words(body["query"], passage) for passage in body[server.form]]
-            self.send(self.answer(scores))
-
-    def answer(self, scores):
+    def answer(self, path, body):
+        fault = self.next_fault()
+        if self.form in body and not fault:
+            self.asked.append(body)
+        if path != "/v1/rerank":
+            return 404, {"detail": "Not Found"}
+        if fault == "hang":
+            return None, self.waiting.wait(10)
+        if fault == "malformed":
+            return 200, {"results": [{"index": 7, "relevance_score": 0.5}]}
+        if isinstance(fault, list):
+            return 200, {"results": [{"index": index, "relevance_score": score} for index, score in fault]}
+        if fault or self.form not in body:
+            return fault or 422, {"error": f"missing field `{self.form}`"}
+        scores = [shared_words(body["query"], passage) for passage in body[self.form]]
         best = sorted(range(len(scores)), key=lambda i: -scores[i])
-        if self.server.form == "texts":
-            return [{"index": i, "score": scores[i]} for i in best]
-        return {"id": "1", "results": [{"index": i, "relevance_score": scores[i]} for i in best]}
-
-    def send(self, body, status=200):
-        text = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
+        if self.form == "texts":
+            return 200, [{"index": i, "score": scores[i]} for i in best]
+        return 200, {"id": "1", "results": [{"index": i, "relevance_score": scores[i]} for i in best]}

@@ -19,7 +19,6 @@ ROOT = Path(__file__).parents[1]
 CLI = ROOT / "acqo_rl" / "cli"
 SKILL = ROOT / "acqo_rl" / "templates" / "skill.md"
 CONFIGS = sorted((ROOT / "configs").rglob("*.yaml"))
-LAUNCHES = sorted((ROOT / "configs" / "accelerate").glob("*.yaml"))
 PROGRAM = re.compile(r"(?:\w+=\S+ )*(?:\S*/)?(?:acqo|python3?|accelerate|torchrun|bash)\s")
 BLOCK = re.compile(r"^ *```(?:bash|sh|console)\n(.*?)^ *```", re.M | re.S)
 LAUNCHER = re.compile(r"main\(\[\"([\w-]+)\"")
@@ -81,14 +80,6 @@ def examples():
 @pytest.mark.parametrize(("where", "line"), examples(), ids=lambda value: value.replace("/", "."))
 def test_shown_commands_are_valid(where, line, tmp_path):
     accept(line, tmp_path)
-
-
-@pytest.mark.parametrize("config", LAUNCHES, ids=name)
-def test_accelerate_configs_start_eight_processes(config):
-    from accelerate.commands.config.config_args import load_config_from_file
-
-    read = load_config_from_file(str(config))  # refuses unknown keys
-    assert (read.num_processes, read.num_machines, read.mixed_precision) == (8, 1, "bf16")
 
 
 @pytest.mark.parametrize("command_name", COMMANDS)

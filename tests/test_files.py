@@ -11,8 +11,6 @@ import pytest
 from safetensors.numpy import save_file
 
 from acqo_rl.files import atomic_folder, write_atomic
-from acqo_rl.language_models import embedded
-from acqo_rl.language_models.embedded import cached
 from acqo_rl.retrieval.faiss_index import write_index
 
 
@@ -58,14 +56,3 @@ def test_a_folder_that_is_not_completed_leaves_nothing(tmp_path):
         (unfinished / "a").touch()
         raise ValueError
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_cache_folder_that_cannot_be_written_to_is_said_once(monkeypatch, caplog, folder="/proc/none"):
-    monkeypatch.setenv("XDG_CACHE_HOME", folder)
-    embedded._writable.cache_clear()
-
-    model = cached("model", lambda target: (target / "weights").touch())
-
-    assert (model / "weights").exists()
-    assert cached("model", lambda target: pytest.fail("it is there")) == model
-    assert len([record for record in caplog.records if folder in record.message]) == 1

@@ -7,11 +7,11 @@ import re
 import shutil
 from fnmatch import fnmatch
 from pathlib import Path
-from unittest.mock import Mock
 
 import pytest
 from tiny_policy import adapter_model, byte_tokenizer, full_model
 
+from acqo_rl.cli import main
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError, GrammarError, HubError
 from acqo_rl.hub import export as hub
@@ -97,11 +97,14 @@ def test_a_repeated_export_updates_the_card_unless_it_was_edited_and_another_exp
         hub.export_policy(full, copy)
 
 
-def test_an_interrupted_export_leaves_nothing(full, tmp_path, monkeypatch):
-    monkeypatch.setattr(hub, "check_export", Mock(side_effect=KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        hub.export_policy(full, tmp_path / "out")
-    assert list(tmp_path.iterdir()) == []
+def test_the_command_writes_an_export_once_and_prints_its_card(full, tmp_path, capsys):
+    command = ["push", "--model", str(full), "--repo_id", "name/model", "--dry_run", "True"]
+    for said in (f"Exported {full}", "already contains this export"):
+        main([*command, "--output", str(tmp_path / "out")])
+        printed = capsys.readouterr().out
+        assert said in printed and (tmp_path / "out" / "README.md").read_text() in printed
+    with pytest.raises(SystemExit):
+        main(command)
 
 
 @pytest.mark.parametrize(("key", "what"), [("grammar_version", "grammar"), ("prompt_version", "prompt")])

@@ -41,17 +41,6 @@ def test_every_stage_is_a_valid_command(recipe, tmp_path, monkeypatch, name, fir
         recipe.check(stage)
 
 
-def test_the_recipe_of_hotpotqa_trains_on_the_harder_half_and_evaluates_exactly(recipe, tmp_path):
-    config = config_of(recipe, "hotpotqa.yaml", "--output_dir", str(tmp_path), "--data", str(tmp_path))
-    stages = {stage.name: stage.settings for stage in recipe.plan(config)}
-    one = stages["Stage I: explore"]
-    assert (one["rollouts"], one["hardest_fraction"]) == (8, 0.5)
-    assert stages["Stage II: converge"]["model"] == one["output_dir"] / "model"
-    assert one["model"] == stages["warm start"]["output_dir"] / "model"
-    assert "faiss" not in stages["index"]
-    assert stages["evaluation"]["index"] == stages["Stage II: converge"]["index"] == stages["index"]["output"]
-
-
 @pytest.mark.parametrize(
     ("stage", "settings", "message"),
     [

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 
-import pytest
 from test_entry_points import ROOT
 
 from acqo_rl.data.beir import read_beir
@@ -40,17 +39,6 @@ def test_pipeline():
         "asyncio.gather, no fusion",
     ]
     assert rows[0][2] == "1.00"
-
-
-@pytest.mark.slow
-def test_rewriting():
-    """The rewriter that reasons writes as many tokens as it is told."""
-    pattern = r"^\| (policy|reasoning) \| (\d) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$"
-    measured = rows_of("rewriting", "--queries 2 --batch_size 2 --reasoning_tokens 20", pattern)
-    assert [row[:2] for row in measured] == [(name, size) for size in "12" for name in ("policy", "reasoning")]
-    for policy, reasoning in (measured[:2], measured[2:]):
-        assert float(policy[2]) > 0 and float(reasoning[2]) == 20
-        assert float(reasoning[4]) == pytest.approx(float(reasoning[3]) / float(policy[3]), rel=0.1)
 
 
 def test_turning_conversations(tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -10,17 +9,14 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
-from embedding_server import EmbeddingServer
-from shared import ACQO, in_thread
+from shared import ACQO
 
 from acqo_rl.cli import command, module_of
 from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.retrieval.load import load_retriever
-from acqo_rl.roles import Encoder
 from acqo_rl.types import Document
 
 ROOT = Path(__file__).parents[2]
@@ -123,36 +119,6 @@ def test_a_finished_index_is_kept_and_other_settings_are_rejected(data, tmp_path
     with pytest.raises(IndexMismatchError, match=r"k1 is 1.5, .* 2.0"):
         build("--data", data, "--output", tmp_path, "--kind", "bm25", "--bm25.k1", "2")
     assert load_retriever(tmp_path).search(["heron"], 1)[0].doc_ids
-
-
-class Letters(Encoder):
-    """Counts the letters of a text."""
-
-    def encode_queries(self, texts):
-        return np.array([[1 + text.lower().count(letter) for letter in "abcdefgh"] for text in texts], np.float32)
-
-
-@pytest.fixture
-def server(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    server = EmbeddingServer(Letters())
-    with in_thread(server, server.waiting):
-        yield server
-
-
-def test_what_a_server_has_to_embed_is_said_first(data, tmp_path, build, server, capsys, monkeypatch):
-    monkeypatch.setenv("ACQO_ENCODER_SERVERS", server.url)
-    encoder = f"openai:letters@{server.url}"
-    build("--data", data, "--output", tmp_path / "dense", "--encoder", encoder, "--encoding.query_prompt", "a: ")
-    printed = capsys.readouterr().out
-    cost = f"To be embedded by {encoder}: 40 passages, about 1 thousand tokens"
-    assert printed.index(cost) < printed.index("ready to search")
-    manifest = json.loads((tmp_path / "dense" / "manifest.json").read_text())
-    assert manifest["settings"]["encoder"] == {
-        "model": encoder, "query_prompt": "a: ", "passage_prompt": None, "dimensions": None,
-    }  # fmt: skip
-    load_retriever(tmp_path / "dense").search(["bee"], 1)
-    assert server.asked[-1] == ["a: bee"]
 
 
 @pytest.mark.parametrize("kind", ["dense", "hybrid"])

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from engine_cases import put_documents
 from forked import run_command
 from qdrant_client import QdrantClient
 from qdrant_client.models import PointStruct, TextIndexParams, TextIndexType
 from shared import PLACES
 
-from acqo_rl.data.beir import read_corpus, write_beir
-from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
-from acqo_rl.retrieval.engines import qdrant
+from acqo_rl.data.beir import write_beir
 from acqo_rl.types import Document, Query
 
 DOCUMENTS = [
@@ -29,39 +24,6 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("engine_commands")
     write_beir(folder / "data", DOCUMENTS, QUERIES, {"test": QRELS})
     return folder
-
-
-@pytest.fixture(scope="module")
-def index(folder):
-    encoder = SentenceTransformerEncoder("embedded:minilm")
-    location = put_documents("qdrant", f"qdrant:{folder}/engine/places", DOCUMENTS, encoder)
-    qdrant._folder(f"{folder}/engine").close()  # one process at a time may open the folder
-    return f"{location}&encoder=embedded:minilm"
-
-
-def test_search_takes_the_documents_from_the_engine(index):
-    done = run_command(
-        "search",
-        "--index",
-        f"{index}&mode=hybrid",
-        "--reformulator",
-        "rules",
-        "--query",
-        QUERIES[0].text,
-        "--json",
-        "True",
-    )
-
-    found = json.loads(done.stdout)
-
-    assert {document["id"] for document in found["documents"][:2]} == {"Peru-capital", "Chad-capital"}
-    assert "is the capital of" in found["documents"][0]["text"]
-
-
-def test_the_documents_of_a_collection_become_a_corpus(index, tmp_path):
-    run_command("data", "--dataset", "collection", "--documents", index, "--output", tmp_path / "data")
-    assert read_corpus(tmp_path / "data") == {document.id: document for document in DOCUMENTS}
-    run_command("data", "--dataset", "collection", "--documents", "a.csv", "--output", tmp_path / "x", status=2)
 
 
 @pytest.fixture

@@ -192,6 +192,8 @@ def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch)
     command.run(script.main, arguments(world, tmp_path / "once", reformulator=["rules"]))
     halves, once = (next(iter(systems(tmp_path / name).values()))["overall"] for name in ("out", "once"))
     assert halves["measures"] == once["measures"]
+    place = Path(json.loads((tmp_path / "out" / "summary.json").read_text())["settings"]["data"])
+    assert not place.is_absolute() and (tmp_path / "out" / place).resolve() == (world / "data").resolve()
 
 
 def test_no_file_and_no_message_has_the_password_of_an_index(script, world, tmp_path, capfd):
@@ -230,20 +232,6 @@ def test_errors_say_what_to_do(script, world, tmp_path, capsys, changed, message
     assert refused.value.code == 2
     assert not list(tmp_path.glob("out/*.html"))
     assert message in capsys.readouterr().err
-
-
-def test_a_larger_limit_goes_on_and_its_files_replace_those_of_the_smaller(script, world, tmp_path):
-    sizes = []
-    for limit in ({"limit": 3}, {}, {"limit": 3}):
-        command.run(script.main, arguments(world, tmp_path / "out", reformulator="rules", **limit))
-        [asked] = [number for who, number in answers(tmp_path / "out").items() if who.startswith("reformulate")]
-        sizes.append((asked, len(rows(tmp_path / "out"))))
-    assert sizes[0] == (4, 3)  # three queries, and what the reformulator reads of a first search
-    assert sizes[1][0] == 1 + sizes[1][1] > 4
-    assert sizes[2] == (sizes[1][0], 3)
-    place = json.loads((tmp_path / "out" / "summary.json").read_text())["settings"]["data"]
-    assert not Path(place).is_absolute()
-    assert (tmp_path / "out" / place).resolve() == (world / "data").resolve()
 
 
 @pytest.fixture

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import re
 import signal
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 import pytest
 from forked import run_command
-from server_process import ROOT, started
+from json_server import JsonServer
+from server_process import started
 from shared import in_thread
 
 from acqo_rl.cli import command, module_of
@@ -37,72 +36,44 @@ def folder(tmp_path_factory):
     return folder
 
 
+class SlowModel(JsonServer):
+    """An OpenAI-compatible server that answers when ``waiting`` is set."""
+
+    def answer(self, path, body):
+        self.asked.append(body)
+        assert self.waiting.wait(30)
+        message = {"role": "assistant", "content": "1. the capital of Peru\n2. the capital of Chad"}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        return 200, {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+
+
 @pytest.fixture
 def slow_model():
-    """An OpenAI-compatible server that answers when ``go`` is set."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self):
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self.server.asked.set()
-            assert self.server.go.wait(30)
-            message = {"role": "assistant", "content": "1. the capital of Peru\n2. the capital of Chad"}
-            body = json.dumps(
-                {"id": "1", "object": "chat.completion", "created": 1, "model": "m",
-                 "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
-            ).encode()  # fmt: skip
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.asked, server.go = threading.Event(), threading.Event()
-    server.url = f"http://127.0.0.1:{server.server_port}/v1"
-    with in_thread(server, server.go):
+    server = SlowModel()
+    with in_thread(server, server.waiting):
         yield server
-
-
-@pytest.mark.parametrize(
-    ("name", "places"),
-    [
-        ("serve", "--collections world=FOLDER,FOLDER/index --strategies rules"),
-        ("serve", "--retriever FOLDER/index"),
-    ],
-)
-def test_log_level_and_shutdown_timeout_reach_the_server(name, places, folder, monkeypatch):
-    given = []
-    monkeypatch.setattr("acqo_rl.serving.logs.configure_logs", given.append)
-    monkeypatch.setattr("uvicorn.Server.run", lambda self: given.append(self.config.timeout_graceful_shutdown))
-    words = [*places.replace("FOLDER", str(folder)).split(), "--log_level", "WARNING", "--shutdown_timeout", "7"]
-    module = module_of(name)
-    module.main(command.parse(module.main, words))
-    assert given == ["WARNING", 7]
 
 
 @pytest.mark.slow
 def test_requests_in_progress_are_finished_and_logged(folder, slow_model):
     """SIGTERM arrives while a model writes; log lines are JSON with the request id and without secrets."""
-    slow_model.go.set()  # for the first search of the process
+    slow_model.waiting.set()  # for the first search of the process
     arguments = ("--collections", f"world={folder},{folder}/index", "--strategies", "multi_query")
     more = ("--model", f"openai:m@{slow_model.url}", "--timeouts.reformulation", "20", "--timeouts.search", "30")
     with started("serve", *arguments, *more, ACQO_API_KEYS=f"{KEY},other", OPENAI_API_KEY="model-secret") as server:
-        slow_model.go.clear()
+        slow_model.waiting.clear()
         slow_model.asked.clear()
         headers = {"X-API-Key": KEY, "X-Request-ID": "request-7"}
         with httpx.Client(base_url=server.url, timeout=40) as client, ThreadPoolExecutor(1) as pool:
             assert client.post("/v1/search", json={"query": QUERY}).status_code == 401
             flying = pool.submit(client.post, "/v1/search", json={"query": QUERY}, headers=headers)
-            assert slow_model.asked.wait(20)
+            while not slow_model.asked and not flying.done():
+                time.sleep(0.05)
             server.process.send_signal(signal.SIGTERM)
             time.sleep(0.5)
             with pytest.raises(httpx.TransportError):
                 httpx.get(f"{server.url}/healthz", timeout=5)
-            slow_model.go.set()
+            slow_model.waiting.set()
             answer = flying.result(30)
         assert server.process.wait(30) in (0, -signal.SIGTERM)
         server.end()
@@ -167,15 +138,6 @@ def test_errors_name_the_setting(arguments, message):
 def test_a_value_outside_its_range_is_named(name, value):
     with pytest.raises(ConfigError, match=rf"{name}\S* is '?{re.escape(value)}"):
         command.parse(module_of("serve").main, ["--retriever", "x", f"--{name}", value])
-
-
-@pytest.mark.parametrize("config", ["embedded", "adaptive"])
-def test_collections_of_shipped_configs_are_complete(config, monkeypatch):
-    """In a YAML list, a comma separates items unless they are quoted."""
-    script = module_of("serve")
-    file = ROOT / "configs" / "serve" / f"{config}.yaml"
-    settings = command.parse(script.main, ["--config", str(file)])
-    assert settings.collections == ["embedded=outputs/demo/data,outputs/demo/index"]
 
 
 @pytest.mark.slow

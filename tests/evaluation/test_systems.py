@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -11,8 +10,6 @@ from small_study import CORPUS, GOOD, METADATA, QRELS, QUERIES, Scripted, WordRe
 from stand_ins import ScriptedHop
 
 from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever
-from acqo_rl.evaluation.report import write_report
-from acqo_rl.evaluation.study import Study
 from acqo_rl.evaluation.systems import IndexParts, StudyComponents, System, evaluate_systems
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.load import REWRITE_RETRIEVE_READ
@@ -143,21 +140,3 @@ def test_searches_of_hops_are_counted(study):
         replace(study.make("raw"), steps={"raw": Steps(hops=Hops(ScriptedHop("capital"), 3))}), QUERIES
     )
     assert [r.searches for r in got[System("raw", "words", "rsf")].results] == [3, 3, 3]
-
-
-def test_the_tables_and_files_of_a_study(study, tmp_path):
-    components = study.make("raw", "good")
-    variants = {
-        "typos": evaluate_systems(components, [replace(query, text=f"{query.text} snake") for query in QUERIES])
-    }
-    made = Study(evaluate_systems(components, QUERIES), variants, "raw", MEASURES)
-    assert [evaluation.name for evaluation in made.with_same_retrieval()] == ["raw", "good"]
-    _, tables = write_report(tmp_path, made, {"data": "x"})
-    assert [table.title for table in tables] == [
-        *("Results", "Against raw", "Retrievers against words", "Fusions against rsf", "Cost", "Robustness"),
-        *("By kind of query", "By route", "Routes"),
-    ]
-    assert all(len(row) == len(table.header) for table in tables for row in table.rows)
-    content = json.loads((tmp_path / "summary.json").read_text())
-    assert [s["name"] for s in content["systems"]][:2] == ["raw / words / rsf", "good / words / rsf"]
-    assert [row["name"] for row in content["robustness"]["typos"]] == [s["name"] for s in content["systems"]]

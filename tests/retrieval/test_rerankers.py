@@ -38,7 +38,7 @@ def test_a_server_of_either_shape_scores_each_pair_in_order_in_calls_of_limited_
     assert reranker.score([]) == []
     assert sorted(len(body[server.form]) for body in server.asked) == [1, 1, 1, 2]
     assert {body["model"] for body in server.asked} == {"words"}
-    assert set(server.keys) == {"Bearer key-1"}
+    assert {headers["Authorization"] for headers in server.headers_of} == {"Bearer key-1"}
 
 
 @pytest.mark.parametrize(
