@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from acqo_rl.language_models.structured import example, problem_of, read_reply
@@ -11,10 +11,10 @@ from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.reformulation.prompted import complete
 from acqo_rl.roles import LanguageModel, StreamingModel
 from acqo_rl.searching.feedback import fetch
-from acqo_rl.searching.result import Failure, public_problem
-from acqo_rl.searching.searcher import AdaptiveSearcher
+from acqo_rl.searching.result import Failure, SearchResult, public_problem
+from acqo_rl.searching.searcher import AdaptiveSearcher, cluster_by_sub_query
 from acqo_rl.text import normalised
-from acqo_rl.types import Completion, Conversation, Document, Ranking, Schema
+from acqo_rl.types import Completion, Document, Schema
 
 
 class PassageSearch:
@@ -44,22 +44,23 @@ class PassageSearch:
         state.searched.update(map(normalised, texts))
         try:
             with state.trace.step(source, f"searched {list(texts)}"):
-                found = self.searcher.search_many(texts, k)
-                passages = [self.passages(one.fused, k) for one in found]
+                return [self.add(state, source, found, k) for found in self.searcher.search_many(texts, k)]
         except Exception as error:
             state.fail(Failure.of(source, error), "search")
             return [[] for _ in texts]
-        note_failures(state, (failure for one in found for failure in one.failures))
-        for text, some in zip(texts, passages, strict=True):
-            state.add_chunks(some, source, text)
-        return [[state.found[document.id] for document, _ in some] for some in passages]
 
-    def passages(self, ranking: Ranking, k: int) -> list[tuple[Document, float]]:
-        """The best ``k`` documents of a fused ranking, each with its similarity."""
-        documents = fetch(self.corpus, ranking.doc_ids[:k])
-        ranks = range(1, len(ranking.doc_ids) + 1)
-        values = ranking.similarities if self.searcher.cosine else map(by_rank, ranks)
-        return [(documents[d], value) for d, value in zip(ranking.doc_ids, values, strict=True) if d in documents]
+    def add(self, state: RetrievalState, source: str, found: SearchResult, k: int) -> list[Chunk]:
+        """Adds the best ``k`` passages and the failures of a result to the state; returns the passages."""
+        found_by = {doc_id: text for text, doc_ids in cluster_by_sub_query(found).items() for doc_id in doc_ids}
+        best = found.fused.first(k)
+        documents = fetch(self.corpus, best.doc_ids)
+        values = best.similarities if self.searcher.cosine else map(by_rank, range(1, k + 1))
+        for doc_id, value in zip(best.doc_ids, values, strict=False):
+            if doc_id in documents:
+                state.add_chunks([(documents[doc_id], value)], source, found_by[doc_id])
+        for failure in found.failures:
+            state.fail(failure, "model" if failure.step == "reformulation" else "search")
+        return [state.found[doc_id] for doc_id in best.doc_ids if doc_id in documents]
 
 
 def by_rank(rank: int) -> float:
@@ -68,12 +69,6 @@ def by_rank(rank: int) -> float:
     On average over 257 multi-hop questions, the cosine at a rank is this share of the cosine at rank 1.
     """
     return float(rank**-0.12)
-
-
-def note_failures(state: RetrievalState, failures: Iterable[Failure]) -> None:
-    """Records the failures of a searcher in the state."""
-    for failure in failures:
-        state.fail(failure, "model" if failure.step == "reformulation" else "search")
 
 
 class Task(NamedTuple):
@@ -132,10 +127,14 @@ class BudgetedModel:
         completions: list[Completion] = []
         if granted and self.model:
             examples = [(content, example(**reply)) for content, reply in task.examples]
-            conversations = [with_examples(task.instructions, examples, _safe(content)) for content in granted]
+            safe = ["\n".join(map(untrusted, content.split("\n"))) for content in granted]
+            conversations = [with_examples(task.instructions, examples, content) for content in safe]
             try:
                 with state.trace.step(step, f"{len(granted)} model calls"):
-                    completions = _generate(self.model, conversations, task.schema, state.on_text)
+                    if state.on_text and task.schema is None and isinstance(self.model, StreamingModel):
+                        completions = [self.model.stream(one, state.on_text) for one in conversations]
+                    else:
+                        completions = complete(self.model, conversations, task.schema)
             except Exception as error:
                 state.fail(Failure.of(step, error), "model")
         for problem in filter(None, (completion.problem for completion in completions)):
@@ -151,18 +150,3 @@ class BudgetedModel:
                 return True
             state.skip(step, f"the budget of {state.budget.limit} model calls is used up")
         return False
-
-
-def _generate(
-    model: LanguageModel,
-    conversations: list[Conversation],
-    schema: Schema | None,
-    on_text: Callable[[str], None] | None,
-) -> list[Completion]:
-    if schema is None and on_text is not None and isinstance(model, StreamingModel):
-        return [model.stream(conversation, on_text) for conversation in conversations]
-    return complete(model, conversations, schema)
-
-
-def _safe(content: str) -> str:
-    return "\n".join(untrusted(line) for line in content.split("\n"))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from acqo_rl.errors import SearchError
-from acqo_rl.pipeline.calls import PassageSearch, note_failures
+from acqo_rl.pipeline.calls import PassageSearch
 from acqo_rl.pipeline.state import RetrievalState, Round, SubQuestion
 from acqo_rl.searching.result import Failure
-from acqo_rl.searching.searcher import AdaptiveSearcher, cluster_by_sub_query
+from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.text import normalised
 
 PART_PASSAGES = 3
@@ -55,11 +55,7 @@ class FirstSearch:
         for step in () if found.cached else found.trace:
             state.trace.add(step.name, step.detail, step.ms)
         state.trace.add(self.name, f"searched {texts}")
-        note_failures(state, found.failures)
-        found_by = {doc_id: text for text, doc_ids in cluster_by_sub_query(found).items() for doc_id in doc_ids}
-        for document, similarity in self.search.passages(found.fused, self.k):
-            state.add_chunks([(document, similarity)], self.name, found_by[document.id])
-        state.fused = tuple(d for d in found.fused.doc_ids[: self.k] if d in state.found)
+        state.fused = tuple(chunk.document.id for chunk in self.search.add(state, self.name, found, self.k))
         best = {ranking.query: ranking.doc_ids for ranking in reversed(found.rankings)}
 
         def passages(kind: str) -> list[tuple[str, tuple[str, ...]]]:

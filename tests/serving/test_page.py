@@ -241,7 +241,9 @@ class TestSafety:
 class TestAppearance:
     def test_a_phone_does_not_scroll_sideways(self, visit):
         with served(names=("world", "moon", "mars")) as url:
-            page = visit(url, viewport={"width": 360, "height": 740}, has_touch=True)
+            page = visit(url, viewport={"width": 360, "height": 740}, has_touch=True, color_scheme="dark")
+            paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+            assert int(paper.removeprefix("rgb(").split(",")[0]) < 128
             for text in (
                 "",
                 f"{BOTH} and {'x' * 300}",
