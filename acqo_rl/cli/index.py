@@ -184,25 +184,17 @@ def passages_of(
 ) -> list[Document]:
     """The documents, or with ``split_passages`` their passages.
 
-    Adds notes on documents without text, on those that exceed the encoder's maximum length, and on what a server has
-    to embed.
+    Adds notes on documents without text, and on those that exceed the encoder's maximum length.
     """
     from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
     from acqo_rl.retrieval.splitting import long_documents, split_passages
-    from acqo_rl.text import passage_text
 
     passages = documents
     if empty := [document.id for document in documents if not document.text.strip()]:
         notes.append(
             f"{len(empty):,} documents have no text (such as {empty[0]}); they are found by their titles only."
         )
-    if encoder is None:
-        return passages
-    if is_on_server(config.encoder):
-        tokens = [len(passage_text(passage)) / 4 for passage in passages]  # four characters per token
-        size = f"{len(tokens):,} passages, about {sum(tokens) / 1000:,.0f} thousand tokens"
-        notes.append(f"To be embedded by {config.encoder}: {size}, the longest about {max(tokens):,.0f}.")
-    elif isinstance(encoder, SentenceTransformerEncoder) and (long := long_documents(documents, encoder)):
+    if isinstance(encoder, SentenceTransformerEncoder) and (long := long_documents(documents, encoder)):
         remedy = "the vectors do not cover the text beyond. to cover it, build with --split_passages True"
         if config.split_passages:
             passages = split_passages(documents, encoder, long)

@@ -140,9 +140,10 @@ def times(steps: Sequence[Step]) -> Iterator[str]:
         asked = min(one.limit or len(queries), len(queries))
         per_epoch = min(one.examples, asked) if step.command == "warm-start" else asked * given.num_generations
         rows = given.max_steps * _batch(given) if given.max_steps > 0 else given.num_train_epochs * per_epoch
-        completions = asked * one.rollouts_per_query if step.command == "warm-start" else rows + asked * one.rollouts
+        completions = 0.0
         if step.command == "grpo":
-            completions += 2 * one.eval_limit * (1 + rows // _batch(given) // given.eval_steps)
+            evaluated = 2 * one.eval_limit * (1 + rows // _batch(given) // given.eval_steps)
+            completions = rows + asked * one.rollouts + evaluated
         minutes = (rows / trained + completions / written) / 60
         yield f"{step.name}: about {minutes:.1f} min of CPU time ({rows:,.0f} rows, {completions:,.0f} completions)"
     yield (

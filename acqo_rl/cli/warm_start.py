@@ -4,15 +4,12 @@ r"""Warm start: fine-tune a model on reformulations that the reward has selected
         --output_dir outputs/warm_start
     accelerate launch train/warm_start.py --data BEIR_DIR --index INDEX_DIR --model Qwen/Qwen2.5-3B-Instruct \
         --examples 4000 --trainer.learning_rate 1e-4 --output_dir outputs/warm_start
-    acqo warm-start --config configs/warm_start/conversations.yaml --data BEIR_DIR --index INDEX_DIR \
-        --model outputs/warm_start/model --rollouts_per_query 8 --output_dir outputs/second_round
 
 With --teacher, reformulations of a language model or of a strategy are additional candidates:
 
     acqo warm-start --config configs/warm_start/conversations.yaml --data BEIR_DIR --index INDEX_DIR \
         --teacher openai:qwen3@http://localhost:8000/v1 --output_dir outputs/taught
 
-With --rollouts_per_query, the model's own rollouts are additional candidates (rejection sampling).
 The output folder contains examples.jsonl (the training examples), log.json and model/ (adapter, tokenizer, settings).
 The same command resumes an interrupted run, both during scoring and during training.
 """
@@ -37,7 +34,7 @@ if TYPE_CHECKING:
     from acqo_rl.training.candidates import Candidate
     from acqo_rl.training.materials import Materials
     from acqo_rl.training.warm_start import Example
-    from acqo_rl.types import Query, Reformulation
+    from acqo_rl.types import Query
 
 
 @dataclass
@@ -64,9 +61,6 @@ class WarmStartConfig(WithPolicy, PathSettings):
         [],
     )
     teacher_queries: Count = setting("Number of training queries that each teacher reformulates; 0 means all.", 0)
-    rollouts_per_query: Count = setting(
-        "Rollouts per query of the trained policy in --model, as additional candidates.", 0
-    )
     trainer: dict[str, Any] = setting(trainer_help("TRL's SFTConfig", FINE_TUNING), {})
 
 
@@ -75,7 +69,6 @@ def main(config: WarmStartConfig) -> None:
     from pathlib import Path
 
     from acqo_rl.language_models.local import load_tokenizer
-    from acqo_rl.reformulation.policy import read_settings
     from acqo_rl.training.materials import start_run
     from acqo_rl.training.teachers import name_teachers
     from acqo_rl.training.warm_start import train
@@ -83,8 +76,6 @@ def main(config: WarmStartConfig) -> None:
     settings, arguments = check(config)
     name_teachers(config.teacher, config.model)
     load_tokenizer(config.model)  # refuses a model that cannot be prompted before any work is done
-    if config.rollouts_per_query:
-        read_settings(config.model)  # refuses a model that is no policy
     folder = Path(config.output_dir)
     state, materials = start_run(config, settings.feedback)
     if materials is None:
@@ -151,9 +142,9 @@ def candidates_for(
     materials: Materials,
     cache: Path,
 ) -> dict[str, list[Candidate]]:
-    """Returns query id -> candidates from rules and spans, from the teachers and from the policy."""
+    """Returns query id -> candidates from rules and spans, and from the teachers."""
     from acqo_rl.reformulation.lexicon import Lexicon
-    from acqo_rl.training.candidates import Candidate, candidates_in
+    from acqo_rl.training.candidates import candidates_in
     from acqo_rl.training.teachers import candidates_of_teachers, name_teachers
 
     teachers = name_teachers(config.teacher, config.model)
@@ -164,23 +155,4 @@ def candidates_for(
         taught = candidates_of_teachers(teachers, asked, settings.max_sub_queries, lexicon, cache)
         for query_id, some in taught.items():
             found[query_id] += some
-    if config.rollouts_per_query:
-        for answer in rollouts(config, queries):
-            if answer.route != "pass" and answer.problem is None:
-                written = tuple(s for s in answer.sub_queries if s.min_margin is None)
-                found[answer.query.id].insert(0, Candidate(answer.route, written, "policy"))
     return found
-
-
-def rollouts(config: WarmStartConfig, queries: Sequence[Query]) -> Iterator[Reformulation]:
-    """Samples the policy in ``config.model``, ``rollouts_per_query`` times per query."""
-    from tqdm import tqdm
-    from transformers import set_seed
-
-    from acqo_rl.reformulation.policy import Policy
-
-    set_seed(config.seed)
-    policy = Policy.from_pretrained(config.model, temperature=1.0)
-    asked = [query for query in queries for _ in range(config.rollouts_per_query)]
-    for start in tqdm(range(0, len(asked), 64), desc="sample the policy", unit="batch"):
-        yield from policy.reformulate(asked[start : start + 64])

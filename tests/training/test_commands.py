@@ -15,11 +15,9 @@ from forked import run_command
 
 from acqo_rl.cli import command, module_of
 from acqo_rl.reformulation.policy import Policy
-from acqo_rl.roles import Reformulator
-from acqo_rl.text import each_word_once
 from acqo_rl.training.materials import open_materials
 from acqo_rl.training.rewards import Reward
-from acqo_rl.types import FeedbackSpec, Reformulation, SubQuery
+from acqo_rl.types import FeedbackSpec
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
 GRPO = {
@@ -117,7 +115,7 @@ def test_two_processes_give_the_same_rewards_as_one(shared, tmp_path):
         assert {n: other[n] for n in names} == pytest.approx({n: one[n] for n in names})
 
 
-def test_a_warm_start_is_trained_and_a_second_one_samples_it(data, index, tiny, tmp_path):
+def test_a_warm_start_is_trained_and_not_repeated(data, index, tiny, tmp_path):
     settings = {
         "data": data, "index": index, "model": tiny, "output_dir": tmp_path / "run", "examples": 8, "lora_rank": 0,
         "trainer.per_device_train_batch_size": 2, "trainer.gradient_accumulation_steps": 2, "prompt.max_new_tokens": 8,
@@ -128,9 +126,6 @@ def test_a_warm_start_is_trained_and_a_second_one_samples_it(data, index, tiny, 
     assert all(e["reward"] >= e["raw_reward"] for e in examples)
     assert Policy.from_pretrained(str(tmp_path / "run" / "model")).settings.max_new_tokens == 8
     assert "is finished" in run("warm-start", settings).stdout
-    second = {"model": tmp_path / "run" / "model", "rollouts_per_query": 2, "output_dir": tmp_path / "second"}
-    assert "sample the policy" in run("warm-start", settings | second).stderr
-    assert (tmp_path / "second" / "model" / "acqo.json").exists()
 
 
 @pytest.fixture
@@ -178,32 +173,3 @@ def test_scoring_resumes_after_the_last_batch(prepared, tmp_path, monkeypatch, n
     assert asked[2] == asked[1]
     if name == "warm-start":
         assert resumed == whole
-
-
-class Scripted(Reformulator):
-    """A policy that writes the given sub-queries on a route; records what it is asked."""
-
-    def __init__(self, route, texts):
-        self.route, self.texts, self.asked = route, texts, []
-
-    def reformulate(self, queries):
-        self.asked += [query.id for query in queries]
-        raw = SubQuery("never a target", "original", min_margin=0.05)
-        parts = [(*(SubQuery(text, "part") for text in self.texts(q)), raw) for q in queries]
-        return [Reformulation(q, self.route, p, "scripted") for q, p in zip(queries, parts, strict=True)]
-
-
-def test_rollouts_of_the_policy_are_candidates(prepared, tmp_path, monkeypatch):
-    """The scripted policy writes the texts of the gold passages; there are no other candidates."""
-    script, config, materials = prepared("warm-start", rollouts_per_query=2, examples=8)
-    texts = {q.id: [materials.corpus[doc_id].text for doc_id in materials.qrels[q.id]] for q in materials.train}
-    sampled = [[a.completion for a in script.rollouts(config, materials.train)] for _ in range(2)]
-    assert sampled[0] == sampled[1]
-    policy = Scripted("decompose", lambda query: texts[query.id])
-    monkeypatch.setattr(Policy, "from_pretrained", lambda *_, **__: policy)
-    monkeypatch.setattr("acqo_rl.training.candidates.candidates", lambda *_: [])
-    examples = script.collect(config, materials, tmp_path / "examples.jsonl")
-    assert policy.asked == [query.id for query in materials.train for _ in range(2)]
-    chosen = [e for e in examples if e.route != "pass"]
-    assert len(chosen) == 4
-    assert all(e.completion.split("\n")[1:] == [each_word_once(text) for text in texts[e.query_id]] for e in chosen)
