@@ -29,11 +29,11 @@ class Writing(ModelByRole):
 
 
 @contextmanager
-def served(*, names=("world",), strategies=(), **settings):
+def served(*, names=("world",), **settings):
     """The URL of a service with a page."""
     documents = {**DOCUMENTS, "evil": EVIL_DOCUMENT}
     collections = [collection(name, documents=documents) for name in names]
-    offered = Scripted(parts=Parts(), **dict(strategies))
+    offered = Scripted(parts=Parts())
     limits = Timeouts(sub_query=0.5)
     model = Writing(**MODEL)
     with serving(collections, strategies=offered, timeouts=limits, answer_model=model, **settings) as client:

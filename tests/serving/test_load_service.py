@@ -9,7 +9,6 @@ from stand_ins import eager_scorer
 
 from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError
-from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.serving.load import ServiceSettings, load_service
@@ -41,18 +40,6 @@ def load(tmp_path):
 
 def search(service, text):
     return service.searcher("raw", None, service.named()).search(Query("q", text))
-
-
-@pytest.mark.parametrize(
-    ("strategies", "times"),
-    [(["raw"], 0), (["raw", "mine=a/b"], 0), (["turns", "rules"], 1)],
-)
-def test_the_lexicon_is_built_only_if_the_rules_are_used(load, monkeypatch, passing_policy, strategies, times):
-    """Building it takes seconds for a large corpus."""
-    read = []
-    monkeypatch.setattr(Lexicon, "of", lambda documents: read.append(list(documents)) or Lexicon())
-    load(strategies=strategies)
-    assert read == [DOCUMENTS] * times
 
 
 def test_hops_look_up_titles_of_local_documents(load, tmp_path):

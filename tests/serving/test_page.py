@@ -5,7 +5,6 @@ from __future__ import annotations
 import httpx
 import pytest
 from page_stand_ins import CHROMIUM, EVIL, EVIL_DOCUMENT, served
-from serving_stand_ins import Gate
 
 from acqo_rl.serving.app import _PAGE
 from acqo_rl.serving.http import Web
@@ -213,20 +212,6 @@ class TestSafety:
         assert EVIL_DOCUMENT.text in document.text_content()
         answered(page)
         assert page.locator("main img, main script, body > script").count() == 0
-
-    def test_an_old_answer_does_not_overwrite_a_new_one(self, visit):
-        gate = Gate()
-        with served(strategies={"gate": gate}) as url:
-            page = visit(url)
-            page.select_option("#strategy", "gate")
-            page.fill("#question", "capital of Chad")
-            page.press("#question", "Enter")
-            assert gate.entered.acquire(timeout=5)
-            page.select_option("#strategy", "raw")
-            search(page, "capital of Peru")
-            gate.open.set()
-            page.wait_for_timeout(200)
-            assert page.locator("#sub-queries .text").all_inner_texts() == ["capital of Peru"]
 
     def test_the_files_of_the_page_need_no_key_and_have_security_headers(self):
         with served(limits=Limits(keys=("sesame",))) as url:
