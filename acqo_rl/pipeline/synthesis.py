@@ -12,7 +12,7 @@ from acqo_rl.pipeline.state import Chunk, Claim, Confidence, RetrievalState
 from acqo_rl.reformulation.strategies import question_text
 
 PASSAGES = 8
-"""Number of passages from which the answer is written and checked."""
+"""Number of passages from which the answer is written and checked, and that are shown with it."""
 
 ANSWER = Task(
     """\

@@ -56,12 +56,9 @@ class Prompted(Reformulator):
         def write(model: LanguageModel, strategy: Strategy) -> list[Completion]:
             return complete(model, [strategy.conversation(query) for query in queries], strategy.schema)
 
-        if len(self._asked) == 1:
-            written = [write(*self._asked[0])]
-        else:
-            with ThreadPoolExecutor(len(self._asked)) as pool:
-                waiting = [pool.submit(copy_context().run, write, model, one) for model, one in self._asked]
-                written = [future.result() for future in waiting]
+        with ThreadPoolExecutor(len(self._asked)) as pool:
+            waiting = [pool.submit(copy_context().run, write, model, one) for model, one in self._asked]
+            written = [future.result() for future in waiting]
         return [self._read(query, completions) for query, *completions in zip(queries, *written, strict=True)]
 
     def _read(self, query: Query, completions: Sequence[Completion]) -> Reformulation:
@@ -130,4 +127,4 @@ def _paths(query: Query, original_weight: float, found: Iterable[SubQuery]) -> t
             sub_query = replace(sub_query, text=query.text, kind="original")
         first = by_key.setdefault(its_key, sub_query)
         by_key[its_key] = replace(first, weight=max(first.weight, sub_query.weight))
-    return tuple(sub_query for sub_query in by_key.values() if sub_query.weight > 0)
+    return tuple(by_key.values())

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.searching.result import SearchResult
-from acqo_rl.searching.trace import Step
+from acqo_rl.searching.trace import Step, ms_of
 from acqo_rl.types import Reformulation
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -78,7 +77,7 @@ class Metrics:
             self._route_score.labels(reformulation.route).observe(best)
         steps = () if found.cached else found.trace
         self._stages(steps)
-        self.reformulated(reformulation, None if found.cached else _reformulating(steps))
+        self.reformulated(reformulation, None if found.cached else ms_of(steps, "reformulation") / 1000)
         self._model_calls.labels("search").observe(0 if found.cached else reformulation.calls)
         if not found.cached:
             if reformulation.completion:  # of a model; without a call, it comes from the cache
@@ -96,7 +95,7 @@ class Metrics:
             for failure in result.failures:
                 self.failed(failure.step, failure.reason)
             if result.reformulation:
-                self.reformulated(result.reformulation, _reformulating(result.trace.steps))
+                self.reformulated(result.reformulation, ms_of(result.trace.steps, "reformulation") / 1000)
 
     def request(self, method: str, path: str, status: int, seconds: float) -> None:
         """Counts a request; ``path`` is a path of the application, so that the number of labels is limited."""
@@ -110,8 +109,3 @@ class Metrics:
     def failed(self, step: str, reason: str) -> None:
         """Counts a failed call, or a request for which all calls failed."""
         self._failures.labels(step, "timeout" if "timeout" in reason.lower() else "error").inc()
-
-
-def _reformulating(steps: Iterable[Step]) -> float:
-    """Total duration of the reformulations among the steps, in seconds."""
-    return sum(step.ms for step in steps if step.name == "reformulation") / 1000

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from acqo_rl.pipeline.context import SHOWN_CHARACTERS, searched_texts, window
 from acqo_rl.pipeline.state import RetrievalState, RetrievalStep, Round, SubQuestion
+from acqo_rl.pipeline.synthesis import PASSAGES
 from acqo_rl.retrieval.federated import split_id
 from acqo_rl.retrieval.windows import best_scores
 from acqo_rl.searching.feedback import fetch
@@ -18,9 +19,6 @@ from acqo_rl.searching.trace import Step
 from acqo_rl.serving.collections import Collection, DocumentsOf
 from acqo_rl.serving.requests import AnswerRequest, Asked, Notes, SearchRequest
 from acqo_rl.types import Document, Reformulation, SubQuery, well_formed
-
-PASSAGES = 8
-"""Maximum number of passages with an answer."""
 
 
 class QueryRewriteInfo(BaseModel):
