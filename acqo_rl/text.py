@@ -136,12 +136,7 @@ def is_short(word: str) -> bool:
 
 def word_key(word: str) -> str:
     """The key for comparing words; it ignores case and surrounding punctuation ("C++" and "C#" differ)."""
-    return bare_word(word).casefold()
-
-
-def bare_word(word: str) -> str:
-    """The word without surrounding punctuation; a word of only punctuation is returned unchanged."""
-    return word.strip(_AROUND) or word
+    return (word.strip(_AROUND) or word).casefold()
 
 
 def text_of(query: Query) -> str:

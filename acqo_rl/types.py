@@ -46,10 +46,6 @@ _NO_METADATA: Mapping[str, Any] = {}
 """Shared by all documents without metadata, to save memory: a corpus may hold millions of them."""
 
 
-REPLACEMENT = "\ufffd"
-"""Unicode's replacement character."""
-
-
 def well_formed(text: str) -> str:
     """Replaces each lone surrogate (half of a broken emoji) by U+FFFD and joins each valid pair into its character.
 

@@ -68,13 +68,6 @@ def test_links_of_a_page_lead_somewhere(page):
             assert anchor in anchors(target.read_text(encoding="utf-8")), address
 
 
-def test_the_site_lists_every_page():
-    listed = re.findall(r"([\w/]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
-    docs = ROOT / "docs"
-    pages = [page.relative_to(docs) for page in docs.rglob("*.md") if docs / "example" not in page.parents]
-    assert sorted(listed) == sorted(["commands.md", *map(str, pages)])  # a hook adds the page of commands
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_setting_is_on_a_page_or_in_a_config(command):
     """A setting that nobody sets or explains is not needed."""
