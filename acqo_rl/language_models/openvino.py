@@ -31,9 +31,9 @@ COMPUTED_IN = {"KV_CACHE_PRECISION": "f16"}
 """OpenVINO's settings of precision that are not its defaults; by default it rounds keys and values to 8 bits."""
 
 _FILE = "model.gguf"
-_VERSION = "1"
+_VERSION = "2"
 """Must be increased whenever the written file changes, so that cached files are written again."""
-_CACHED_TOKENS = 16_384
+_CACHED_TOKENS_PER_ROW = 512
 _TOKENS_PER_BLOCK = 32
 _TOKENS_PER_STEP = 2_048
 
@@ -110,7 +110,7 @@ class _Batch:
 
         scheduler = openvino_genai.SchedulerConfig()
         scheduler.enable_prefix_caching = True
-        scheduler.num_kv_blocks = _CACHED_TOKENS * max(rows // 16, 1) // _TOKENS_PER_BLOCK
+        scheduler.num_kv_blocks = max(rows, 16) * _CACHED_TOKENS_PER_ROW // _TOKENS_PER_BLOCK
         scheduler.max_num_batched_tokens = _TOKENS_PER_STEP
         scheduler.max_num_seqs = rows
         threads = {"INFERENCE_NUM_THREADS": torch.get_num_threads(), "ENABLE_CPU_PINNING": False}
