@@ -1,20 +1,25 @@
-"""What all HTTP clients share: URLs, the environment, servers on this machine, and pauses between retries."""
+"""HTTP clients of all servers: URLs, proxies, and retries after temporary failures."""
 
 from __future__ import annotations
 
 import ipaddress
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from acqo_rl import time_limit
 from acqo_rl.addresses import Address, whole_of
-from acqo_rl.errors import ConfigError
+from acqo_rl.errors import ConfigError, MissingPackageError
+
+if TYPE_CHECKING:
+    import tenacity
 
 TEMPORARY = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 """HTTP statuses after which a retry may succeed."""
-_LONGEST_RETRY_AFTER = 120.0  # seconds
+PATIENT_ATTEMPTS = 30
+"""Attempts of about a minute."""
+_LONGEST_PAUSE, _LONGEST_RETRY_AFTER = 5.0, 120.0  # seconds
 _ENVIRONMENT = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
@@ -56,15 +61,36 @@ def checked_url(url: str, parse: Callable[[str], object] = urlsplit) -> None:
         ) from error
 
 
-@contextmanager
-def checked_environment() -> Iterator[None]:
-    """Reports a proxy or certificates in the environment that an HTTP client cannot use when it is created.
+def open_client(url: str, what: str, *, is_async: bool = False, **options: Any) -> Any:
+    """Creates a client of httpx without connecting; it uses no proxy for a server on this machine.
+
+    Args:
+        url: base URL of the server; a user and a password in it are sent by HTTP basic authentication.
+        what: kind of the server, for messages.
+        is_async: whether it is an ``AsyncClient``.
+        options: of the client.
 
     Raises:
-        ConfigError: the proxy's package is missing, its URL is malformed, or the certificates cannot be read.
+        MissingPackageError: the packages of the extra ``remote`` are not installed.
+        ConfigError: the URL is invalid, or a proxy or certificates in the environment cannot be used.
     """
     try:
-        yield
+        import httpx
+        import tenacity  # noqa: F401
+    except ImportError as error:
+        raise MissingPackageError(
+            f"{what} needs the package {error.name}; run: pip install 'acqo-rl[remote]'"
+        ) from error
+    checked_url(url, httpx.URL)
+    base = httpx.URL(whole_of(url))
+    options |= {"base_url": base.copy_with(userinfo=b"")}
+    options |= {"auth": (base.username, base.password)} if base.userinfo else {}
+    limits = httpx.Limits(max_keepalive_connections=100)  # the callers limit the number of calls
+    kind = "Async" if is_async else ""
+    try:
+        # An explicit transport ignores proxies.
+        direct = getattr(httpx, f"{kind}HTTPTransport")(limits=limits) if is_loopback(url) else None
+        return getattr(httpx, f"{kind}Client")(transport=direct, limits=limits, **options)
     except Exception as error:  # httpx raises ImportError, OSError, ValueError and an InvalidURL of its own
         given = [name for name in _ENVIRONMENT if os.environ.get(name) or os.environ.get(name.lower())]
         if not given:
@@ -73,6 +99,40 @@ def checked_environment() -> Iterator[None]:
             f"{' or '.join(given)} in the environment cannot be used ({error}); correct or unset it, or install what it"
             " needs."
         ) from error
+
+
+def make_retrying(
+    is_temporary: Callable[[BaseException], bool],
+    seconds: float | None = None,
+    attempts: int = PATIENT_ATTEMPTS,
+    *,
+    is_async: bool = False,
+) -> Any:
+    """Repeats calls after temporary failures, within the time limit of the request.
+
+    The pauses grow with jitter and respect ``Retry-After`` up to two minutes.
+
+    Args:
+        is_temporary: whether a retry may succeed after an exception.
+        seconds: time limit of a call over all attempts.
+        attempts: maximum number of attempts.
+        is_async: whether the calls are coroutines.
+
+    Returns:
+        ``Retrying`` or ``AsyncRetrying`` of tenacity.
+    """
+    import tenacity
+
+    stops: list[Any] = [tenacity.stop_after_attempt(attempts), _would_be_too_late]
+    if seconds is not None:
+        stops.append(tenacity.stop_before_delay(seconds))
+    with_jitter = tenacity.wait_random_exponential(multiplier=0.5, max=_LONGEST_PAUSE)
+    return (tenacity.AsyncRetrying if is_async else tenacity.Retrying)(
+        stop=tenacity.stop_any(*stops),
+        wait=lambda state: max(with_jitter(state), _retry_after(state)),
+        retry=tenacity.retry_if_exception(is_temporary),
+        reraise=True,
+    )
 
 
 def is_busy(error: BaseException) -> bool:
@@ -89,12 +149,12 @@ def is_temporary(error: BaseException) -> bool:
     return is_busy(error) or isinstance(error, httpx.TransportError)
 
 
-def retry_after(state: Any) -> float:
-    """Seconds in the ``Retry-After`` header of the last response, at most two minutes; 0 if there is none.
+def _would_be_too_late(state: tenacity.RetryCallState) -> bool:
+    return state.upcoming_sleep >= time_limit.current().seconds
 
-    Args:
-        state: of a retried call, from tenacity.
-    """
-    response = getattr(state.outcome.exception(), "response", None)
+
+def _retry_after(state: tenacity.RetryCallState) -> float:
+    """Seconds in the ``Retry-After`` header of the last response, at most two minutes; 0 if there is none."""
+    response = getattr(state.outcome.exception(), "response", None) if state.outcome else None
     asked = response.headers.get("Retry-After", "") if response is not None else ""
     return min(_LONGEST_RETRY_AFTER, float(asked)) if asked.replace(".", "", 1).isdecimal() and asked.isascii() else 0.0

@@ -16,13 +16,7 @@ from acqo_rl import time_limit
 from acqo_rl.api_keys import key_in
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.chat import folded
-from acqo_rl.language_models.http_clients import (
-    checked_environment,
-    checked_url,
-    is_loopback,
-    is_temporary,
-    retry_after,
-)
+from acqo_rl.language_models.http_clients import is_temporary, make_retrying, open_client
 from acqo_rl.language_models.structured import without
 from acqo_rl.language_models.thoughts import AfterThoughts, completion_of
 from acqo_rl.language_models.timed_calls import each_of, failed, wait_for
@@ -40,7 +34,6 @@ _REFUSING = frozenset({400, 422, 500})
 """HTTP statuses of servers that do not support a setting or a role."""
 _CUT = ("length", "max_tokens")
 """Reasons of a completion that the token limit ended."""
-_LONGEST_PAUSE = 8.0  # seconds
 _ODD_ANSWERS = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 _TOO_LATE = "the time limit ended this call"
 
@@ -181,13 +174,6 @@ class ServerModel(StreamingModel, SamplingModel):
             ConfigError: a package of the extra ``remote`` is not installed, there is no key for the provider's own
                 server, the URL is invalid, or a proxy in the environment cannot be used.
         """
-        try:
-            import httpx
-            import tenacity
-        except ImportError as error:
-            raise ConfigError(
-                f"A model on a server needs the package {error.name}; run: pip install 'acqo-rl[remote]'"
-            ) from error
         provider = protocol.provider.upper()
         url = base_url or os.environ.get(f"{provider}_BASE_URL")
         key = key_in(f"{provider}_API_KEY")
@@ -198,27 +184,20 @@ class ServerModel(StreamingModel, SamplingModel):
             )
         self.name = name
         self._protocol = protocol
-        self._url = f"{(url or protocol.url).rstrip('/')}/{protocol.path}"
-        checked_url(self._url, httpx.URL)
-        with checked_environment():
-            limits = httpx.Limits(max_keepalive_connections=100)  # the callers limit the number of calls
-            direct = httpx.AsyncHTTPTransport(limits=limits) if is_loopback(self._url) else None
-            headers = protocol.headers(key) if key else {}
-            self._client = httpx.AsyncClient(headers=headers, transport=direct, limits=limits, timeout=timeout)
+        headers = protocol.headers(key) if key else {}
+        self._client: httpx.AsyncClient = open_client(
+            url or protocol.url, "A model on a server", is_async=True, headers=headers, timeout=timeout
+        )
         self._settings: dict[str, Any] = {"max_tokens": max_new_tokens, "temperature": temperature}
         if seed is not None and "seed" in protocol.optional:
             self._settings["seed"] = seed
         self._timeout, self._seconds = timeout, timeout * (max_retries + 1)
         self._concurrency = concurrency
         self._refused: set[str] = set()  # shared by all temperatures of this model
+        import httpx  # open_client reports that it is missing
+
         self._errors = (httpx.HTTPError, TimeoutError, *_ODD_ANSWERS)
-        jitter = tenacity.wait_random_exponential(multiplier=0.5, max=_LONGEST_PAUSE)
-        self._retrying = tenacity.AsyncRetrying(
-            stop=tenacity.stop_after_attempt(max_retries + 1),
-            wait=lambda state: max(jitter(state), retry_after(state)),
-            retry=tenacity.retry_if_exception(is_temporary),
-            reraise=True,
-        )
+        self._retrying = make_retrying(is_temporary, attempts=max_retries + 1, is_async=True)
 
     def at_temperature(self, temperature: float) -> ServerModel:
         """Returns the same model at another temperature, with the same connections."""
@@ -325,7 +304,9 @@ class ServerModel(StreamingModel, SamplingModel):
                 return response
 
     async def _send(self, body: Mapping[str, Any]) -> httpx.Response:
-        response = await self._client.send(self._client.build_request("POST", self._url, json=body), stream=True)
+        response = await self._client.send(
+            self._client.build_request("POST", self._protocol.path, json=body), stream=True
+        )
         if not response.is_success:
             await response.aread()
         return response.raise_for_status()

@@ -8,24 +8,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from acqo_rl import time_limit
 from acqo_rl.addresses import Address
-from acqo_rl.errors import MissingPackageError, SearchError
-from acqo_rl.language_models.http_clients import (
-    checked_environment,
-    checked_url,
-    is_busy,
-    is_loopback,
-    is_temporary,
-    retry_after,
-)
+from acqo_rl.errors import SearchError
+from acqo_rl.language_models.http_clients import is_busy, is_temporary, make_retrying, open_client
 
 if TYPE_CHECKING:
     import httpx
-    import tenacity
 
 T = TypeVar("T")
 
-_PATIENT_ATTEMPTS = 30  # about a minute
-_LONGEST_RESPONSE, _LONGEST_PAUSE = 30.0, 5.0  # seconds
+_LONGEST_RESPONSE = 30.0  # seconds
 _SHORTEST_TIME = 0.001  # seconds; 0 is no time limit for httpx
 
 
@@ -44,8 +35,7 @@ class ServerError(SearchError):
 class Server:
     """A server. Thread-safe. The connections are closed with the last reference to it.
 
-    A call is retried after a lost connection, a time-out or a temporary status. The pauses grow with jitter and respect
-    ``Retry-After`` up to two minutes.
+    A call is retried after a lost connection, a time-out or a temporary status.
 
     Attributes:
         url: its base URL.
@@ -65,26 +55,12 @@ class Server:
             MissingPackageError: the packages of the extra ``remote`` are not installed.
             ConfigError: the URL is invalid, or a proxy in the environment cannot be used.
         """
-        try:
-            import httpx
-            import tenacity  # noqa: F401
-        except ImportError as error:
-            raise MissingPackageError(
-                f"{what} needs the package {error.name}; run: pip install 'acqo-rl[remote]'"
-            ) from error
         self.url = Address(url).removesuffix("/")
         self._what = what
         self._timeout = min(_LONGEST_RESPONSE, seconds or _LONGEST_RESPONSE)
         self._retrying = make_retrying(is_temporary, seconds)
-        checked_url(self.url, httpx.URL)
-        base = httpx.URL(self.url.whole())
-        login = (base.username, base.password) if base.userinfo else None
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        with checked_environment():
-            direct = httpx.HTTPTransport() if is_loopback(url) else None  # an explicit transport ignores proxies
-            self._client = httpx.Client(
-                base_url=base.copy_with(userinfo=b""), auth=login, headers=headers, transport=direct
-            )
+        self._client: httpx.Client = open_client(self.url, what, headers=headers)
         weakref.finalize(self, self._client.close)
 
     def call(self, method: str, path: str, read: Callable[[Any], T], body: Any = None, *, is_first: bool = False) -> T:
@@ -129,22 +105,3 @@ class Server:
     def _once(self, method: str, path: str, body: Any) -> httpx.Response:
         timeout = max(_SHORTEST_TIME, min(self._timeout, time_limit.current().seconds))
         return self._client.request(method, path, json=body, timeout=timeout).raise_for_status()
-
-
-def make_retrying(is_temporary: Callable[[BaseException], bool], seconds: float | None) -> tenacity.Retrying:
-    """Repeats calls after temporary failures, within the time limit of the request; arguments as of :class:`Server`."""
-    import tenacity
-
-    with_jitter = tenacity.wait_random_exponential(multiplier=0.1, max=_LONGEST_PAUSE)
-    attempts = tenacity.stop_after_attempt(_PATIENT_ATTEMPTS)
-    in_time = attempts if seconds is None else attempts | tenacity.stop_before_delay(seconds)
-
-    def after_the_request(state: tenacity.RetryCallState) -> bool:
-        return state.upcoming_sleep >= time_limit.current().seconds
-
-    return tenacity.Retrying(
-        stop=tenacity.stop_any(in_time, after_the_request),  # type: ignore[arg-type]  # a function is enough
-        wait=lambda state: max(with_jitter(state), retry_after(state)),
-        retry=tenacity.retry_if_exception(is_temporary),
-        reraise=True,
-    )

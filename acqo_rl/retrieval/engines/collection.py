@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from acqo_rl.errors import SearchError
+from acqo_rl.language_models.http_clients import make_retrying
 from acqo_rl.retrieval.engines.engine import Engine, Schema
 from acqo_rl.retrieval.engines.location import Location
-from acqo_rl.retrieval.http_calls import make_retrying
 from acqo_rl.retrieval.info import IndexInfo
 from acqo_rl.text import one_line
 
