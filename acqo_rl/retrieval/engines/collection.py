@@ -61,7 +61,8 @@ class EngineCollection:
             SearchError: the engine does not answer or rejects the call.
         """
         with reported(self.location, self.engine):
-            return self._retrying(method, *arguments)
+            answer: T = self._retrying(method, *arguments)
+            return answer
 
 
 @contextmanager
