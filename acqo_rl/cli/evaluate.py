@@ -158,10 +158,6 @@ def check(config: EvaluateConfig) -> dict[str, str]:
     if models.keys() == {REWRITE_RETRIEVE_READ}:
         raise ConfigError(f"{REWRITE_RETRIEVE_READ} needs a reformulator to be compared to; add raw.")
     name_indexes(config.index)
-    for what in ("fusion", "measures", "robustness"):
-        given = getattr(config, what)
-        if twice := [name for name in given if given.count(name) > 1]:
-            raise ConfigError(f"{what} contains {twice[0]!r} more than once; give it once.")
     for name in config.fusion:
         fusion_named(name.removesuffix(RERANKED))
     reranked = [name for name in config.fusion if name.endswith(RERANKED)]

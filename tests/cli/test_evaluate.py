@@ -217,7 +217,6 @@ def test_no_file_and_no_message_has_the_password_of_an_index(script, world, tmp_
         ({"reformulator": "policy"}, "policy=MODEL or --model MODEL"),
         ({"reformulator": "policy=nowhere"}, "acqo.json"),
         ({"reformulator": "multiquery=openai:m"}, "'multiquery'"),
-        ({"fusion": ["rsf", "rsf"]}, "fusion contains 'rsf' more than once"),
         ({"reformulator": "rewrite_retrieve_read=x"}, "add raw"),
         ({"reformulator": ["raw", "rewrite_retrieve_read=x"]}, "give a dense index"),
         ({"fusion": "magic"}, "rsf, rrf"),

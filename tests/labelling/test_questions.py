@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from handbook import write_pages
 from stand_ins import ScriptedLanguageModel, ScriptedRetriever
@@ -191,8 +193,10 @@ def written(tmp_path, monkeypatch):
     return run
 
 
-def test_without_a_model_titles_and_headings_become_questions(written):
+def test_without_a_model_titles_and_headings_become_questions(written, capsys):
     assert not written("--plan", "True", model=None).exists()
+    said = re.search(r"(\d+) of 150 questions are to be written: (.*)\. A kind", capsys.readouterr().out)
+    assert int(said[1]) == sum(map(int, re.findall(r"\d+", said[2])))
     folder = written(model=None)
     data = read_beir(folder, "train", "dev", "test")
     assert "pseudo-questions" in (folder / "report.md").read_text()
