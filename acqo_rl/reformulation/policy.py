@@ -211,34 +211,26 @@ def read_settings(model: str) -> PolicySettings:
         ConfigError: the name of an embedded policy is unknown.
         GrammarError: it is not a policy, or it has another grammar or prompt version.
     """
-    from acqo_rl.language_models.embedded import resolve
-    from acqo_rl.language_models.openvino import PREFIX
-
-    return PolicySettings.load(settings_file(resolve(model.removeprefix(PREFIX))))
-
-
-def settings_file(path: str) -> str:
-    """Returns the path of a policy's settings file, in a folder or on the Hub.
-
-    Raises:
-        GrammarError: the file does not exist.
-    """
     from transformers.utils import cached_file
 
+    from acqo_rl.language_models.embedded import resolve
     from acqo_rl.language_models.local import is_missing_folder
+    from acqo_rl.language_models.openvino import PREFIX
 
+    path = resolve(model.removeprefix(PREFIX))
     try:
         if is_missing_folder(path):
             raise FileNotFoundError("no such folder")
         if Path(path).is_dir() and not Path(path, SETTINGS_FILE).is_file():
             raise FileNotFoundError(f"the folder contains {sorted(p.name for p in Path(path).iterdir())[:8]}")
         cached_file(path, WORDS_FILE, _raise_exceptions_for_missing_entries=False)
-        return str(cached_file(path, SETTINGS_FILE))
+        file = str(cached_file(path, SETTINGS_FILE))
     except OSError as error:
         raise GrammarError(
             f"{path!r} is not an exported policy: {SETTINGS_FILE} was not found ({error}). "
             f"Give the folder or Hub id that training or acqo push wrote."
         ) from error
+    return PolicySettings.load(file)
 
 
 def as_searched(written: Reformulation, raw_query_margin: float | None, max_sub_queries: int) -> Reformulation:
