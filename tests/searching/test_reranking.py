@@ -75,8 +75,9 @@ def test_the_pairs_of_a_batch_are_one_call_and_the_last_turns_are_read():
     assert {query for query, _ in pairs[3:]} == {"U: a stone one S: it is and the river?"}
 
 
-def test_the_best_score_over_what_is_asked_counts():
-    parts = (SubQuery("stone", "part"), SubQuery("a wood", "reading"), SubQuery("bridges of old", "variant"))
+@pytest.mark.parametrize("kind", ["part", "hop"])
+def test_the_best_score_over_what_is_asked_counts(kind):
+    parts = (SubQuery("stone", kind), SubQuery("a wood", "reading"), SubQuery("bridges of old", "variant"))
     made = Reformulation(Query("q", "a river"), "decompose", parts, "test")
     reranker = SharedWords()
 
