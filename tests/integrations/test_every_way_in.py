@@ -137,7 +137,8 @@ class Ways:
             self.data, "test", [self.index], "", reformulator=[given], fusion=[self.fusion]
         )
         with closing(Cache(self.output)) as cache:
-            components = open_components(config, cache, self.corpus, _judged(queries), {})
+            models = {name: "" if name in WITHOUT_MODEL else "model"}
+            components = open_components(config, models, cache, self.corpus, _judged(queries), {})
             [evaluation] = evaluate_systems(components, queries).values()
         return [_seen(result, result.ranking) for result in evaluation.results]
 
