@@ -14,8 +14,8 @@ from shared import ACQO
 
 from acqo_rl.addresses import Address
 from acqo_rl.cli import command
-from acqo_rl.cli.fields import group, setting
 from acqo_rl.errors import AcqoError, ConfigError
+from acqo_rl.settings import group, setting
 
 
 @dataclass

@@ -47,8 +47,8 @@ from tempfile import TemporaryDirectory
 from typing import Literal
 
 from acqo_rl.addresses import Address
-from acqo_rl.cli.fields import setting
 from acqo_rl.errors import ConfigError
+from acqo_rl.settings import setting
 from acqo_rl.types import Positive
 
 OF_FILES = ("documents", "queries", "qrels", "document_fields", "query_fields", "max_skipped")

@@ -48,7 +48,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl.addresses import Address
-from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import fusion_named
@@ -65,6 +64,7 @@ from acqo_rl.searching.names import RERANKED, name_indexes, name_reformulators
 from acqo_rl.searching.reranking import RERANK_DEPTH
 from acqo_rl.searching.settings import StepSettings
 from acqo_rl.searching.sub_queries import DEPTH
+from acqo_rl.settings import setting
 from acqo_rl.types import Positive
 
 if TYPE_CHECKING:

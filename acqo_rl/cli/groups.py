@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from acqo_rl.cli.fields import group
 from acqo_rl.reformulation.settings import StrategySettings
+from acqo_rl.settings import group
 from acqo_rl.training.settings import PromptSettings, RewardSettings
 
 

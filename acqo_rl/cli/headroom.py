@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acqo_rl.addresses import Address
-from acqo_rl.cli.fields import setting
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.searching.names import name_reformulators
+from acqo_rl.settings import setting
 from acqo_rl.types import Count, FeedbackSpec, Query
 
 if TYPE_CHECKING:

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from annotated_types import Ge, Le
 
-from acqo_rl.cli.fields import group, setting
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.encoders import is_on_server
 from acqo_rl.retrieval.engines.location import is_engine
+from acqo_rl.settings import group, setting
 
 if TYPE_CHECKING:
     from accelerate import PartialState

@@ -37,7 +37,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from acqo_rl.addresses import Address
-from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.fusion import RankScoreFusion
@@ -45,6 +44,7 @@ from acqo_rl.labelling.drafts import HEADINGS, KINDS
 from acqo_rl.language_models.load import without_url
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.searching.names import name_reformulators
+from acqo_rl.settings import setting
 from acqo_rl.types import Positive
 
 if TYPE_CHECKING:

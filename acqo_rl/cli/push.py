@@ -14,8 +14,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from acqo_rl.cli.fields import setting
 from acqo_rl.errors import ConfigError
+from acqo_rl.settings import setting
 
 
 @dataclass

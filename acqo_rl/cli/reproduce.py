@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from acqo_rl.cli import command
-from acqo_rl.cli.fields import setting
 from acqo_rl.cli.programs import run_program
 from acqo_rl.errors import ConfigError, DataError, did_you_mean
+from acqo_rl.settings import setting
 
 ALL = "all"
 Names = list[str]

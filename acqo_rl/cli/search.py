@@ -31,7 +31,6 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
 from acqo_rl.addresses import Address
-from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.cli.search_output import as_json, cut, lines
 from acqo_rl.conversations import read_history
@@ -42,6 +41,7 @@ from acqo_rl.retrieval.settings import INDEX_HELP
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.names import name_reformulators
 from acqo_rl.searching.settings import SearcherSettings, words_of
+from acqo_rl.settings import setting
 from acqo_rl.text import one_line
 from acqo_rl.types import Document, Positive, Query, Turn
 

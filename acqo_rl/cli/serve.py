@@ -37,10 +37,10 @@ from annotated_types import Ge, Le
 from pydantic import Field
 
 from acqo_rl.addresses import Address
-from acqo_rl.cli.fields import group, setting
 from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.errors import ConfigError
 from acqo_rl.serving.load import LimitSettings, ServiceSettings, load_service
+from acqo_rl.settings import group, setting
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

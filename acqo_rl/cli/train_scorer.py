@@ -38,11 +38,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from annotated_types import Ge, Le
 
 from acqo_rl.addresses import Address
-from acqo_rl.cli.fields import setting
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.searching.hop import MOST_HOPS
+from acqo_rl.settings import setting
 from acqo_rl.types import Amount, Count, Positive, Share
 
 if TYPE_CHECKING:

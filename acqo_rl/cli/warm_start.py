@@ -19,8 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from acqo_rl.cli.fields import setting
 from acqo_rl.cli.groups import WithPolicy
+from acqo_rl.settings import setting
 from acqo_rl.training.settings import FINE_TUNING, PathSettings, policy_settings, trainer_help
 from acqo_rl.types import Amount, Count, Positive, Share
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl import time_limit
-from acqo_rl.api_keys import key_in
 from acqo_rl.errors import ConfigError
+from acqo_rl.language_models.api_keys import key_in
 from acqo_rl.language_models.chat import folded
 from acqo_rl.language_models.http_clients import is_temporary, make_retrying, open_client
 from acqo_rl.language_models.structured import without

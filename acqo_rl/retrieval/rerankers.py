@@ -9,8 +9,8 @@ from itertools import groupby
 from threading import Lock
 from typing import Any
 
-from acqo_rl.api_keys import key_in
 from acqo_rl.errors import ConfigError, SearchError
+from acqo_rl.language_models.api_keys import key_in
 from acqo_rl.language_models.embedded import loading, resolve
 from acqo_rl.language_models.load import on_server
 from acqo_rl.retrieval.http_calls import Server, ServerError

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from acqo_rl.roles import Retriever
+from acqo_rl.settings import setting
 from acqo_rl.types import Document
 
 IndexDevice = Literal["auto", "cpu", "gpu", "gpu_float16", "shards"]
@@ -26,14 +27,12 @@ RERANKER_HELP = (
 class IndexSettings:
     """The device of FAISS indexes."""
 
-    index_device: IndexDevice = field(
-        default="auto",
-        metadata={
-            "help": "Device that searches FAISS indexes. gpu: each process copies the index to its GPU. "
-            "gpu_float16: the same with vectors of half precision. shards: the "
-            "index is split over all visible GPUs. auto: gpu if FAISS has a GPU and supports the index type there, "
-            "else cpu. A retriever server has its own setting."
-        },
+    index_device: IndexDevice = setting(
+        "Device that searches FAISS indexes. gpu: each process copies the index to its GPU. "
+        "gpu_float16: the same with vectors of half precision. shards: the "
+        "index is split over all visible GPUs. auto: gpu if FAISS has a GPU and supports the index type there, "
+        "else cpu. A retriever server has its own setting.",
+        "auto",
     )
 
     def open_index(self, index: str, **options: Any) -> Retriever:

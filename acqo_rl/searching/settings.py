@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 from annotated_types import Ge
@@ -18,6 +18,7 @@ from acqo_rl.searching.corpus_words import CorpusWords
 from acqo_rl.searching.hop import MOST_HOPS, Hops, LearnedHop
 from acqo_rl.searching.reranking import RERANK_DEPTH
 from acqo_rl.searching.scorer import Scorer
+from acqo_rl.settings import setting
 from acqo_rl.types import Document, FusionName
 
 AUTO_HOPS = 2
@@ -35,19 +36,16 @@ class Steps(NamedTuple):
 class StepSettings:
     """Settings of the engine of policies, of the choice and of the hops."""
 
-    engine: InferenceEngine = field(default="auto", metadata={"help": ENGINE_HELP})
-    choice: str = field(
-        default="trained:choice",
-        metadata={"help": "Folder of the network that chooses the first searches of the reformulator auto."},
+    engine: InferenceEngine = setting(ENGINE_HELP, "auto")
+    choice: str = setting(
+        "Folder of the network that chooses the first searches of the reformulator auto.", "trained:choice"
     )
-    hops: int | None = field(
-        default=None,
-        metadata={
-            "help": f"Maximum number of further searches, 0 to {MOST_HOPS}: a small trained network reads the results "
-            f"and searches a name in them, or stops. By default {AUTO_HOPS} for auto, and 0 for other reformulators."
-        },
+    hops: int | None = setting(
+        f"Maximum number of further searches, 0 to {MOST_HOPS}: a small trained network reads the results "
+        f"and searches a name in them, or stops. By default {AUTO_HOPS} for auto, and 0 for other reformulators.",
+        None,
     )
-    hop: str = field(default="trained:hop", metadata={"help": "Folder of the network that chooses the names."})
+    hop: str = setting("Folder of the network that chooses the names.", "trained:hop")
 
     def open_steps(
         self, name: str, corpus: Mapping[str, Document], words: Callable[[], CorpusWords], *, asks: bool
@@ -78,22 +76,14 @@ class StepSettings:
 class SearcherSettings(StepSettings, IndexSettings):
     """Settings of a search, shared by ``acqo search`` and ``acqo serve``."""
 
-    model: Address | None = field(
-        default=None, metadata={"help": "Policy, or language model of the strategies that are given without one."}
+    model: Address | None = setting("Policy, or language model of the strategies that are given without one.", None)
+    fusion: FusionName = setting("Fusion of the rankings.", "rsf")
+    rrf_k: float = setting("Rank constant of rrf.", 60.0)
+    score_threshold: float | None = setting(
+        "Minimum cosine of a document; if no document reaches it, the result is empty. Requires dense indexes.", None
     )
-    fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})
-    rrf_k: float = field(default=60.0, metadata={"help": "Rank constant of rrf."})
-    score_threshold: float | None = field(
-        default=None,
-        metadata={
-            "help": "Minimum cosine of a document; if no document reaches it, the result is empty. Requires dense "
-            "indexes."
-        },
-    )
-    reranker: Address | None = field(default=None, metadata={"help": RERANKER_HELP})
-    rerank_depth: Annotated[int, Ge(1)] = field(
-        default=RERANK_DEPTH, metadata={"help": "Number of documents per query that are reranked."}
-    )
+    reranker: Address | None = setting(RERANKER_HELP, None)
+    rerank_depth: Annotated[int, Ge(1)] = setting("Number of documents per query that are reranked.", RERANK_DEPTH)
 
 
 def words_of(corpus: Mapping[str, Document]) -> CorpusWords:

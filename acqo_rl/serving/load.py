@@ -13,6 +13,7 @@ from acqo_rl.reformulation.load import lexicon_for
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.searching.settings import SearcherSettings
 from acqo_rl.serving.service import Service
+from acqo_rl.settings import setting
 
 _INDEX_THREADS = 4
 """Maximum number of concurrent calls of a local index, so that one call that hangs does not block the others."""
@@ -33,46 +34,35 @@ class TimeoutSettings:
 class LimitSettings:
     """Limits of the requests of a server."""
 
-    body_bytes: Annotated[int, Ge(1)] = field(
-        default=262_144, metadata={"help": "Maximum size of a request body; larger ones get 413."}
+    body_bytes: Annotated[int, Ge(1)] = setting("Maximum size of a request body; larger ones get 413.", 262_144)
+    concurrency: Annotated[int, Ge(1)] = setting(
+        "Maximum number of requests processed at once; answers are counted separately, so that a slow "
+        "language model does not block searches.",
+        32,
     )
-    concurrency: Annotated[int, Ge(1)] = field(
-        default=32,
-        metadata={
-            "help": "Maximum number of requests processed at once; answers are counted separately, so that a slow "
-            "language model does not block searches."
-        },
-    )
-    max_queued: Annotated[int, Ge(0)] = field(
-        default=64, metadata={"help": "Maximum number of waiting requests; further ones get 429."}
-    )
-    queue_timeout: float = field(default=5.0, metadata={"help": "Seconds that a request may wait; then it gets 429."})
+    max_queued: Annotated[int, Ge(0)] = setting("Maximum number of waiting requests; further ones get 429.", 64)
+    queue_timeout: float = setting("Seconds that a request may wait; then it gets 429.", 5.0)
 
 
 @dataclass
 class ServiceSettings(SearcherSettings):
     """Collections, strategies and limits of a service."""
 
-    collections: list[Address] = field(
-        default_factory=list,
-        metadata={
-            "help": "NAME=DATA,INDEX: a BEIR folder and its index. NAME=DATA,DENSE+BM25: a hybrid index. "
-            "NAME=DATA,DENSE,BM25@original: the BM25 index is searched only with the raw query. "
-            "NAME=qdrant://HOST:PORT/COLLECTION: a collection of a search engine."
-        },
+    collections: list[Address] = setting(
+        "NAME=DATA,INDEX: a BEIR folder and its index. NAME=DATA,DENSE+BM25: a hybrid index. "
+        "NAME=DATA,DENSE,BM25@original: the BM25 index is searched only with the raw query. "
+        "NAME=qdrant://HOST:PORT/COLLECTION: a collection of a search engine.",
+        [],
     )
-    strategies: list[str] = field(
-        default_factory=lambda: ["auto"],
-        metadata={
-            "help": "NAME, NAME=MODEL or a policy such as trained:demo. The first one is the default. raw is always "
-            "offered."
-        },
+    strategies: list[str] = setting(
+        "NAME, NAME=MODEL or a policy such as trained:demo. The first one is the default. raw is always offered.",
+        ["auto"],
     )
-    answer_model: Address | None = field(
-        default=None, metadata={"help": "Language model that writes answers; without it, only passages are returned."}
+    answer_model: Address | None = setting(
+        "Language model that writes answers; without it, only passages are returned.", None
     )
-    max_model_calls: int = field(default=20, metadata={"help": "Maximum number of model calls per answer."})
-    answer_tokens: int = field(default=256, metadata={"help": "Maximum tokens of each completion of answer_model."})
+    max_model_calls: int = setting("Maximum number of model calls per answer.", 20)
+    answer_tokens: int = setting("Maximum tokens of each completion of answer_model.", 256)
     timeouts: TimeoutSettings = field(
         default_factory=TimeoutSettings,
         metadata={
@@ -80,15 +70,9 @@ class ServiceSettings(SearcherSettings):
             "rankings are not used), reranking (then the fused order is kept), answer (its model calls end then)."
         },
     )
-    result_cache_size: int = field(
-        default=1024, metadata={"help": "Number of results that are cached for an hour; 0 disables the cache."}
-    )
-    batch_size: int = field(
-        default=32, metadata={"help": "Maximum number of queries, or texts, per call of a local model or index."}
-    )
-    max_batch_delay_ms: float = field(
-        default=2.0, metadata={"help": "Maximum milliseconds that a query waits for others to fill its batch."}
-    )
+    result_cache_size: int = setting("Number of results that are cached for an hour; 0 disables the cache.", 1024)
+    batch_size: int = setting("Maximum number of queries, or texts, per call of a local model or index.", 32)
+    max_batch_delay_ms: float = setting("Maximum milliseconds that a query waits for others to fill its batch.", 2.0)
 
 
 def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Service:

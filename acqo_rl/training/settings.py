@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from importlib.util import find_spec
 from math import inf
 from typing import Annotated, Any, Literal, get_type_hints
@@ -14,6 +14,7 @@ from acqo_rl.addresses import Address
 from acqo_rl.errors import ConfigError, did_you_mean
 from acqo_rl.reformulation.policy import PolicySettings, settings_of_policy
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
+from acqo_rl.settings import setting
 from acqo_rl.types import Amount, Count, FusionName, Positive
 
 Finite = Annotated[float, Gt(-inf), Lt(inf)]
@@ -69,25 +70,18 @@ def trainer_help(kind: str, defaults: Mapping[str, Any]) -> str:
 class PathSettings(IndexSettings):
     """Inputs and outputs of a stage."""
 
-    data: str = field(metadata={"help": "BEIR folder with corpus.jsonl, queries.jsonl and qrels/."})
-    index: Address = field(metadata={"help": INDEX_HELP})
-    output_dir: str = field(
-        metadata={"help": "Folder of the run. The same command with the same settings resumes an interrupted run."}
+    data: str = setting("BEIR folder with corpus.jsonl, queries.jsonl and qrels/.")
+    index: Address = setting(INDEX_HELP)
+    output_dir: str = setting("Folder of the run. The same command with the same settings resumes an interrupted run.")
+    model: str = setting("Starting model: Hub id, folder, adapter folder or embedded:smollm2.")
+    split: str = setting("Training queries: qrels/SPLIT.tsv.", "train")
+    dev_split: str = setting(
+        "Dev queries, with which GRPO chooses the checkpoint: qrels/SPLIT.tsv, without training queries.", "dev"
     )
-    model: str = field(metadata={"help": "Starting model: Hub id, folder, adapter folder or embedded:smollm2."})
-    split: str = field(default="train", metadata={"help": "Training queries: qrels/SPLIT.tsv."})
-    dev_split: str = field(
-        default="dev",
-        metadata={
-            "help": "Dev queries, with which GRPO chooses the checkpoint: qrels/SPLIT.tsv, without training queries."
-        },
-    )
-    limit: Count = field(default=0, metadata={"help": "Maximum number of training queries; 0 means all."})
-    fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})
-    seed: Annotated[int, Ge(0), Lt(2**32)] = field(
-        default=0, metadata={"help": "Seed for sampling, shuffling and new weights."}
-    )
-    lora_rank: Count = field(default=16, metadata={"help": "Rank of a new LoRA adapter; 0 trains all weights."})
+    limit: Count = setting("Maximum number of training queries; 0 means all.", 0)
+    fusion: FusionName = setting("Fusion of the rankings.", "rsf")
+    seed: Annotated[int, Ge(0), Lt(2**32)] = setting("Seed for sampling, shuffling and new weights.", 0)
+    lora_rank: Count = setting("Rank of a new LoRA adapter; 0 trains all weights.", 16)
 
 
 @dataclass
@@ -122,38 +116,26 @@ class RewardSettings:
 class GrpoSettings:
     """Settings of one stage of GRPO."""
 
-    stage: Literal["explore", "converge"] = field(
-        default="explore", metadata={"help": "explore (Stage I) or converge (Stage II)."}
+    stage: Literal["explore", "converge"] = setting("explore (Stage I) or converge (Stage II).", "explore")
+    shared_prefix: bool = setting(
+        "Process the prompt once per group, not once per completion; on a CPU, this is always done.", False
     )
-    shared_prefix: bool = field(
-        default=False,
-        metadata={"help": "Process the prompt once per group, not once per completion; on a CPU, this is always done."},
+    rollouts: Count = setting(
+        "Rollouts of the starting model per training query (K in the paper); only queries inside the band "
+        "are trained on. 0 trains on all.",
+        0,
     )
-    rollouts: Count = field(
-        default=0,
-        metadata={
-            "help": "Rollouts of the starting model per training query (K in the paper); only queries inside the band "
-            "are trained on. 0 trains on all."
-        },
+    min_mean_reward: Finite = setting("Lowest mean reward inside the band.", 0.05)
+    max_mean_reward: Finite = setting("Highest mean reward inside the band.", 5 / 3)
+    hardest_fraction: Annotated[float, Gt(0), Le(1)] = setting(
+        "Train only on this share of the queries inside the band, the hardest ones.", 1.0
     )
-    min_mean_reward: Finite = field(default=0.05, metadata={"help": "Lowest mean reward inside the band."})
-    max_mean_reward: Finite = field(default=5 / 3, metadata={"help": "Highest mean reward inside the band."})
-    hardest_fraction: Annotated[float, Gt(0), Le(1)] = field(
-        default=1.0,
-        metadata={"help": "Train only on this share of the queries inside the band, the hardest ones."},
-    )
-    eval_limit: Positive = field(default=200, metadata={"help": "Number of dev queries, a fixed sample."})
-    eval_measure: str = field(default="nDCG@10", metadata={"help": "Dev measure that chooses the model."})
-    patience: Positive = field(
-        default=5, metadata={"help": "Stop after this many consecutive evaluations without a better dev measure."}
-    )
-    trainer: dict[str, Any] = field(
-        default_factory=dict,
-        metadata={
-            "help": trainer_help(
-                f"TRL's GRPOConfig; learning_rate is {LORA_RATE:g} with an adapter, {FULL_RATE:g} without", GRPO
-            )
-        },
+    eval_limit: Positive = setting("Number of dev queries, a fixed sample.", 200)
+    eval_measure: str = setting("Dev measure that chooses the model.", "nDCG@10")
+    patience: Positive = setting("Stop after this many consecutive evaluations without a better dev measure.", 5)
+    trainer: dict[str, Any] = setting(
+        trainer_help(f"TRL's GRPOConfig; learning_rate is {LORA_RATE:g} with an adapter, {FULL_RATE:g} without", GRPO),
+        {},
     )
 
 
