@@ -1,7 +1,7 @@
 """Replies in JSON: the schemas of prompted tasks, and how replies are read that nothing forced into a schema.
 
-A local model is guided by the schema, and a server gets it as a response format. A reply that still has another form is
-repaired as JSON. If the schema has only one field, plain text is read too: one entry per line, with or without numbers.
+A local model is guided by the schema, and a server gets it as a response format. JSON with faults is repaired. Plain
+text is not read: a refusal or a question of the model would be taken for an answer.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ import re
 from contextlib import suppress
 from typing import Any
 
-from acqo_rl.text import MAX_CHARACTERS, normalised, one_line, unnumbered
+from acqo_rl.text import MAX_CHARACTERS, normalised, one_line
 from acqo_rl.types import Completion, Schema
 
 _LONGEST = 10_000
 """Maximum number of characters of a reply that are read."""
 _MARKUP = re.compile(r"[{}\[\]]|```")
-_ANNOUNCES = (":", "\uff1a")
 _NONE = ("", "none", "null")
 
 BOOLEAN: Schema = {"type": "boolean"}
@@ -65,7 +64,7 @@ def read_reply(completion: Completion, schema: Schema) -> dict[str, Any] | None:
     """Returns the fields of a reply; ``None`` if they cannot be read.
 
     Texts are put on one line. Entries of lists are dropped if they do not match, if an earlier one has the same text,
-    or if there are too many; so is the last one of several if the token limit truncated the reply.
+    or if there are too many. A text or list entry that the token limit cut off is dropped.
 
     Args:
         completion: the completion, without thoughts.
@@ -75,8 +74,8 @@ def read_reply(completion: Completion, schema: Schema) -> dict[str, Any] | None:
     value = _json_in(reply)
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
         value = value[0]
-    if len(schema["properties"]) == 1 and not isinstance(value, dict):
-        value = dict.fromkeys(schema["properties"], _lines(reply) if value is None else value)
+    if len(schema["properties"]) == 1 and value is not None and not isinstance(value, dict):
+        value = dict.fromkeys(schema["properties"], value)
     try:
         fitted: dict[str, Any] = _fitted(value, schema, is_cut=not completion.finished)
     except ValueError:
@@ -105,12 +104,6 @@ def _json_in(reply: str) -> Any:
         return None
 
 
-def _lines(reply: str) -> list[str]:
-    """The lines of a text that may be entries; a line that ends with a colon announces others."""
-    rows = (row.strip(" *") for row in reply.splitlines() if not _MARKUP.search(row))
-    return [unnumbered(row) for row in rows if row and not row.endswith(_ANNOUNCES)]
-
-
 def _fitted(value: Any, schema: Schema, *, is_cut: bool = False) -> Any:
     """The value in the form of a schema.
 
@@ -123,9 +116,10 @@ def _fitted(value: Any, schema: Schema, *, is_cut: bool = False) -> Any:
         [value] = value
     if "anyOf" in schema:
         is_none = value is None or (isinstance(value, str) and value.strip(" .").casefold() in _NONE)
-        return None if is_none else _fitted(value, schema["anyOf"][-1])
+        return None if is_none else _fitted(value, schema["anyOf"][-1], is_cut=is_cut)
     if schema["type"] == "object" and isinstance(value, dict):
-        return {name: _fitted(value.get(name), field, is_cut=is_cut) for name, field in schema["properties"].items()}
+        last = next(reversed(value), None) if is_cut else None
+        return {name: _fitted(value.get(name), one, is_cut=name == last) for name, one in schema["properties"].items()}
     if schema["type"] == "boolean" and isinstance(value, bool):
         return value
     if schema["type"] == "integer" and type(value) in (int, str):
@@ -134,7 +128,7 @@ def _fitted(value: Any, schema: Schema, *, is_cut: bool = False) -> Any:
         said = one_line(value)
         if "enum" in schema:
             return _allowed(said.strip(".*\"'").casefold(), schema)
-        if schema.get("minLength", 0) <= len(said) <= schema["maxLength"]:
+        if schema.get("minLength", 0) <= len(said) <= schema["maxLength"] and not is_cut:
             return said
     raise ValueError(f"{value!r} does not match {schema}")
 
@@ -147,7 +141,7 @@ def _allowed(value: Any, schema: Schema) -> Any:
 
 def _entries(values: list[Any], schema: Schema, *, is_cut: bool) -> list[Any]:
     found: dict[str, Any] = {}
-    for value in values[:-1] if is_cut and len(values) > 1 else values:
+    for value in values[:-1] if is_cut else values:
         with suppress(ValueError):
             entry = _fitted(value, schema["items"])
             if key := normalised(str(entry)):

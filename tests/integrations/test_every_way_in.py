@@ -54,13 +54,14 @@ LONG = "the harbour and the bank of the old town by the river in the north of th
 OF_POLICY = ("pass", "resolve\nTokyo bank", "resolve\n=\nCuba", "split\ncapital\nmoney\nHavana", "resolve\n{asked}",
              "resolve\n=", "gibberish", "split\nLima\nlima ?\n= Peru", "", f"split\n{LONG}\nOslo")  # fmt: skip
 OF_MODEL = (
-    "1. capital of Peru\n2. Capital of  Peru?",
+    '["capital of Peru", "Capital of  Peru?"]',
     '{"kind": "compound", "searches": ["Oslo", "OSLO.", "{asked}"]}',
     '{"kind": "ambiguous", "searches": ["bank of Kenya"]}',
-    f"{LONG}\nmoney",
+    f'["{LONG}", "money"]',
     '["Lima", "currency of Cuba"]',
-    "{asked}",
-    "Lima is the capital of Peru. It lies by the sea.",
+    '"{asked}"',
+    '["Lima is the capital of Peru.", "It lies by the sea."]',
+    "Which city do you mean?",
     "???",
     "",
 )

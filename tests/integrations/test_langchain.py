@@ -106,7 +106,7 @@ def test_wraps_a_retriever_and_a_model_of_langchain(store):
     ("llm", "strategy", "searched"),
     [
         (
-            FakeListLLM(responses=["1. Peru capital\n2. Peru money"]),
+            FakeListLLM(responses=[example(searches=["Peru capital", "Peru money"])]),
             "multi_query",
             [QUERY, "Peru capital", "Peru money"],
         ),

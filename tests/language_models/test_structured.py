@@ -1,4 +1,4 @@
-"""Replies in JSON: what is read of replies that match the schema, nearly match it, or are plain text."""
+"""Replies in JSON: what is read of replies that match the schema, nearly match it, or do not."""
 
 from __future__ import annotations
 
@@ -47,13 +47,8 @@ def read(reply, schema, **settings):
         ('{"searches": "a b"}', SEARCHES, ["a b"]),
         ('{"searches": ["a", "b", "A?", "", 7, "c", "d"]}', SEARCHES, ["a", "b", "c"]),
         ('{"searches": ["a\\n b", "%s"]}' % ("x" * 201), SEARCHES, ["a b"]),
-        ("Here are two:\n1. moons of Mars\n2) 2008 crisis\n\n- \u5317\u4eac", SEARCHES,
-         ["moons of Mars", "2008 crisis", "\u5317\u4eac"]),
-        ("**Searches:**\n\u2022 Oslo", SEARCHES, ["Oslo"]),
-        ("moons of Mars", SEARCH, "moons of Mars"),
         ('{"search": " moons of\\nMars "}', SEARCH, "moons of Mars"),
         ('{"kind": "Simple"}', KIND, "simple"),
-        ("**Simple.**", KIND, "simple"),
         ("2", GRADE, 2),
         ('{"grade": "2"}', GRADE, 2),
         ('{"parts": [{"id": "1", "question": "Who?", "depends_on": null}, {"id": 2, "question": "When?",'
@@ -71,7 +66,6 @@ def test_one_field(reply, schema, value):
         '{"answerable": false, "missing": "a date", "next_query": null}',
         '{"answerable": False, "missing": "a date", "next_query": None}',
         '{"answerable": false, "missing": "a date", "next_query": "none", "why": "x"}',
-        '{"answerable": false, "missing": "a date"',
     ],
 )
 def test_several_fields(reply):
@@ -89,7 +83,9 @@ def test_a_text_that_only_begins_with_none_is_a_text():
         ("", SEARCHES), ("{}", SEARCHES), ("?", SEARCHES), ('{"other": ["a"]}', SEARCHES),
         ("See [1] for more", SEARCHES),
         ('{"searches": [7]}', SEARCHES), ("one\ntwo", SEARCH), ("Here it is:", SEARCH), ("x" * 201, SEARCH),
-        ("oversimplified", KIND), ("simple query", KIND), ("4", GRADE), ("3/3", GRADE), ("Grade: 1 or 2", GRADE),
+        ("moons of Mars", SEARCH), ("Which planet do you mean?", SEARCH), ("1. moons of Mars\n2. moons", SEARCHES),
+        ("<html>502</html>", SEARCH), ("simple", KIND), ("oversimplified", KIND),
+        ("simple query", KIND), ("4", GRADE), ("3/3", GRADE), ("Grade: 1 or 2", GRADE),
         ('{"grade": 2.5}', GRADE), ('{"grade": true}', GRADE), ("no, only yesterday's figures", GAP),
         ('{"answerable": "yes", "missing": null, "next_query": null}', GAP), ('{"parts": [{"id": 1}]}', PARTS),
         ("[" * 5000, SEARCHES), ('{"a":' * 5000, SEARCHES),
@@ -99,13 +95,13 @@ def test_another_form_is_not_read(reply, schema):
     assert read(reply, schema) is None
 
 
-def test_an_entry_that_the_limit_truncated_is_dropped_unless_it_is_the_only_one():
-    for reply, kept in (
-        ('{"searches": ["moons of Mars", "moons of Ju', "moons of Mars"),
-        ("moons of Mars\nmoons of Ju", "moons of Mars"),
-        ('{"searches": ["moons of Ju', "moons of Ju"),
-    ):
-        assert read(reply, SEARCHES, finished=False) == {"searches": [kept]}
+def test_what_the_limit_truncated_is_dropped():
+    assert read('{"searches": ["moons of Mars", "moons of Ju', SEARCHES, finished=False) == {
+        "searches": ["moons of Mars"]
+    }
+    assert read('{"searches": ["moons of Ju', SEARCHES, finished=False) is None
+    assert read('{"search": "moons of Ju', SEARCH, finished=False) is None
+    assert read('{"answerable": false, "missing": "a da', GAP, finished=False) is None
 
 
 @given(st.text() | st.from_regex(r'[\[{"]?[{}\[\]",:a1 \n-]{0,40}'), st.sampled_from(ALL), st.booleans())

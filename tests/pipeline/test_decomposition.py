@@ -48,18 +48,21 @@ def test_answers_go_where_they_are_waited_for(search_over, budgeted):
     found = {"part 1": ("bert",), "part 2": ("alphabet",), "part 3 (Context: Google)": ("alphabet", "bert")}
     search, retriever = search_over(found)
     parts = split("part 1", "part 2", "part 3", depends_on=([], [], [1]))
-    model = budgeted(decompose=parts, sub_answer=["Google", "Alphabet", "Alphabet owns it"])
+    answers = ["Google", "Alphabet", "Alphabet owns it"]
+    model = budgeted(decompose=parts, sub_answer=[example(answer=one) for one in answers])
     state = RetrievalState(QUERY)
     Decomposer(search, model).run(state)
     assert retriever.calls == [["part 1", "part 2"], ["part 3 (Context: Google)"]]
-    assert [part.answer for part in state.sub_questions] == ["Google", "Alphabet", "Alphabet owns it"]
+    assert [part.answer for part in state.sub_questions] == answers
     assert state.sub_questions[2].doc_ids == ("alphabet", "bert")
     assert state.budget.used == 4
 
 
 def test_no_answer_is_none_and_no_passage_is_not_asked_about(search_over, budgeted):
     search, retriever = search_over({"part 1": ("bert",)})
-    model = budgeted(decompose=split("part 1", "part 2", "part 3", depends_on=([], [], [1])), sub_answer="None.")
+    model = budgeted(
+        decompose=split("part 1", "part 2", "part 3", depends_on=([], [], [1])), sub_answer=example(answer=None)
+    )
     state = RetrievalState(QUERY)
     Decomposer(search, model).run(state)
     assert [part.answer for part in state.sub_questions] == ["", "", ""]

@@ -8,6 +8,7 @@ from stand_ins import BrokenRetriever, ScriptedRetriever, ranking
 
 from acqo_rl.conversations import read_history
 from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.language_models.structured import example
 from acqo_rl.pipeline.calls import PassageSearch
 from acqo_rl.pipeline.first_search import FirstSearch
 from acqo_rl.pipeline.pipeline import Pipeline
@@ -29,7 +30,7 @@ FOUND = {
 }
 REPLIES = {
     "decompose": split("BERT", "Alphabet"),
-    "sub_answer": "Alphabet",
+    "sub_answer": example(answer="Alphabet"),
     "gap": gaps(),
     "synthesis": "Alphabet.",
     "grounding": CLAIM,

@@ -60,7 +60,7 @@ def model(**changed):
         "analyzer": example(challenges=["temporal", "multi_hop", "decomposition"]),
         "gap": [gaps("gap 1"), gaps("gap 2")],
         "decompose": split("part 1", "part 2", "part 3"),
-        "sub_answer": "Google",
+        "sub_answer": example(answer="Google"),
         "synthesis": "Google made BERT.",
         "grounding": CLAIM,
     }
@@ -249,7 +249,7 @@ FOUND = {"q": ("bert", "undated"), "Transformer": ("transformer",), "next": ("al
         ("self_query", {"gap": [gaps("next"), gaps()]}, lambda result: result.iterations, 4, "\n\n---\n\n"),
         (
             "recursive",
-            {"decompose": split("q", "next"), "sub_answer": "Google"},
+            {"decompose": split("q", "next"), "sub_answer": example(answer="Google")},
             lambda result: result.sub_questions,
             5,
             "[Sub-query 2: next]\n[Alphabet]",

@@ -82,7 +82,7 @@ def test_wrappers_read_the_feedback_of_what_they_wrap():
 
 
 class TestTypesFromAModel:
-    @pytest.mark.parametrize("reply", [example(type="debugging"), "Debugging.", '{"type": "DEBUGGING"}'])
+    @pytest.mark.parametrize("reply", [example(type="debugging"), '{"type": "DEBUGGING"}'])
     def test_the_type_of_the_reply(self, reply):
         [answer] = Classifier(ScriptedLanguageModel(reply)).reformulate([QUERY])
         assert (answer.query_type, answer.calls, answer.problem) == ("debugging", 1, None)

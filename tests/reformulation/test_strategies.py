@@ -118,7 +118,7 @@ def test_every_reply_gives_something_to_search(reply):
         (
             "hyde",
             {"hyde_include_original": False},
-            "Here is a passage:\n\nAir scatters blue light.\nIt is thin.",
+            example(sentences=["Air scatters blue light.", "It is thin."]),
             "expand",
             [SubQuery("Air scatters blue light. It is thin.", "hypothetical", 1.5)],
         ),
@@ -213,13 +213,17 @@ class TestSeveralStrategies:
         assert one.completion == "\n\n".join(replies.values())
 
     def test_one_that_fails_leaves_the_other(self):
-        one = self.made("multi_query", "step_back", searches=Completion("", 0, problem="timed out"), search="light")
+        one = self.made(
+            "multi_query", "step_back", searches=Completion("", 0, problem="timed out"), search=example(search="light")
+        )
         assert [s.text for s in one.sub_queries] == [QUERY.text, "light"]
         assert (one.problem, one.route) == ("multi_query: timed out", "expand")
         assert (one.calls, one.failed_calls) == (2, 1)
 
     def test_a_text_of_two_strategies_is_searched_once_with_the_greater_weight(self):
-        one = self.made("multi_query", "hyde", searches="light\nair", sentences="Light.")
+        one = self.made(
+            "multi_query", "hyde", searches=example(searches=["light", "air"]), sentences=example(sentences=["Light."])
+        )
         assert [(s.text, s.weight) for s in one.sub_queries[1:]] == [("light", 1.5), ("air", 0.8)]
 
 

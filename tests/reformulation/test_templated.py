@@ -6,6 +6,7 @@ import pytest
 from stand_ins import ScriptedLanguageModel, strategy
 
 from acqo_rl.conversations import read_history
+from acqo_rl.language_models.structured import example
 from acqo_rl.reformulation.load import load_reformulator
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.reformulation.settings import StrategySettings
@@ -14,7 +15,8 @@ from acqo_rl.types import Query, Snippet, SubQuery
 
 OSLO = Query("1", "Compare rent in Oslo and Rome in 2020")
 LIMA = Query("2", "compare rent in Lima and New York in 1990?")
-SPLIT = "rent in Oslo in 2020\nRent in Rome in 2020"
+PARTS = ["rent in Oslo in 2020", "Rent in Rome in 2020"]
+SPLIT = example(searches=PARTS)
 
 
 def calls(reply, *queries, name="decomposition"):
@@ -41,19 +43,23 @@ def test_a_query_of_a_known_template_is_split_without_a_call():
 
 
 @pytest.mark.parametrize(
-    ("name", "reply"),
+    "parts",
     [
-        ("decomposition", ""),  # nothing usable
-        ("decomposition", "rent in Oslo in 2020"),  # one part
-        ("decomposition", "rent in Oslo\nrent in Rome"),  # without the year
-        ("decomposition", f"{SPLIT}\nhousing costs"),  # a part without a name
-        ("decomposition", "rent in Oslo, Norway in 2020\nrent in Rome in 2020"),  # another name
-        ("decomposition", f"{SPLIT} and 2021"),
-        ("prompted", "ambiguous\nOslo rent\nRome rent 2020"),  # another route
+        [],
+        PARTS[:1],
+        ["rent in Oslo", "rent in Rome"],  # without the year
+        [*PARTS, "housing costs"],  # a part without a name
+        ["rent in Oslo, Norway in 2020", "rent in Rome in 2020"],  # another name
+        [PARTS[0], f"{PARTS[1]} and 2021"],
     ],
 )
-def test_a_split_that_does_not_suit_other_names_is_not_kept(name, reply):
-    assert calls(reply, OSLO, LIMA, name=name) == 2
+def test_a_split_that_does_not_suit_other_names_is_not_kept(parts):
+    assert calls(example(searches=parts), OSLO, LIMA) == 2
+
+
+def test_only_splits_are_kept():
+    reply = example(kind="ambiguous", searches=["rent in Oslo in 2020", "rent in Rome in 2020"])
+    assert calls(reply, OSLO, LIMA, name="prompted") == 2
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from serving_stand_ins import DOCUMENTS, Words, collection, post, serving, servi
 from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.data.beir import write_beir
+from acqo_rl.language_models.structured import example
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.retrieval.federated import InCollection
@@ -41,7 +42,7 @@ def with_words(name, words=None):
 @pytest.fixture
 def found(monkeypatch):
     """Searches collections."""
-    model = ScriptedLanguageModel("\n".join(VARIANTS), PASSAGE)
+    model = ScriptedLanguageModel(example(searches=VARIANTS), example(sentences=[PASSAGE]))
     monkeypatch.setattr(strategies, "load_strategy_model", lambda *_: model)
 
     def search(*collections):
