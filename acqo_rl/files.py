@@ -48,7 +48,7 @@ def atomic(path: Path) -> Iterator[Path]:
 def atomic_folder(path: Path) -> Iterator[Path]:
     """The empty folder to write instead of a folder, to which it is renamed when it is complete.
 
-    Its files get the modes that the umask allows; safetensors writes them for their owner only.
+    Its files can be read as the umask allows.
 
     Raises:
         OSError: there is no space left, or the folder exists and is not empty.
@@ -59,11 +59,16 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     try:
         with writing(path):
             yield unfinished
-        for file in unfinished.glob("*.safetensors"):
-            file.chmod(unfinished.stat().st_mode & 0o666)
+        follow_umask(unfinished)
         unfinished.rename(path)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def follow_umask(folder: Path) -> None:
+    """Gives weights the modes of their folder; safetensors writes files for their owner only."""
+    for file in folder.glob("*.safetensors"):
+        file.chmod(folder.stat().st_mode & 0o666)
 
 
 def write_atomic(path: Path, lines: Iterable[str]) -> None:

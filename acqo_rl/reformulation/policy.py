@@ -22,7 +22,7 @@ SETTINGS_FILE = "acqo.json"
 WORDS_FILE = "words.txt"
 
 _SHORTENED = "the policy read only the beginning and the end of the query, because it exceeds query_tokens"
-_OTHER_LANGUAGE = "the policy passed the query, because it was trained for other languages"
+_OTHER_LANGUAGE = "the policy passed the query, whose language is not one that it was trained for"
 
 
 @dataclass(frozen=True)

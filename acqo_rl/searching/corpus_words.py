@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -35,11 +35,13 @@ class CorpusWords:
         weights: word -> logarithm of the inverse share of documents with the word. Words that are not in it occur in
             no counted document.
         highest: weight of a word in no document.
+        all_counted: whether all documents were counted, so that a word without a weight occurs in none.
     """
 
     titles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
     highest: float = 1.0
+    all_counted: bool = False
 
     @classmethod
     def of(cls, corpus: Mapping[str, Document]) -> CorpusWords:
@@ -48,11 +50,12 @@ class CorpusWords:
         for document in corpus.values():
             if key := title_key(IN_BRACKETS.sub("", document.title) or document.title):
                 titles.setdefault(key, []).append(document.id)
-        sample = list(islice(corpus.values(), 0, None, max(1, len(corpus) // _SAMPLE)))
+        step = max(1, len(corpus) // _SAMPLE)
+        sample = list(islice(corpus.values(), 0, None, step))
         counts = Counter(word for one in sample for word in set(_read_stems(one)))
         highest = math.log(1 + len(sample))
         weights = {word: math.log((1 + len(sample)) / (1 + count)) for word, count in counts.items()}
-        return cls({key: tuple(ids[:_SAME_TITLE]) for key, ids in titles.items()}, weights, highest)
+        return cls({key: tuple(ids[:_SAME_TITLE]) for key, ids in titles.items()}, weights, highest, step == 1)
 
     def weight(self, word: str) -> float:
         """Weight of a stemmed word, 0 to 1: how rare it is."""
@@ -62,6 +65,10 @@ class CorpusWords:
         """The share of some stemmed words, by weight, that a text contains."""
         total = sum(map(self.weight, words))
         return sum(self.weight(word) for word in words if word in by) / total if total else 0.0
+
+    def may_find(self, words: Iterable[str]) -> bool:
+        """Whether documents may contain each of some stemmed words."""
+        return not self.all_counted or all(word in self.weights for word in words)
 
     def is_common(self, word: str) -> bool:
         """Whether a stemmed word occurs in many documents."""

@@ -1,8 +1,8 @@
 """HopOptions of a hop: the names in the best results, each with features for the scorer.
 
 A name is the title of a result, a title of the corpus or a capitalised phrase in the text of a result, a name in the
-question, or a rare phrase. All features are relative (shares, ranks, ratios to the best score), so that one scorer
-works for BM25 scores and cosines, and for corpora on which it was not trained.
+question whose words occur in documents, or a rare phrase. All features are relative (shares, ranks, ratios to the best
+score), so that one scorer works for BM25 scores and cosines, and for corpora on which it was not trained.
 """
 
 from __future__ import annotations
@@ -144,6 +144,8 @@ class CandidateReader:
                     around = text.stems[max(0, first - _WINDOW) : last + 1 + _WINDOW]
                     add(text.spelled(first, last), source, rank, first / length, document.id, around)
         for first, last in [*self._titles_in(asked), *self._spans(asked, of_question=True)]:
+            if not self._words.may_find(asked.stems[first : last + 1]):
+                continue
             add(asked.spelled(first, last), 3, 0, first / max(len(asked.stems), 1), None, ())
         return found
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from acqo_rl.files import atomic_folder, writing
+from acqo_rl.files import atomic_folder, follow_umask, writing
 from acqo_rl.language_models.chat import end_tokens
 from acqo_rl.language_models.local import (
     base_model_of,
@@ -69,7 +69,16 @@ def _frozen_dtype() -> Any:
 
 def resume(trainer: Any) -> None:
     """Trains, from the last checkpoint in the trainer's folder if there is one."""
+    from transformers import TrainerCallback
+
     folder = Path(trainer.args.output_dir)
+
+    class Readable(TrainerCallback):
+        def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            if state.is_world_process_zero:
+                follow_umask(folder / f"checkpoint-{state.global_step}")
+
+    trainer.add_callback(Readable)
     with writing(folder):
         trainer.train(resume_from_checkpoint=last_checkpoint(folder))
 
