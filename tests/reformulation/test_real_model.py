@@ -1,4 +1,4 @@
-"""Every strategy once with a real language model: three queries, in three languages."""
+"""A strategy and the trained policies with a real language model."""
 
 from __future__ import annotations
 
@@ -8,18 +8,11 @@ from stand_ins import strategy
 
 from acqo_rl.conversations import read_history
 from acqo_rl.language_models.local import TransformersModel
-from acqo_rl.reformulation.load import STRATEGIES
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.types import Query, Snippet
 
 pytestmark = pytest.mark.slow
-
-QUERIES = [
-    Query("en", "Compare the population of Peru and Chad"),
-    Query("zh", "为什么天空是蓝色的?"),
-    Query("de", "Wie installiere ich Python?", read_history(("Ich habe Windows.",))),
-]
 
 
 @pytest.fixture(scope="module")
@@ -28,26 +21,12 @@ def model():
     return TransformersModel.from_pretrained("embedded:smollm2", max_new_tokens=10)
 
 
-@pytest.mark.parametrize("name", [*STRATEGIES, "prompted"])
-def test_each(model, name):
-    answers = Prompted(model, [strategy(name)]).reformulate(QUERIES)
-    assert [a.query for a in answers] == QUERIES
-    for answer in answers:
-        assert answer.calls == 1
-        assert answer.tokens > 0
-        assert answer.problem or answer.completion
-        assert 1 <= len(answer.sub_queries) <= 7
-    if strategy(name).original_weight:
-        assert any(len(a.sub_queries) > 1 for a in answers)
-        assert all(a.sub_queries[0].text == a.query.text for a in answers)
-
-
 def test_samples_follow_the_seed_and_leave_the_generator_as_it_was(model):
     def sampled(seed):
         settings = {"max_new_tokens": 8, "temperature": 1.0, "seed": seed}
         return Prompted(
             TransformersModel(model.model, model.chat.tokenizer, **settings), [strategy("hyde")]
-        ).reformulate(QUERIES[:1])
+        ).reformulate([Query("q", "Compare the population of Peru and Chad")])
 
     before = torch.random.get_rng_state()
     assert sampled(1) == sampled(1) != sampled(2)
