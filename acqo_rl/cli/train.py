@@ -127,7 +127,8 @@ def times(steps: Sequence[Step]) -> Iterator[str]:
         if steps[0].command == "data":
             write_embedded(folder)
         queries = read_queries(folder if steps[0].command == "data" else warm.data, warm.split)
-        measured = replace(warm, trainer={**warm.trainer, "max_steps": 2}, output_dir=f"{folder}/run")
+        two_steps = {**warm.trainer, "max_steps": 2, "report_to": "none"}
+        measured = replace(warm, trainer=two_steps, output_dir=f"{folder}/run")
         settings, given = module_of("warm-start").check(measured)
         examples = [Example(q.id, "disambiguate", f"{TAGS['disambiguate']}\n{q.text}", 0.0, 0.0) for q in queries[:32]]
         model = train(queries, examples, settings, given, model=warm.model, lora_rank=warm.lora_rank, callbacks=[clock])
