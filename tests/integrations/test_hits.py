@@ -25,7 +25,7 @@ def test_a_partial_result_lists_its_failures():
         assert "does not answer" in details["failures"][0]
 
 
-EXTRAS = {"langchain": "langchain_core", "llama_index": "llama_index", "mcp": "mcp"}
+EXTRAS = {"langchain": "langchain_core", "llama_index": "llama_index", "haystack": "haystack", "mcp": "mcp"}
 
 
 def test_the_error_for_a_missing_package_names_the_extra():
