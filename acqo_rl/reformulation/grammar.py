@@ -116,7 +116,9 @@ class Grammar:
             )
         tag, *lines = completion.split("\n")
         if invented := self._invented(lines, query):
-            raise GrammarError(f"{invented[:3]!r} are neither words that the policy read nor words of its list.")
+            raise GrammarError(
+                f"The completion has words that the policy neither read nor has in its list: {', '.join(invented[:3])}."
+            )
         return _parsed(_ROUTES[tag], lines, query, self.max_sub_queries)
 
     def parse_tolerantly(self, completion: str, query: Query) -> Parsed:
