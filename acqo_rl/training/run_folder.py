@@ -72,7 +72,8 @@ def open_run(
         if changed := [name for name, found in new[_INPUTS].items() if old[_INPUTS].get(name, found) != found]:
             raise ConfigError(
                 f"{folder} contains a run of other data: {', '.join(changed)} changed since it began. Give another "
-                f"output folder, or delete this one. To continue this run with the changed data, delete {folder / _INPUTS}."
+                "output folder, or delete this one. To continue this run with the changed data, delete "
+                f"{folder / _INPUTS}."
             )
     if not (folder / _CONFIG).exists():
         versions = {one.name: one.version for one in distributions() if one.name in _PACKAGES}
