@@ -10,7 +10,6 @@ import pytest
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.embedded import cached, resolve
 from acqo_rl.language_models.local import TransformersModel
-from acqo_rl.reformulation.policy import PolicySettings
 
 
 @pytest.mark.parametrize(
@@ -58,10 +57,6 @@ class TestTrainedPolicy:
         assert config["base_model_name_or_path"] == base
         layers = TransformersModel.from_pretrained(name).model.config.num_hidden_layers
         assert layers == {"trained:demo": 30, "trained:four_sets": 20}[name]
-
-    def test_has_the_current_grammar_and_prompt_version(self, name):
-        settings = PolicySettings.load(Path(resolve(name), "acqo.json"))
-        assert (settings.max_sub_queries, settings.feedback_results) == (3, int(name == "trained:four_sets"))
 
 
 def test_what_is_cached_is_written_once_and_completely(tmp_path, monkeypatch):
