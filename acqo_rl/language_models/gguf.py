@@ -14,14 +14,9 @@ from acqo_rl.errors import ConfigError
 ARCHITECTURES = ("llama", "qwen2", "qwen3")
 """Values of ``model_type`` in a model's config: attention over all tokens, RMSNorm and a gated feed-forward layer."""
 
-_BLOCK = 32
-"""Weights with one scale in Q8_0."""
-
 
 def write_gguf(model: Any, tokenizer: Any, file: Path) -> None:
-    """Writes a model with the vocabulary of its tokenizer.
-
-    Matrices are rounded to 8 bits with one scale per 32 weights (Q8_0), or to float16 if 32 does not divide their rows.
+    """Writes the weights of a model in float16, with the vocabulary of its tokenizer.
 
     Args:
         model: a model of transformers, without an adapter.
@@ -40,7 +35,6 @@ def write_gguf(model: Any, tokenizer: Any, file: Path) -> None:
             f"A model of type {config.model_type!r} cannot run with OpenVINO here; use one of the types"
             f" {', '.join(ARCHITECTURES)} without sliding windows, or use the model without the prefix openvino:."
         )
-    types = gguf.GGMLQuantizationType
     writer = gguf.GGUFWriter(file, config.model_type)
     head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     writer.add_block_count(config.num_hidden_layers)
@@ -54,7 +48,7 @@ def write_gguf(model: Any, tokenizer: Any, file: Path) -> None:
     writer.add_rope_dimension_count(head)
     writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
     writer.add_layer_norm_rms_eps(config.rms_norm_eps)
-    writer.add_file_type(gguf.LlamaFileType.MOSTLY_Q8_0)
+    writer.add_file_type(gguf.LlamaFileType.MOSTLY_F16)
     _add_vocabulary(writer, tokenizer, config.vocab_size)
     names = gguf.get_tensor_name_map(gguf.MODEL_ARCH[config.model_type.upper()], config.num_hidden_layers)
     for name, tensor in model.state_dict().items():
@@ -63,8 +57,8 @@ def write_gguf(model: Any, tokenizer: Any, file: Path) -> None:
         weights = tensor.detach().float().cpu().numpy()
         if config.model_type == "llama":
             weights = _interleaved(name, weights, config)
-        kind = types.F32 if weights.ndim == 1 else types.F16 if weights.shape[1] % _BLOCK else types.Q8_0
-        writer.add_tensor(names.get_name(name, (".weight", ".bias")), gguf.quantize(weights, kind), raw_dtype=kind)
+        stored = weights.astype(np.float16 if weights.ndim == 2 else np.float32)
+        writer.add_tensor(names.get_name(name, (".weight", ".bias")), stored)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

@@ -31,7 +31,7 @@ COMPUTED_IN = {"KV_CACHE_PRECISION": "f16"}
 """OpenVINO's settings of precision that are not its defaults; by default it rounds keys and values to 8 bits."""
 
 _FILE = "model.gguf"
-_VERSION = "2"
+_VERSION = "1"
 """Must be increased whenever the written file changes, so that cached files are written again."""
 _CACHED_TOKENS_PER_ROW = 512
 _TOKENS_PER_BLOCK = 32
