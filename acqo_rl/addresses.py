@@ -93,6 +93,8 @@ def _masked(text: str, *, is_address: bool) -> str:
     if "=" in text:
         text = (_PARAMETER_OF_ADDRESS if is_address else _PARAMETER).sub(rf"\1{HIDDEN}", text)
     before, *pieces = text.split("://")
+    if is_address and not pieces and text.partition("@")[0].partition(":")[2] and _AT.search(text):  # without a scheme
+        return _without_credentials(text, may_be_key=False, is_address=True)
     shown = [before]
     for piece in pieces:
         end = len(piece) if is_address else next((i for i, c in enumerate(piece) if c.isspace()), len(piece))

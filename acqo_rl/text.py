@@ -249,7 +249,7 @@ def share_words(text: str, read: str) -> bool:
 
     def is_known(word: str) -> bool:
         characters = (c for c in word if unicodedata.category(c) == "Lo")
-        return word in known or bool(get_close_matches(word, known, 1, 0.75)) or any(c in read for c in characters)
+        return word in known or bool(get_close_matches(word, known, 1, 0.8)) or any(c in read for c in characters)
 
     return any(map(is_known, content_words(text)))
 

@@ -115,3 +115,7 @@ def test_parts_of_an_address_keep_their_secrets():
 def test_a_user_that_may_be_a_secret_is_masked(address):
     assert "s3cret" not in str(Address(address))
     assert "s3cret" in Address(address).whole()
+
+
+def test_an_address_without_a_scheme_has_no_password():
+    assert str(Address("me:s3cret@host:8100")) == "me:***@host:8100"

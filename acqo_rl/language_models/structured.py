@@ -70,14 +70,13 @@ def read_reply(completion: Completion, schema: Schema) -> dict[str, Any] | None:
         completion: the completion, without thoughts.
         schema: made by :func:`fields`.
     """
-    reply = completion.text[:_LONGEST]
-    value = _json_in(reply)
+    value, is_complete = _json_in(completion.text[:_LONGEST])
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
         value = value[0]
     if len(schema["properties"]) == 1 and value is not None and not isinstance(value, dict):
         value = dict.fromkeys(schema["properties"], value)
     try:
-        fitted: dict[str, Any] = _fitted(value, schema, is_cut=not completion.finished)
+        fitted: dict[str, Any] = _fitted(value, schema, is_cut=not (completion.finished or is_complete))
     except ValueError:
         return None
     return fitted
@@ -86,22 +85,23 @@ def read_reply(completion: Completion, schema: Schema) -> dict[str, Any] | None:
 def problem_of(completion: Completion) -> str:
     """Why :func:`read_reply` returned ``None``."""
     seen = one_line(completion.text)[:80]
-    return completion.problem or f"the reply {seen!r} has another form than the prompt asks for"
+    fault = "has another form than the prompt asks for" if completion.finished else "was cut off by the token limit"
+    return completion.problem or f"the reply {seen!r} {fault}"
 
 
-def _json_in(reply: str) -> Any:
-    """The JSON value in a reply, repaired if necessary; ``None`` if there is none."""
+def _json_in(reply: str) -> tuple[Any, bool]:
+    """The JSON value in a reply, repaired if necessary, or ``None``; and whether it needed no repair."""
     import json_repair
 
     try:
-        return json.loads(reply)
+        return json.loads(reply), True
     except (ValueError, RecursionError):
         if not _MARKUP.search(reply):
-            return None
+            return None, False
     try:
-        return json_repair.loads(reply, skip_json_loads=True) or None
+        return json_repair.loads(reply, skip_json_loads=True) or None, False
     except (ValueError, RecursionError):
-        return None
+        return None, False
 
 
 def _fitted(value: Any, schema: Schema, *, is_cut: bool = False) -> Any:

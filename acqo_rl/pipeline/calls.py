@@ -49,6 +49,11 @@ class PassageSearch:
             state.fail(Failure.of(source, error), "search")
             return [[] for _ in texts]
 
+    def has(self, chunks: Sequence[Chunk]) -> bool:
+        """Whether the corpus still has the documents of an earlier result, unchanged."""
+        documents = fetch(self.corpus, [chunk.document.id for chunk in chunks])
+        return all(documents.get(chunk.document.id) == chunk.document for chunk in chunks)
+
     def add(self, state: RetrievalState, source: str, found: SearchResult, k: int) -> list[Chunk]:
         """Adds the best ``k`` passages and the failures of a result to the state; returns the passages."""
         found_by = {doc_id: text for text, doc_ids in cluster_by_sub_query(found).items() for doc_id in doc_ids}

@@ -83,7 +83,7 @@ class Pipeline:
         if not isinstance(searcher, AdaptiveSearcher):
             searcher = AdaptiveSearcher(PassThrough(), searcher, RankScoreFusion())
         search, asks = PassageSearch(searcher.without_reformulation(), corpus), BudgetedModel(model)
-        self._searcher = searcher
+        self._searcher, self._search = searcher, search
         self.max_model_calls = max_model_calls
         self._seconds = seconds
         first = FirstSearch(search, searcher, MODE_PASSAGES)
@@ -131,7 +131,7 @@ class Pipeline:
         chosen = read_mode(mode, query.text)
         key: Hashable = (query_key(query), chosen, context, self._searcher.fingerprint)
         known, trace = self._cache.get(key), Trace(on_step)
-        if known:
+        if known and self._search.has(known.chunks):
             trace.add("cache", "cached result")
             return replace(known, cached=True, budget=Budget(0), trace=trace)
         budget = Budget(self.max_model_calls, ESSENTIAL)

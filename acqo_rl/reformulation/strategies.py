@@ -201,6 +201,7 @@ def _strategies(settings: StrategySettings) -> list[Strategy]:
             _searches,
             "part",
             "decompose",
+            adds_words=False,
         ),
         Strategy(
             "expansion",

@@ -42,7 +42,7 @@ class SlowModel(JsonServer):
     def answer(self, path, body):
         self.asked.append(body)
         assert self.waiting.wait(30)
-        message = {"role": "assistant", "content": "1. the capital of Peru\n2. the capital of Chad"}
+        message = {"role": "assistant", "content": '["the capital of Peru", "the capital of Chad"]'}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         return 200, {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
 

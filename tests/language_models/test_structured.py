@@ -100,6 +100,7 @@ def test_what_the_limit_truncated_is_dropped():
         "searches": ["moons of Mars"]
     }
     assert read('{"searches": ["moons of Ju', SEARCHES, finished=False) is None
+    assert read('{"searches": ["moons of Mars"]}', SEARCHES, finished=False) == {"searches": ["moons of Mars"]}
     assert read('{"search": "moons of Ju', SEARCH, finished=False) is None
     assert read('{"answerable": false, "missing": "a da', GAP, finished=False) is None
 

@@ -140,9 +140,9 @@ def test_every_reply_gives_something_to_search(reply):
         (
             "decomposition",
             {"max_parts": 2},
-            {"searches": ["a b", "c d", "e f"]},
+            {"searches": ["sky a", "blue b", "sky c"]},
             "decompose",
-            [ORIGINAL, SubQuery("a b", "part"), SubQuery("c d", "part")],
+            [ORIGINAL, SubQuery("sky a", "part"), SubQuery("blue b", "part")],
         ),
         ("decomposition", {}, {"searches": ["why is the sky blue"]}, "decompose", [ORIGINAL]),
         (

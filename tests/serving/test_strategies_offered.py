@@ -6,12 +6,13 @@ import pytest
 from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.errors import ConfigError, NotFoundError
+from acqo_rl.language_models.structured import example
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.serving import strategies
 from acqo_rl.serving.strategies import Strategies
 from acqo_rl.types import Query
 
-LIST = "1. first wording\n2. second wording\n3. third wording\n4. fourth wording\n5. fifth wording"
+LIST = example(searches=[f"{number} wording" for number in ("first", "second", "third", "fourth", "fifth")])
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from transformers import TrainerCallback
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.language_models.structured import example
 from acqo_rl.reformulation import load
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.policy import Policy, PolicySettings
@@ -287,15 +288,15 @@ def test_a_server_becomes_a_prompted_teacher_and_a_strategy_without_model_uses_t
 
 @pytest.mark.parametrize("most", [2, 3])
 def test_an_answer_becomes_a_candidate_without_the_raw_query(ask, most):
-    found, _ = ask("multi_query=m", "manager of the ferry\ndirector of it\nferry head", "ferry harbour", most)
-    [candidate] = found["1"]
     written = ["manager of the ferry", "director of it", "ferry head"]
+    found, _ = ask("multi_query=m", example(searches=written), example(searches=["ferry harbour"]), most)
+    [candidate] = found["1"]
     assert [s.text for s in candidate.sub_queries] == written[:most]
     assert (candidate.route, candidate.form) == ("disambiguate", "multi_query")
 
 
 def test_a_second_run_reads_the_answers_from_disk(ask):
-    first, model = ask("rewrite=m", "ferry manager", "ferry harbour")
+    first, model = ask("rewrite=m", example(search="who runs the ferry"), example(search="where is the ferry"))
     again, other = ask("rewrite=m", "something else", "or this")
     assert again == first
     assert (sum(map(len, model.calls)), other.calls) == (2, [])
@@ -303,7 +304,7 @@ def test_a_second_run_reads_the_answers_from_disk(ask):
 
 def test_failed_calls_are_counted_and_stop_the_run_if_all_fail(ask, caplog):
     failed = Completion("", 0, problem="no server")
-    ask("rewrite=m", ASKED[0].text, failed)
+    ask("rewrite=m", example(search=ASKED[0].text), failed)
     [record] = caplog.records
     assert record.args[:3] == ("rewrite", 1, 2)
     with pytest.raises(ConfigError):
