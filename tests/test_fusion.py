@@ -59,6 +59,11 @@ class TestRankScoreFusion:
         fused = fuse(RankScoreFusion(), ranking("a", "b", "b", scores=(0.9, 0.5, 0.7)), ranking("c", "b"))
         assert fused.scores[fused.doc_ids.index("b")] == 1.0
 
+    def test_sums_that_differ_little_are_ordered(self):
+        doc_ids = tuple(f"d{n}" for n in range(150))
+        one = ranking(*doc_ids, scores=range(150))
+        assert ReciprocalRankFusion().fuse([[one]], 150)[0].doc_ids == doc_ids
+
     def test_rounding_errors_do_not_order_ties(self):
         """1/2 + 1/3 + 1/6 is not exactly 1.0 in every order of summation, but must tie with rank 1 in one list."""
         fillers = iter(range(100))

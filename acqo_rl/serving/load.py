@@ -70,7 +70,10 @@ class ServiceSettings(SearcherSettings):
             "rankings are not used), reranking (then the fused order is kept), answer (its model calls end then)."
         },
     )
-    result_cache_size: int = setting("Number of results that are cached for an hour; 0 disables the cache.", 1024)
+    result_cache_size: int = setting("Number of cached results; 0 disables the caches.", 1024)
+    cache_ttl: float = setting(
+        "Seconds for which reformulations and results are cached; 0 disables the caches.", 3600.0
+    )
     batch_size: int = setting("Maximum number of queries, or texts, per call of a local model or index.", 32)
     max_batch_delay_ms: float = setting("Maximum milliseconds that a query waits for others to fill its batch.", 2.0)
 
@@ -127,6 +130,7 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
         max_model_calls=settings.max_model_calls,
         answer_timeout=limits.answer,
         cache_size=settings.result_cache_size,
+        cache_ttl=settings.cache_ttl,
         reranker=load_reranker(settings.reranker, limits.reranking) if settings.reranker else None,
         rerank_depth=settings.rerank_depth,
         steps=settings,

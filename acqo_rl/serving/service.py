@@ -54,6 +54,7 @@ class Service:
         max_model_calls: maximum number of model calls per answer.
         answer_timeout: time limit of an answer, in seconds.
         cache_size: number of cached results per searcher and per pipeline; 0 disables the caches.
+        cache_ttl: lifetime of cached results and reformulations, in seconds; 0 disables the caches.
         threads: maximum number of concurrent calls of each retriever and of each reformulator.
         reranker: reorders the fused lists, in searches and in the passages of answers.
         rerank_depth: number of documents per query that are reranked.
@@ -74,6 +75,7 @@ class Service:
     max_model_calls: int = 20
     answer_timeout: float | None = None
     cache_size: int = 1024
+    cache_ttl: float = 3600.0
     threads: int = 64
     reranker: Reranker | None = None
     rerank_depth: int = RERANK_DEPTH
@@ -233,8 +235,8 @@ class Service:
         return self._keep(("words", _key(collections)), lambda: CorpusWords.of(DocumentsOf(collections)))
 
     def _cache_of(self, collections: Sequence[Collection]) -> dict[str, Any]:
-        lifetime = {"cache_seconds": _CHANGING} if _may_change(collections) else {}
-        return {"cache_size": self.cache_size, **lifetime}
+        seconds = min(self.cache_ttl, _CHANGING) if _may_change(collections) else self.cache_ttl
+        return {"cache_size": self.cache_size, "cache_seconds": seconds}
 
     def _keep(self, key: Hashable, make: Callable[[], Made]) -> Made:
         with self._lock:

@@ -43,6 +43,8 @@ def searched(text, history=(), **settings):
         "distance between Oslo and Bergen by train",
         "What do Chile and Norway have in common?",
         "wars between 1800 and 1815",
+        "population of France and GDP of Germany in 2010",
+        "death rate of Japan and Birth rate of Italy",
         "population of Lima from 1950 to 2000",
         "Which film starring Tom Hanks and Meg Ryan was released in 1998 and is set in New York?",
         "Who is the spouse of the CEO of the firm that developed BERT?",

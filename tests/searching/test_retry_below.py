@@ -13,7 +13,7 @@ from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.searching.sub_queries import RawQueryOnly
 from acqo_rl.types import Document, FeedbackSpec, Query, Reformulation, SubQuery
 
-COSINES = {"sure": 0.8, "at the limit": 0.5, "unsure": 0.2, "part": 0.9}
+COSINES = {"sure": 0.8, "at the limit": 0.5, "unsure": 0.2, "equal": 0.2, "part": 0.9}
 QUERIES = [Query(text, text) for text in ("sure", "unsure", "at the limit")]
 
 
@@ -59,7 +59,7 @@ def both_ways(reformulator, retrievers, **settings):
     yield AdaptiveSearcher(reformulator, retrievers, RankScoreFusion(), **settings).search_many(QUERIES)
 
 
-@pytest.mark.parametrize(("writes", "kept"), [("part", "part"), ("worse", "unsure")])
+@pytest.mark.parametrize(("writes", "kept"), [("part", "part"), ("worse", "unsure"), ("equal", "unsure")])
 def test_a_reformulator_that_retries_reads_the_first_results_and_keeps_the_better_search(writes, kept):
     corpus = {text: Document(text, f"title of {text}", "") for text in COSINES}
     reformulator, dense = Asked(results=1, writes=writes), Dense()

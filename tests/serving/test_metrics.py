@@ -56,6 +56,17 @@ def test_requests_and_searches_are_counted():
     assert "users" not in text
 
 
+def test_an_expanded_query_counts_as_rewritten():
+    class Expands(Parts):
+        def reformulate(self, queries):
+            return [replace(made, route="expand") for made in super().reformulate(queries)]
+
+    with serving(strategies=Scripted(adaptive=Expands())) as client:
+        client.post("/v1/search", json=QUERY)
+        seen = values(client.get("/metrics").text)
+    assert seen["rag_retrieval_max_score_count", ("used_rewriting", "true")] == 1
+
+
 def test_hits_of_the_cache_of_reformulations_are_counted():
     class Model(Parts):
         def reformulate(self, queries):

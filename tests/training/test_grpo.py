@@ -56,6 +56,8 @@ def trainer_of(model, folder, *, dev=(0.0, 1.0), callbacks=(), lora_rank=0, trai
 
     settings = GrpoSettings(trainer=trainer, **settings)
     trainable, tokenizer = load_trainable(model, lora_rank, seed=0)
+    if lora_rank:
+        assert trainable.peft_config["default"].lora_alpha == 2 * lora_rank
     made = build_trainer(
         settings,
         grpo_arguments(settings, POLICY, lora_rank=lora_rank, output_dir=str(folder), seed=0),
