@@ -53,6 +53,8 @@ words = st.lists(st.sampled_from([*WORDS, "passage", "7", "nothing"]), max_size=
 texts = st.lists(st.one_of(words, words.map(Passage), st.text(max_size=20)), max_size=6)
 
 
+# The pool of psycopg draws its pauses from the module random, in a thread of its own.
+@pytest.mark.filterwarnings("ignore:Do not use the .random. module inside strategies")
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=texts, k=st.sampled_from([1, 3, len(CORPUS), 10 * len(CORPUS)]))
 def test_every_retriever_returns_one_ranking_per_text_in_order(retriever, texts, k):
