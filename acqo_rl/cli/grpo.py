@@ -24,7 +24,7 @@ from acqo_rl.cli.groups import WithPolicy
 from acqo_rl.errors import ConfigError
 from acqo_rl.measures import check_measures
 from acqo_rl.searching.sub_queries import DEPTH
-from acqo_rl.training.settings import GrpoSettings, PathSettings, policy_settings
+from acqo_rl.training.settings import GrpoSettings, PathSettings, policy_settings, rows_per_step
 
 if TYPE_CHECKING:
     from trl import GRPOConfig
@@ -114,8 +114,7 @@ def within_band(
         kept = select_band(scored, config.min_mean_reward, config.max_mean_reward)
         query_of = {query.id: query for query in queries}
         queries = [query_of[one.query_id] for one in by_gap(hardest_of(kept, config.hardest_fraction))]
-    completions = arguments.per_device_train_batch_size * arguments.gradient_accumulation_steps
-    least = completions // arguments.num_generations
+    least = rows_per_step(arguments) // arguments.num_generations
     if len(queries) < least:
         raise ConfigError(
             f"{len(queries)} training queries remain, but one batch needs {least} groups; "

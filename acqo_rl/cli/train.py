@@ -112,6 +112,7 @@ def times(steps: Sequence[Step]) -> Iterator[str]:
     from acqo_rl.data.embedded import write_embedded
     from acqo_rl.reformulation.grammar import TAGS
     from acqo_rl.reformulation.policy import Policy
+    from acqo_rl.training.settings import rows_per_step
     from acqo_rl.training.warm_start import Example, train
 
     class Clock(TrainerCallback):
@@ -135,15 +136,15 @@ def times(steps: Sequence[Step]) -> Iterator[str]:
         policy = Policy.from_pretrained(str(model), batch_size=32)
         begin = time.process_time()
         written = len(policy.reformulate(queries[:32])) / (time.process_time() - begin)
-        trained = min(_batch(given), len(examples)) / clock.seconds
+        trained = min(rows_per_step(given), len(examples)) / clock.seconds
     for step, one in trainings:
         _, given = module_of(step.command).check(one)
         asked = min(one.limit or len(queries), len(queries))
         per_epoch = min(one.examples, asked) if step.command == "warm-start" else asked * given.num_generations
-        rows = given.max_steps * _batch(given) if given.max_steps > 0 else given.num_train_epochs * per_epoch
+        rows = given.max_steps * rows_per_step(given) if given.max_steps > 0 else given.num_train_epochs * per_epoch
         completions = 0.0
         if step.command == "grpo":
-            evaluated = 2 * one.eval_limit * (1 + rows // _batch(given) // given.eval_steps)
+            evaluated = 2 * one.eval_limit * (1 + rows // rows_per_step(given) // given.eval_steps)
             completions = rows + asked * one.rollouts + evaluated
         minutes = (rows / trained + completions / written) / 60
         yield f"{step.name}: about {minutes:.1f} min of CPU time ({rows:,.0f} rows, {completions:,.0f} completions)"
@@ -151,11 +152,6 @@ def times(steps: Sequence[Step]) -> Iterator[str]:
         f"Measured here with {warm.model}: {trained:.2f} rows of a training step and {written:.2f} completions per "
         "second of CPU time. Searches, teachers, the index and the evaluation are not counted."
     )
-
-
-def _batch(arguments: Any) -> int:
-    """Rows of a training step."""
-    return int(arguments.per_device_train_batch_size * arguments.gradient_accumulation_steps)
 
 
 def plan(config: RecipeConfig) -> list[Step]:

@@ -35,7 +35,7 @@ class CorpusWords:
         weights: word -> logarithm of the inverse share of documents with the word. Words that are not in it occur in
             no counted document.
         highest: weight of a word in no document.
-        all_counted: whether all documents were counted, so that a word without a weight occurs in none.
+        all_counted: whether all documents were counted, so that the words read of them have weights.
     """
 
     titles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

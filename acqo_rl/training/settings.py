@@ -184,3 +184,8 @@ def trainer_arguments(kind: type[Any], given: Mapping[str, Any], **ours: Any) ->
                 f"report_to is {tracker}, which is not installed: pip install {tracker}, or set report_to to none."
             )
     return arguments
+
+
+def rows_per_step(arguments: Any) -> int:
+    """The texts, or completions, that a process reads in a training step, with a trainer's arguments."""
+    return int(arguments.per_device_train_batch_size * arguments.gradient_accumulation_steps)
