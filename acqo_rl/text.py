@@ -33,7 +33,7 @@ _NUMBERING = re.compile(  # in Chinese no space follows the number
     r"^\s*(?:\(?(?:\d{1,2}[.)]|[-*+\u2013\u2022\u25e6])\s+|[(\uff08]?\d{1,2}[\u3001\uff0e\uff09]\s*"
     r"|\d{1,2}[.)](?=[\u4e00-\u9fff])|[\u2460-\u2473]\s*|[一二三四五六七八九十]{1,3}\u3001\s*)"
 )
-_AROUND = "?!.,;:\"'()[]{}\u2018\u2019\u201c\u201d\u00ab\u00bb"
+AROUND = "?!.,;:\"'()[]{}\u2018\u2019\u201c\u201d\u00ab\u00bb"
 _SHORT = 3  # letters of a word that may be repeated: "the", "of"
 
 
@@ -125,7 +125,7 @@ def name_pairs(text: str) -> frozenset[tuple[str, str]]:
         (word_key(one), word_key(other))
         for line in text.splitlines()
         for one, other in pairwise(line.split())
-        if one[-1] not in _AROUND and ((one[0].isupper() and other[0].isupper()) or word_key(one) == word_key(other))
+        if one[-1] not in AROUND and ((one[0].isupper() and other[0].isupper()) or word_key(one) == word_key(other))
     )
 
 
@@ -136,7 +136,7 @@ def is_short(word: str) -> bool:
 
 def word_key(word: str) -> str:
     """The key for comparing words; it ignores case and surrounding punctuation ("C++" and "C#" differ)."""
-    return (word.strip(_AROUND) or word).casefold()
+    return (word.strip(AROUND) or word).casefold()
 
 
 def text_of(query: Query) -> str:

@@ -15,6 +15,7 @@ from transformers.cache_utils import DynamicLayer
 
 from acqo_rl import time_limit
 from acqo_rl.language_models.chat import first_end
+from acqo_rl.language_models.guided import KnownWords
 
 Forbidden = Callable[[Sequence[int]], npt.NDArray[np.int64]]
 """Constraint on decoding: ids generated so far -> ids of the tokens that are forbidden next."""
@@ -32,6 +33,7 @@ class Decoding:
         top_p: nucleus sampling threshold.
         batch_size: maximum number of rows per batch.
         forbidden: constraint on decoding.
+        known_words: constraint on the words of a completion.
     """
 
     ends: Sequence[int]
@@ -41,6 +43,7 @@ class Decoding:
     top_p: float = 1.0
     batch_size: int = 32
     forbidden: Forbidden | None = None
+    known_words: KnownWords | None = None
 
 
 def keeps_every_token(model: Any) -> bool:
@@ -83,7 +86,7 @@ def _complete_batch(model: Any, prompts: Sequence[Sequence[int]], decoding: Deco
     if decoding.temperature > 0:
         options |= {"temperature": decoding.temperature, "top_p": decoding.top_p, "top_k": 0}
     if decoding.forbidden is not None:
-        options["logits_processor"] = LogitsProcessorList([_Guide(decoding.forbidden, decoding.ends, longest)])
+        options["logits_processor"] = LogitsProcessorList([_Guide(decoding, prompts)])
     if len(set(map(tuple, prompts))) < len(prompts) and longest > 1 and keeps_every_token(model):
         options["past_key_values"] = _read_once(model, ids[:, :-1], mask[:, :-1])
         options["position_ids"] = _positions(mask)
@@ -132,14 +135,20 @@ def _positions(mask: torch.Tensor) -> torch.Tensor:
 
 
 class _Guide(LogitsProcessor):  # type: ignore[misc]  # transformers is not typed
-    """Applies a constraint to a batch of left-padded prompts."""
+    """Applies the constraints to a batch of left-padded prompts."""
 
-    def __init__(self, forbidden: Forbidden, ends: Sequence[int], start: int) -> None:
-        self._forbidden, self._ends, self._start = forbidden, ends, start
+    def __init__(self, decoding: Decoding, prompts: Sequence[Sequence[int]]) -> None:
+        self._decoding, self._prompts, self._start = decoding, prompts, max(map(len, prompts))
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """The logits of the next token, float[rows, vocabulary]; finished rows are only padded."""
-        for row, ids in zip(scores, input_ids[:, self._start :].tolist(), strict=True):
-            if first_end(ids, self._ends) == len(ids):
-                row[torch.from_numpy(self._forbidden(ids))] = -torch.inf
+        forbidden, known_words = self._decoding.forbidden, self._decoding.known_words
+        rows = zip(scores, self._prompts, input_ids[:, self._start :].tolist(), strict=True)
+        for row, prompt, written in rows:
+            if first_end(written, self._decoding.ends) < len(written):
+                continue
+            if forbidden is not None:
+                row[torch.from_numpy(forbidden(written))] = -torch.inf
+            if known_words is not None:
+                known_words.restrict(row, prompt, written)
         return scores

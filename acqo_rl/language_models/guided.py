@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Set
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from acqo_rl.text import AROUND, word_key
 from acqo_rl.types import Schema
+
+if TYPE_CHECKING:
+    import torch
 
 _DECODERS = ("ByteLevel", "ByteFallback")
 _ON_ONE_LINE = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
@@ -57,6 +61,68 @@ class GuidedDecoding:
         if isinstance(self.form, str):
             return LLMatcher(tokens, LLMatcher.grammar_from_regex(self.form))
         return LLMatcher(tokens, LLMatcher.grammar_from_json_schema({**self.form, "x-guidance": _ON_ONE_LINE}))
+
+
+class KnownWords:
+    """Keeps sampled completions to the words that a policy may write; the first line, the route, is free.
+
+    The likeliest tokens are tried first. If any of them is allowed, all others are forbidden, so a step costs little.
+
+    Attributes:
+        tokenizer: tokenizer of the model; see :meth:`GuidedDecoding.supports`.
+        ends: ids of the tokens that end a completion.
+        known: text of a prompt -> keys of the words that may be written (:func:`acqo_rl.text.word_key`).
+    """
+
+    TRIED = 64
+    PUNCTUATION = 3
+    """Most characters of punctuation around a word, so that a model cannot write punctuation for ever."""
+
+    def __init__(self, tokenizer: Any, ends: Sequence[int], known: Callable[[str], Set[str]]) -> None:
+        self.tokenizer = tokenizer
+        self.ends = ends
+        self.known = known
+        self._of_prompt = lru_cache(maxsize=256)(self._words)
+
+    def restrict(self, scores: torch.Tensor, prompt: Sequence[int], written: Sequence[int]) -> None:
+        """Forbids the tokens that would write another word, unless none is left.
+
+        Args:
+            scores: float[vocabulary], the logits of the next token; those of forbidden tokens become minus infinity.
+            prompt: token ids of the prompt.
+            written: token ids of the completion so far.
+        """
+        text = self.tokenizer.decode(written)
+        if "\n" not in text:
+            return
+        known, beginnings = self._of_prompt(tuple(prompt))
+        for tried in (self.TRIED, len(scores)):
+            values, tokens = scores.topk(min(tried, len(scores)))
+            possible = tokens[values.isfinite()].tolist()
+            if allowed := [token for token in possible if self._allows(text, token, known, beginnings)]:
+                kept = scores[allowed]
+                scores.fill_(-np.inf)
+                scores[allowed] = kept
+                return
+
+    def _words(self, prompt: tuple[int, ...]) -> tuple[Set[str], Set[str]]:
+        """The known words of a prompt, and their beginnings."""
+        known = self.known(self.tokenizer.decode(prompt, skip_special_tokens=True))
+        beginnings = {word[:end] for word in known for end in range(len(word) + 1)}
+        # A token may end within the bytes of a character, which are decoded as U+FFFD.
+        parts = {word[:i] + "\ufffd" for word in known for i, letter in enumerate(word) if not letter.isascii()}
+        return known, beginnings | parts
+
+    def _allows(self, text: str, token: int, known: Set[str], beginnings: Set[str]) -> bool:
+        after = text + ("\n" if token in self.ends else self.tokenizer.decode([token]))
+        complete = after[: len(text) - len(text.split(" ")[-1].split("\n")[-1])]
+        *words, last = [word for line in after[len(complete) :].split("\n") for word in line.split(" ")]
+        begun = last.lstrip(AROUND).casefold()
+        return (
+            all(word_key(word) in known for word in words if word)
+            and len(last) - len(last.strip(AROUND)) <= self.PUNCTUATION
+            and (word_key(last) in known or begun in beginnings)
+        )
 
 
 @lru_cache(maxsize=8)

@@ -141,13 +141,17 @@ class Grammar:
         usable = [line for line in usable if 0 < len(line) <= MAX_CHARACTERS]
         return _parsed(route, [] if route == "pass" else usable, query, self.max_sub_queries)._replace(problem=problem)
 
+    def known_words(self, text: str) -> frozenset[str]:
+        """The keys of the words that a sub-query may contain if the policy has a list and reads ``text``."""
+        read = set(map(word_key, text.split()))
+        return (self.words or frozenset()) | read | {_POSSESSIVE.sub("", word) for word in read} | {ORIGINAL}
+
     def _invented(self, lines: Iterable[str], query: Query) -> list[str]:
         """The words of the lines that are neither read nor in the list of words."""
         if self.words is None:
             return []
-        read = set(map(word_key, text_of(query).split()))
-        allowed = self.words | read | {_POSSESSIVE.sub("", word) for word in read} | {ORIGINAL}
-        return [word for line in lines for word in line.split() if word_key(word) not in allowed]
+        known = self.known_words(text_of(query))
+        return [word for line in lines for word in line.split() if word_key(word) not in known]
 
 
 def repeats_words(completion: str, query: Query) -> bool:

@@ -17,7 +17,7 @@ from trl.models import unwrap_model_for_generation
 from acqo_rl.errors import ConfigError, MissingPackageError
 from acqo_rl.language_models.chat import end_tokens
 from acqo_rl.language_models.decoding import Decoding, Forbidden, complete, keeps_every_token
-from acqo_rl.language_models.guided import GuidedDecoding
+from acqo_rl.language_models.guided import GuidedDecoding, KnownWords
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.measures import gold_of
 from acqo_rl.reformulation.policy import Policy, PolicySettings
@@ -51,6 +51,9 @@ class AcqoTrainer(GRPOTrainer):
         self._shared_prefix = shared_prefix and keeps_every_token(trainer["model"])
         super().__init__(**trainer)
         self._constraint = self._decoding_constraint()
+        self._known_words: KnownWords | None = None
+        if self._constraint is not None and settings.grammar.words is not None:
+            self._known_words = KnownWords(self.processing_class, self.eos_token_ids, settings.grammar.known_words)
         if self.is_fsdp_enabled:
             # All processes must make the same number of forward passes, but prefix trees need different numbers.
             self._shared_prefix = False
@@ -91,6 +94,7 @@ class AcqoTrainer(GRPOTrainer):
             top_p=self.args.top_p,
             batch_size=max(len(prompt_ids), 1),
             forbidden=self._constraint,
+            known_words=self._known_words,
         )
         with (
             unwrap_model_for_generation(

@@ -5,11 +5,12 @@ import json
 import jsonschema
 import pytest
 import torch
+from tiny_policy import byte_tokenizer
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from acqo_rl.language_models.guided import GuidedDecoding
+from acqo_rl.language_models.guided import GuidedDecoding, KnownWords
 from acqo_rl.language_models.local import TransformersModel, load_tokenizer
 from acqo_rl.language_models.structured import BOOLEAN, example, fields, one_of, read_reply, several
 from acqo_rl.pipeline.decomposition import BRIEF_ANSWER, SPLIT
@@ -88,6 +89,27 @@ def test_random_weights_write_completions_of_the_grammar(model, tokenizer, tempe
         if completion.finished:
             Grammar(max_sub_queries=2).parse(completion.text, Query("q", "Question"))
     assert any(completion.finished for completion in guided) or temperature == 0
+
+
+@pytest.mark.parametrize("restricted", [True, False])
+def test_random_logits_write_only_words_of_the_prompt_and_of_the_list(restricted):
+    text = "Where was the author of Zorblax-7's (1999) 'sequel' born?"
+    grammar = Grammar(words=frozenset({"novel", "writer", "best"}))
+    tokenizer = byte_tokenizer()
+    known_words = KnownWords(tokenizer, [tokenizer.eos_token_id], grammar.known_words)
+    generator = torch.Generator().manual_seed(0)
+    prompt, start = tokenizer.encode(text), tokenizer.encode("split\n")
+    problems = []
+    for _ in range(12):
+        written = list(start)
+        while written[-1] != tokenizer.eos_token_id and len(written) < 300:
+            scores = torch.randn(len(tokenizer), generator=generator)
+            if restricted:
+                known_words.restrict(scores, prompt, written)
+            written.append(int(scores.argmax()))
+        line = tokenizer.decode(written, skip_special_tokens=True).split("\n")[1].strip()
+        problems.append(grammar.parse_tolerantly(f"split\n{line}", Query("q", text)).problem)
+    assert any(problems) is not restricted
 
 
 TASKS = {strategy.name: strategy.schema for strategy in STRATEGIES} | {
