@@ -19,6 +19,11 @@ MAX_QUERY, MAX_TURN = 8_000, 4_000
 MAX_TURNS = 50
 """Maximum number of earlier turns; older turns are dropped."""
 
+_SHORTENED = (
+    f"Shortened to the limits: the last {MAX_TURNS} turns, and both ends of a query with more than {MAX_QUERY:,} "
+    f"characters and of a turn with more than {MAX_TURN:,}."
+)
+
 MAX_CHARACTERS = 200
 """Maximum number of characters of a sub-query."""
 
@@ -63,15 +68,19 @@ def shorten(text: str, most: int) -> str:
     return line if len(line) <= most else drop_middle(line, most - len(" ... "))
 
 
-def within_limits(query: Query) -> Query:
+def within_limits(query: Query) -> tuple[Query, tuple[str, ...]]:
     """Applies the size limits to a query: shortens long texts and drops empty turns and the oldest turns.
 
     See ``MAX_QUERY``, ``MAX_TURN`` and ``MAX_TURNS``.
+
+    Returns:
+        The query, and a note if more than empty turns was left out.
     """
-    said = [turn for turn in query.history if one_line(turn.text)]
+    said = tuple(turn for turn in query.history if one_line(turn.text))
     history = tuple(Turn(turn.speaker, shorten(turn.text, MAX_TURN)) for turn in said[-MAX_TURNS:])
     text = shorten(query.text, MAX_QUERY)
-    return query if (text, history) == (query.text, query.history) else replace(query, text=text, history=history)
+    notes = () if (text, history) == (query.text, said) else (_SHORTENED,)
+    return replace(query, text=text, history=history), notes
 
 
 def _to_space(text: str) -> str:
@@ -235,9 +244,18 @@ def stems(text: str) -> list[str]:
 
 def content_words(text: str) -> list[str]:
     """The stemmed words of a text without English stop words."""
+    return [stem(word.lower()) for word in _content_words(text)]
+
+
+def words_by_stem(text: str) -> dict[str, str]:
+    """Stem -> word as written, without English stop words."""
+    return {stem(word.lower()): word for word in _content_words(text)}
+
+
+def _content_words(text: str) -> list[str]:
     from bm25s.stopwords import STOPWORDS_EN_PLUS
 
-    return [stem(word) for word in TOKEN.findall(text.lower()) if word not in STOPWORDS_EN_PLUS]
+    return [word for word in TOKEN.findall(text) if word.lower() not in STOPWORDS_EN_PLUS]
 
 
 def share_words(text: str, read: str) -> bool:

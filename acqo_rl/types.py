@@ -231,6 +231,7 @@ class Reformulation:
             succeed. Completions that were returned but could not be parsed are not counted.
         query_type: type assigned by a classifier; ``None`` if the query was not classified.
         reasoning: explanation of the chosen reformulation; empty if there was no choice to explain.
+        notes: what of the query and its conversation was not read.
     """
 
     query: Query
@@ -244,6 +245,7 @@ class Reformulation:
     failed_calls: int = 0
     query_type: QueryType | None = None
     reasoning: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

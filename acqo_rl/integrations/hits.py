@@ -29,6 +29,7 @@ def hits(
     - ``route``, the route of the query, and ``sub_queries``, the texts that were searched;
     - ``found_by``, the sub-queries whose lists contain the document;
     - ``problem``, the problem of the reformulation, or ``None``;
+    - ``notes``, how the searches differ from the raw query;
     - ``failures``, the failed calls.
 
     Args:
@@ -41,6 +42,7 @@ def hits(
         "route": found.reformulation.route,
         "sub_queries": [sub_query.text for sub_query in found.reformulation.sub_queries],
         "problem": found.reformulation.problem,
+        "notes": found.notes,
         "failures": [*map(str, found.failures)],
     }
     documents = fetch(corpus, fused.doc_ids)

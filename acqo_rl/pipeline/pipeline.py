@@ -127,7 +127,7 @@ class Pipeline:
             ConfigError: the question is empty, or the mode is unknown.
             SearchError: there are no passages because searches failed.
         """
-        query = read_query(query)
+        query, _ = read_query(query)
         chosen = read_mode(mode, query.text)
         key: Hashable = (query_key(query), chosen, context, self._searcher.fingerprint)
         known, trace = self._cache.get(key), Trace(on_step)

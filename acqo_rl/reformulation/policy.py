@@ -13,7 +13,7 @@ from acqo_rl.reformulation import grammar, prompt
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.languages import detector, in_another_language
 from acqo_rl.reformulation.pass_through import pass_through, past_small_talk
-from acqo_rl.reformulation.prompt import Prompt
+from acqo_rl.reformulation.prompt import Prompt, partly_read
 from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.text import distinct
 from acqo_rl.types import Amount, Count, FeedbackSpec, Positive, Query, Reformulation, SubQuery
@@ -21,8 +21,7 @@ from acqo_rl.types import Amount, Count, FeedbackSpec, Positive, Query, Reformul
 SETTINGS_FILE = "acqo.json"
 WORDS_FILE = "words.txt"
 
-_SHORTENED = "the policy read only the beginning and the end of the query, because it exceeds query_tokens"
-_OTHER_LANGUAGE = "the policy passed the query, whose language is not one that it was trained for"
+_OTHER_LANGUAGE = "The policy passed the query, whose language is not one that it was trained for."
 
 
 @dataclass(frozen=True)
@@ -168,13 +167,13 @@ class Policy(Reformulator):
         languages = self.settings.languages
         passed = [languages is not None and in_another_language(query.text, languages) for query in queries]
         asked = [self.prompt.render(query) for query, passes in zip(queries, passed, strict=True) if not passes]
-        completions = iter(self.model.generate(asked) if asked else ())
+        written = iter(zip(asked, self.model.generate(asked) if asked else (), strict=True))
         answers = []
         for query, passes in zip(queries, passed, strict=True):
             if passes:
-                answers.append(replace(pass_through(query, self.name), reasoning=_OTHER_LANGUAGE))
+                answers.append(replace(pass_through(query, self.name), notes=(_OTHER_LANGUAGE,)))
                 continue
-            completion = next(completions)
+            read, completion = next(written)
             parsed = self.grammar.parse_tolerantly(completion.text, query)
             answer = Reformulation(
                 query,
@@ -186,7 +185,7 @@ class Policy(Reformulator):
                 completion.problem or parsed.problem,
                 calls=1,
                 failed_calls=int(completion.problem is not None),
-                reasoning=_SHORTENED if self.prompt.shortens(query) else "",
+                notes=partly_read(query, read),
             )
             answers.append(as_searched(answer, self.settings.raw_query_margin, self.settings.max_sub_queries))
         return answers

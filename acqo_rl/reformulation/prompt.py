@@ -13,6 +13,7 @@ from acqo_rl.types import Conversation, Query, Snippet, Turn
 VERSION = "2"
 """Must be increased whenever the prompt changes, because a model works only with the prompt it was trained on."""
 
+_PARTLY = "The language model read only a part of the query and its conversation, because they are too long."
 _MARKER = re.compile(r"([<\[])(?=[|/\uff5c\w])")
 _LONGEST_TOKEN = 8
 """Upper bound on the mean number of characters per token."""
@@ -55,10 +56,6 @@ class Prompt:
             {"role": "system", "content": _SYSTEM.format(most=self.max_sub_queries)},
             {"role": "user", "content": "\n".join(lines)},
         ]
-
-    def shortens(self, query: Query) -> bool:
-        """Whether the prompt contains only both ends of the query."""
-        return self._question(query) != untrusted(query.text)
 
     def _question(self, query: Query) -> str:
         text = drop_middle(untrusted(query.text), 2 * self.query_tokens * _LONGEST_TOKEN)
@@ -106,6 +103,12 @@ class Prompt:
                 return cut
             size = size * 7 // 8
         return ""
+
+
+def partly_read(query: Query, prompt: Conversation) -> tuple[str, ...]:
+    """A note if the prompt of a query lacks a part of it or of its conversation."""
+    texts = [query.text, *(turn.text for turn in query.history)]
+    return () if all(untrusted(text) in prompt[-1]["content"] for text in texts) else (_PARTLY,)
 
 
 def with_examples(instructions: str, examples: Sequence[tuple[str, str]], content: str) -> Conversation:

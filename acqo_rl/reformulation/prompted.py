@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from acqo_rl.language_models.structured import problem_of, read_reply
 from acqo_rl.reformulation.pass_through import pass_through, past_small_talk
+from acqo_rl.reformulation.prompt import partly_read
 from acqo_rl.reformulation.strategies import Strategy
 from acqo_rl.roles import LanguageModel, Reformulator, SamplingModel
 from acqo_rl.text import normalised, share_words, text_of
@@ -96,6 +97,7 @@ class Prompted(Reformulator):
             problem="; ".join(problems) or None,
             calls=len(completions),
             failed_calls=sum(c.problem is not None for c in completions),
+            notes=partly_read(query, self._asked[0][1].conversation(query)),
         )
 
 

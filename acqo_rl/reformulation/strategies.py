@@ -13,7 +13,7 @@ from typing import Any
 from acqo_rl.language_models.structured import example, fields, one_of, several, text
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.reformulation.settings import StrategySettings
-from acqo_rl.text import normalised, one_line
+from acqo_rl.text import drop_middle, normalised, one_line
 from acqo_rl.types import Conversation, Query, Route, Schema, SubQuery, SubQueryKind
 
 Examples = Mapping[str, Mapping[str, Any]]
@@ -82,10 +82,10 @@ def ask(task: str, examples: Examples, query: Query) -> Conversation:
 
 
 def question_text(query: Query) -> str:
-    """The last turns, the feedback and the query, each on one line, without special tokens."""
-    turns = [untrusted(str(turn))[:500] for turn in query.history[-_TURNS:]]
+    """The last turns, the feedback and the query, one a line, without special tokens; long ones keep both ends."""
+    turns = [drop_middle(untrusted(str(turn)), 500) for turn in query.history[-_TURNS:]]
     found = [f"- {untrusted(s.title)[:200]}: {untrusted(s.text)[:500]}" for s in query.feedback]
-    return "\n".join([*turns, *found, f"Question: {untrusted(query.text)[:1000]}"])
+    return "\n".join([*turns, *found, f"Question: {drop_middle(untrusted(query.text), 1000)}"])
 
 
 def strategies_for(settings: StrategySettings) -> dict[str, Strategy]:

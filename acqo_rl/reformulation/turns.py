@@ -12,6 +12,8 @@ from acqo_rl.types import Query, Reformulation, SubQuery
 _TURN_CHARACTERS = 240
 """Maximum characters per turn: an encoder reads only the first 128 to 512 tokens, and the query comes last."""
 
+_SHORTENED = f"Of a turn with more than {_TURN_CHARACTERS} characters, only both ends are searched."
+
 
 class RecentTurns(Reformulator):
     """Searches the last turns and the query as one text; without a history, the raw query.
@@ -32,7 +34,10 @@ class RecentTurns(Reformulator):
         if not query.history:
             return pass_through(query, self.name)
         text = with_last_turns(query, self.turns)
-        return Reformulation(query, "disambiguate", (SubQuery(text, "reading"),), self.name)
+        is_cut = any(str(turn) not in text for turn in query.history[-self.turns :])
+        return Reformulation(
+            query, "disambiguate", (SubQuery(text, "reading"),), self.name, notes=(_SHORTENED,) * is_cut
+        )
 
 
 def with_last_turns(query: Query, turns: int = 2) -> str:

@@ -257,4 +257,5 @@ def _together(made: Sequence[Reformulation]) -> Reformulation:
     """The searches of one or two arms; route, costs and problem are those of the last one."""
     if len(made) == 1:
         return made[0]
-    return replace(made[-1], sub_queries=distinct([s for one in made for s in one.sub_queries]))
+    notes = tuple(dict.fromkeys(note for one in made for note in one.notes))
+    return replace(made[-1], sub_queries=distinct([s for one in made for s in one.sub_queries]), notes=notes)

@@ -73,8 +73,6 @@ class LearnedHop(Hop):
 
 
 def with_name(made: Reformulation, name: str) -> Reformulation:
-    """Adds the searches of a name: the name, and the question followed by the name; the reasoning says so."""
+    """Adds the searches of a name: the name, and the question followed by the name."""
     more = (SubQuery(name, "hop"), SubQuery(f"{question_of(made)} {name}", "expansion"))
-    reason = f"{name}, a name in the results or in the question, is searched too."
-    reasoning = f"{made.reasoning} {reason}".strip()
-    return replace(made, sub_queries=distinct((*made.sub_queries, *more)), reasoning=reasoning)
+    return replace(made, sub_queries=distinct((*made.sub_queries, *more)))

@@ -103,7 +103,7 @@ class SearchPath:
         Long queries are shortened by :func:`~acqo_rl.text.within_limits`.
         """
         calls = Calls(ConcurrentSearch(self.retrievers, max(k, self.depth)), self.retrievers)
-        return Run(self, calls, list(map(within_limits, queries))).search(k, self.score_threshold)
+        return Run(self, calls, [within_limits(query)[0] for query in queries]).search(k, self.score_threshold)
 
 
 class Run:
@@ -236,7 +236,7 @@ class Run:
 
 
 def _with_costs_of(answer: Reformulation, chosen: Reformulation) -> Reformulation:
-    """What was chosen, with the costs and the problem of the model that was asked."""
+    """What was chosen, with the costs, the problem and the notes of the model that was asked."""
     return replace(
         chosen,
         completion=answer.completion,
@@ -244,6 +244,7 @@ def _with_costs_of(answer: Reformulation, chosen: Reformulation) -> Reformulatio
         problem=answer.problem,
         calls=answer.calls,
         failed_calls=answer.failed_calls,
+        notes=tuple(dict.fromkeys((*chosen.notes, *answer.notes))),
     )
 
 

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from acqo_rl.addresses import masked
 from acqo_rl.errors import AcqoError, SearchError
 from acqo_rl.searching.trace import Step
+from acqo_rl.text import normalised, words_by_stem
 from acqo_rl.types import Ranking, Reformulation
+
+_MOST_WORDS = 12
+"""Maximum number of words that a note lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,38 @@ class SearchResult:
     def notes(self) -> list[str]:
         """What a reader of the results should know about the searches."""
         long = sum(ranking.windows > 1 for ranking in self.rankings)
-        return [f"Too long to embed, so searched by the first and the last part: {long} of the searches."] * bool(long)
+        parts = f"Too long to embed, so searched by the first and the last part: {long} of the searches."
+        return [*notes_of(self.reformulation), *[parts] * bool(long)]
+
+
+def notes_of(made: Reformulation) -> list[str]:
+    """How what is searched differs from the raw query, and what was not read; empty if only the raw query is searched.
+
+    The words are compared by their stems, without English stop words.
+    """
+    key, notes = normalised(made.query.text), list(made.notes)
+    raw = [sub_query.min_margin for sub_query in made.sub_queries if normalised(sub_query.text) == key]
+    if not raw:
+        notes.append("The raw query is not among the sub-queries.")
+    elif raw[0] is not None:
+        notes.append(f"The raw query is used only if its best score exceeds the others by {raw[0]:g}.")
+    elif len(made.sub_queries) > 1:
+        notes.append(f"The raw query is one of {len(made.sub_queries)} searches.")
+    asked = words_by_stem(made.query.text)
+    said = words_by_stem(" ".join(map(str, made.query.history)))
+    searched = words_by_stem(" ".join(one.text for one in made.sub_queries if one.min_margin is None))
+    for what, words in (
+        ("Words of the query that are not searched", [asked[one] for one in asked if one not in searched]),
+        ("Words added from the conversation", [searched[one] for one in searched if one in said and one not in asked]),
+        (
+            "Words added from elsewhere",
+            [searched[one] for one in searched if one not in said and one not in asked],
+        ),
+    ):
+        if words:
+            more = f" and {len(words) - _MOST_WORDS} more" if len(words) > _MOST_WORDS else ""
+            notes.append(f"{what}: {', '.join(words[:_MOST_WORDS])}{more}.")
+    return notes
 
 
 def reason_of(error: Exception) -> str:

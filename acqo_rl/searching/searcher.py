@@ -157,7 +157,7 @@ class AdaptiveSearcher:
         check_positive("k", k)
         check_cosine("score_threshold", score_threshold, self._retrievers)
         threshold = self._path.score_threshold if score_threshold is None else score_threshold
-        asked = [read_query(query) for query in queries]
+        asked, shortened = zip(*map(read_query, queries), strict=True) if queries else ((), ())
         keys: list[Hashable] = [(replace(query, id=""), k, context, threshold, self.fingerprint) for query in asked]
         known = {key: replace(found, cached=True) for key in set(keys) if (found := self._results.get(key))}
         new = _unknown(keys, asked, known)
@@ -169,7 +169,10 @@ class AdaptiveSearcher:
                 self._results.put(key, found)
             known |= zip(new, results, strict=True)
             _raise_if_all_failed(results)
-        return [_for_query(known[key], query) for key, query in zip(keys, asked, strict=True)]
+        return [
+            replace(known[key], reformulation=_as_asked(known[key].reformulation, query, notes))
+            for key, query, notes in zip(keys, asked, shortened, strict=True)
+        ]
 
     def reformulate(self, query: Query | str, *, context: str = "") -> Reformulation:
         """Returns the sub-queries that a search would use; ``context`` as in :meth:`search_many`.
@@ -179,8 +182,9 @@ class AdaptiveSearcher:
         Raises:
             ConfigError: the query is empty.
         """
-        [made] = Run(self._path, _LimitedCalls(self, self._path.depth, context), [read_query(query)]).reformulate()
-        return made
+        asked, notes = read_query(query)
+        [made] = Run(self._path, _LimitedCalls(self, self._path.depth, context), [asked]).reformulate()
+        return _as_asked(made, asked, notes)
 
     def without_reformulation(self) -> AdaptiveSearcher:
         """The same search for raw queries, with the same threads; nothing is cached."""
@@ -263,16 +267,16 @@ def _log_rewritten(asked: str, made: Sequence[Reformulation], milliseconds: floa
         _log.info(REWRITTEN, extra=fields)
 
 
-def read_query(given: Query | str) -> Query:
+def read_query(given: Query | str) -> tuple[Query, tuple[str, ...]]:
     """Applies :func:`acqo_rl.text.within_limits`; a ``str`` becomes a query without history.
 
     Raises:
         ConfigError: the query is empty.
     """
-    query = within_limits(given if isinstance(given, Query) else Query("query", given))
+    query, notes = within_limits(given if isinstance(given, Query) else Query("query", given))
     if not one_line(query.text):
         raise ConfigError("A query is empty; give at least one word.")
-    return query
+    return query, notes
 
 
 def cluster_by_sub_query(found: SearchResult) -> dict[str, tuple[str, ...]]:
@@ -319,12 +323,9 @@ def _with_context(reformulation: Reformulation, context: str) -> Reformulation:
     return replace(reformulation, sub_queries=tuple(subs))
 
 
-def _for_query(found: SearchResult, query: Query) -> SearchResult:
-    """A result of an equal query, with the id of this query."""
-    there = found.reformulation.query
-    if there.id == query.id:
-        return found
-    return replace(found, reformulation=replace(found.reformulation, query=replace(there, id=query.id)))
+def _as_asked(made: Reformulation, query: Query, notes: tuple[str, ...]) -> Reformulation:
+    """A reformulation of an equal query, with the id and the notes of this query."""
+    return replace(made, query=replace(made.query, id=query.id), notes=(*notes, *made.notes))
 
 
 def _raise_if_all_failed(results: Sequence[SearchResult]) -> None:

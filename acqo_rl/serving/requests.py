@@ -25,11 +25,6 @@ MAX_LIMIT = 20
 MAX_CONTEXT = 500
 """Maximum number of characters of the user context."""
 
-_SHORTENED = (
-    f"The request was shortened to its limits: the last {MAX_TURNS} turns, and both ends of texts with more than "
-    f"{MAX_QUERY:,} characters (query), {MAX_TURN:,} (turn) or {MAX_CONTEXT} (user_context)."
-)
-
 _PRIVATE = "\ue000-\uf8ff\U000f0000-\U0010fffd"
 """Private-use characters; not every regular expression engine supports their Unicode category."""
 
@@ -52,7 +47,7 @@ _WELL_FORMED = BeforeValidator(lambda text: well_formed(text) if isinstance(text
 Text = Annotated[str, _WELL_FORMED]
 Whole = BeforeValidator(whole_number)
 Name = Annotated[str, Field(min_length=1, max_length=100), _WELL_FORMED]
-Notes = Annotated[list[str], Field(description="How the request was changed before it was processed; usually empty.")]
+Notes = Annotated[list[str], Field(description="How the searches differ from the request; often empty.")]
 
 
 def request_config(**example: Any) -> ConfigDict:
@@ -104,15 +99,17 @@ class ReformulateRequest(BaseModel):
         return Scope(self.filter or (), self.tenant)
 
     def read(self) -> tuple[Query, str, list[str]]:
-        """Returns the query, the user context, and a note if a text was shortened or a turn was dropped.
+        """Returns the query, the user context, and notes on what was shortened or dropped.
 
         Raises:
             ConversationError: the history has an unknown form.
         """
         read = (Turn(turn.speaker, well_formed(turn.text)) for turn in read_history(self.history, self.query))
-        given = Query("query", self.query, tuple(turn for turn in read if one_line(turn.text)))
-        query, context = within_limits(given), shorten(self.user_context, MAX_CONTEXT)
-        return query, context, [] if (query, context) == (given, self.user_context) else [_SHORTENED]
+        query, notes = within_limits(Query("query", self.query, tuple(read)))
+        context = shorten(self.user_context, MAX_CONTEXT)
+        if context != self.user_context:
+            notes += (f"Both ends of user_context were read, because it has more than {MAX_CONTEXT} characters.",)
+        return query, context, [*notes]
 
 
 class SearchRequest(ReformulateRequest):

@@ -13,7 +13,7 @@ from acqo_rl.pipeline.synthesis import PASSAGES
 from acqo_rl.retrieval.federated import split_id
 from acqo_rl.retrieval.windows import best_scores
 from acqo_rl.searching.feedback import fetch
-from acqo_rl.searching.result import SearchResult, public_problem
+from acqo_rl.searching.result import SearchResult, notes_of, public_problem
 from acqo_rl.searching.searcher import cluster_by_sub_query
 from acqo_rl.searching.trace import Step
 from acqo_rl.serving.collections import Collection, DocumentsOf
@@ -290,7 +290,7 @@ class AnswerResponse(BaseModel):
             query_rewrite_info=QueryRewriteInfo.of(made, asked.strategy) if made else None,
             passages=list(passages.values())[:PASSAGES],
             failures=[f"{failure.step}: {failure.public}" for failure in result.failures],
-            notes=asked.notes,
+            notes=[*asked.notes, *(notes_of(made) if made else ())],
             processing_time_ms=ms,
         )
 

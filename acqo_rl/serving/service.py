@@ -18,7 +18,7 @@ from acqo_rl.roles import Fusion, LanguageModel, RemoteCorpus, Reranker
 from acqo_rl.searching.corpus_words import CorpusWords
 from acqo_rl.searching.names import reformulator_name
 from acqo_rl.searching.reranking import RERANK_DEPTH, Reranking
-from acqo_rl.searching.result import Failure
+from acqo_rl.searching.result import Failure, notes_of
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
 from acqo_rl.searching.settings import StepSettings
 from acqo_rl.searching.sub_queries import DEPTH
@@ -124,7 +124,8 @@ class Service:
             self.metrics.failed("reformulation", made.problem or "")
             log_failures([Failure("reformulation", made.problem or "", "")])
         info = QueryRewriteInfo.of(made, asked.strategy)
-        return ReformulateResponse(query_rewrite_info=info, notes=asked.notes, processing_time_ms=1000 * seconds)
+        notes = [*asked.notes, *notes_of(made)]
+        return ReformulateResponse(query_rewrite_info=info, notes=notes, processing_time_ms=1000 * seconds)
 
     def asked(self, body: ReformulateRequest) -> Asked:
         """What a request asks. Raises the errors of :meth:`search`, except ``SearchError``."""

@@ -70,6 +70,7 @@ DETAILS = (
     "route",
     "sub_queries",
     "problem",
+    "notes",
     "failures",
     "found_by",
 )

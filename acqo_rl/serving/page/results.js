@@ -21,7 +21,7 @@ export function showResults(found) {
   const time = found.cached ? "from the cache" : duration(found.processing_time_ms);
   $("decision-title").replaceChildren(head);
   $("decision-note").replaceChildren([info.route, info.strategy, plural(info.model_calls, "model call"), time].join(" · "));
-  $("reasoning").replaceChildren(info.reasoning);
+  $("reasoning").replaceChildren([info.reasoning, ...found.notes].filter(Boolean).join(" · "));
   $("sub-queries").replaceChildren(...info.variants.map((variant) => subQuery(variant, found.rankings)));
   $("notices").replaceChildren(...notices(found));
   $("nothing").hidden = found.results.length > 0;
@@ -58,10 +58,10 @@ function subQuery({ text, kind, weight, min_margin: margin }, rankings) {
     h("span", { class: "text" }, text), " ", h("span", { class: "note" }, facts));
 }
 
-function notices({ query_rewrite_info: { problem }, failures, notes }) {
+function notices({ query_rewrite_info: { problem }, failures }) {
   const lost = failures.filter((failure) => failure.step === "retrieval");
   const lines = [
-    ...(problem ? [`Reformulation problem: ${problem}`] : []), ...notes,
+    ...(problem ? [`Reformulation problem: ${problem}`] : []),
     ...(lost.length ? [`These results are partial. ${plural(lost.length, "search", "searches")} failed:`] : []),
     ...lost.map((f) => `“${f.sub_query}” in ${f.retriever}: ${f.reason}`)];
   return lines.length ? [h("div", { class: "problem" }, lines.map((line) => h("p", {}, line)))] : [];

@@ -1,0 +1,74 @@
+"""What every way of searching says about its difference to the raw query."""
+
+from __future__ import annotations
+
+import pytest
+from stand_ins import Obedient, ScriptedHop, ScriptedRetriever
+
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.reformulation.load import STRATEGIES, WITHOUT_MODEL, load_reformulator
+from acqo_rl.reformulation.turns import RecentTurns
+from acqo_rl.searching.hop import Hops
+from acqo_rl.searching.result import notes_of
+from acqo_rl.searching.searcher import AdaptiveSearcher
+from acqo_rl.text import MAX_QUERY
+from acqo_rl.types import Query, Reformulation, SubQuery, Turn
+
+HISTORY = (Turn("user", "A hotel in Bergen"), Turn("assistant", "The Grand."))
+ASKED = Query("q", "Compare one price and two views of Oslo and Bergen", HISTORY)
+LONG = f"in {'far ' * 3000} away"
+RAW = SubQuery(ASKED.text, "original")
+
+
+def found(reformulator, query=ASKED, **path):
+    with_model = AdaptiveSearcher(reformulator, ScriptedRetriever({}), RankScoreFusion(), **path)
+    return with_model.search(query)
+
+
+@pytest.mark.parametrize("name", ["prompted", "adaptive", *STRATEGIES, *WITHOUT_MODEL])
+def test_whatever_is_searched_beside_or_instead_of_the_raw_query_is_noted(name):
+    result = found(load_reformulator(name, "", language_model=Obedient()))
+    assert bool(result.notes) == (result.reformulation.sub_queries != (RAW,))
+    alone = found(load_reformulator("raw", ""), hops=Hops(ScriptedHop("Oslo")))
+    assert len(alone.notes) == 1
+
+
+@pytest.mark.parametrize(
+    ("sub_queries", "words"),
+    [
+        ([RAW], None),
+        ([SubQuery("Compare one price", "part"), SubQuery("two views of Oslo and Bergen", "part")], set()),
+        ([RAW, SubQuery("Oslo", "hop")], set()),
+        ([RAW, SubQuery("Oslo Grand budget", "reading")], {"Grand", "budget"}),
+        (
+            [SubQuery("prices in Oslo, hotel", "reading"), SubQuery(RAW.text, "original", min_margin=0.05)],
+            {"Compare", "views", "Bergen", "hotel"},
+        ),
+    ],
+)
+def test_words_left_out_and_added_are_named(sub_queries, words):
+    notes = notes_of(Reformulation(ASKED, "expand", tuple(sub_queries), "any"))
+    assert bool(notes) == (words is not None)
+    named = {word for note in notes[1:] for word in note.partition(": ")[2].rstrip(".").split(", ")}
+    assert named >= (words or set())
+
+
+@pytest.mark.parametrize(
+    ("reformulator", "query"),
+    [
+        ("raw", Query("q", "x " * MAX_QUERY)),
+        ("raw", Query("q", "Oslo", HISTORY * 30)),
+        ("turns", Query("q", "Oslo", (Turn("user", LONG),))),
+        ("rewrite", Query("q", "Oslo", (Turn("user", LONG),))),
+        ("rewrite", Query("q", LONG)),
+    ],
+)
+def test_what_is_not_read_is_noted(reformulator, query):
+    assert found(load_reformulator(reformulator, "", language_model=Obedient()), query).reformulation.notes
+    whole = Query("q", "Oslo", (*HISTORY, Turn("user", " ")))
+    assert not found(load_reformulator(reformulator, "", language_model=Obedient()), whole).reformulation.notes
+
+
+def test_the_note_on_a_cut_turn_is_about_the_turns_that_are_searched():
+    [made] = RecentTurns(1).reformulate([Query("q", "Oslo", (Turn("user", LONG), Turn("assistant", "Yes.")))])
+    assert not made.notes
