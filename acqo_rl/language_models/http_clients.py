@@ -1,4 +1,4 @@
-"""HTTP clients of all servers: URLs, proxies, and retries after temporary failures."""
+"""HTTP clients of all servers: URLs, keys, proxies, and retries after temporary failures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from acqo_rl import time_limit
-from acqo_rl.addresses import Address, whole_of
+from acqo_rl.addresses import Address, hide, whole_of
 from acqo_rl.errors import ConfigError, MissingPackageError
 
 if TYPE_CHECKING:
@@ -59,6 +59,24 @@ def checked_url(url: str, parse: Callable[[str], object] = urlsplit) -> None:
         raise ConfigError(
             f"{Address(url)!r} is no URL of a server ({error}); give one such as http://HOST:8000."
         ) from error
+
+
+def key_in(variable: str) -> str | None:
+    """The API key in an environment variable, without white space around it; ``None`` if there is none.
+
+    It is masked in all later messages.
+
+    Raises:
+        ConfigError: it contains a character that cannot be sent in a header.
+    """
+    key = os.environ.get(variable, "").strip()
+    odd = next((c for c in key if not (c.isascii() and c.isprintable())), None)
+    if odd is not None:
+        raise ConfigError(
+            f"{variable} contains the character {odd!r}, which is not possible in an API key; copy the key again."
+        )
+    hide(key)
+    return key or None
 
 
 def open_client(url: str, what: str, *, is_async: bool = False, **options: Any) -> Any:

@@ -6,20 +6,21 @@ import asyncio
 import copy
 import json
 import logging
-import math
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import CancelledError
+from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl import time_limit
 from acqo_rl.errors import ConfigError
-from acqo_rl.language_models.api_keys import key_in
 from acqo_rl.language_models.chat import folded
-from acqo_rl.language_models.http_clients import is_temporary, make_retrying, open_client
+from acqo_rl.language_models.http_clients import is_temporary, key_in, make_retrying, open_client
 from acqo_rl.language_models.structured import without
-from acqo_rl.language_models.thoughts import AfterThoughts, completion_of
-from acqo_rl.language_models.timed_calls import each_of, failed, wait_for
+from acqo_rl.language_models.thoughts import AfterThoughts, completion_of, failed
 from acqo_rl.roles import SamplingModel, StreamingModel
 from acqo_rl.types import Completion, Conversation, Schema
 
@@ -198,6 +199,8 @@ class ServerModel(StreamingModel, SamplingModel):
 
         self._errors = (httpx.HTTPError, TimeoutError, *_ODD_ANSWERS)
         self._retrying = make_retrying(is_temporary, attempts=max_retries + 1, is_async=True)
+        self._loop = asyncio.new_event_loop()  # of all calls: another thread can end a call on it
+        Thread(target=_run, args=[self._loop], name="acqo-calls", daemon=True).start()
 
     def at_temperature(self, temperature: float) -> ServerModel:
         """Returns the same model at another temperature, with the same connections."""
@@ -207,7 +210,8 @@ class ServerModel(StreamingModel, SamplingModel):
 
     def close(self) -> None:
         """Closes the connections."""
-        wait_for(self._client.aclose(), math.inf)
+        asyncio.run_coroutine_threadsafe(self._client.aclose(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
 
     def generate(self, conversations: Sequence[Conversation], schema: Schema | None = None) -> list[Completion]:
         """Returns one completion per conversation, in input order; a failed call is reported in ``problem``.
@@ -216,38 +220,56 @@ class ServerModel(StreamingModel, SamplingModel):
         """
         from tqdm import tqdm
 
-        limit = time_limit.current()
+        places = asyncio.Semaphore(self._concurrency)
         with tqdm(total=len(conversations), desc="generate", unit="completion", leave=False, delay=2) as bar:
 
             async def complete(conversation: Conversation) -> Completion:
                 async with places:
-                    try:
-                        async with asyncio.timeout(min(limit.seconds, self._seconds)):
-                            completion = self._completion([r async for r in self._replies(conversation, schema)])
-                    except self._errors as error:
-                        completion = _failed_call(error)
+                    completion = await self._complete(conversation, schema)
                 bar.update()
                 return completion
 
-            async def complete_all() -> list[Completion]:
-                return await asyncio.gather(*map(complete, conversations))
-
-            places = asyncio.Semaphore(self._concurrency)
-            try:
-                return wait_for(complete_all(), math.inf)
-            except TimeoutError as error:
-                return [_failed_call(error)] * len(conversations)
+            return self._all(complete, conversations)
 
     def stream(self, conversation: Conversation, on_text: Callable[[str], None]) -> Completion:
         """Returns one completion and calls ``on_text`` with each piece; a failed call is reported in ``problem``."""
-        reply, pieces = AfterThoughts(on_text), []
+        [completion] = self._all(partial(self._complete, on_text=on_text), [conversation])
+        return completion
+
+    def _all(
+        self, complete: Callable[[Conversation], Awaitable[Completion]], conversations: Sequence[Conversation]
+    ) -> list[Completion]:
+        """Waits for concurrent calls, which end when nobody waits for the request any more."""
+
+        async def complete_all() -> list[Completion]:
+            return await asyncio.gather(*map(complete, conversations))
+
+        call = asyncio.run_coroutine_threadsafe(complete_all(), self._loop)
         try:
-            for piece in each_of(self._replies(conversation, stream=True), self._timeout):
-                pieces.append(piece)
-                reply.write(self._protocol.read(piece).text)
-            reply.end()
-            if not any(self._protocol.read(piece).reason for piece in pieces):
-                return failed("the server ended the stream before the reply was complete")
+            with time_limit.current().ending(call.cancel):
+                return call.result()
+        except CancelledError:
+            return [failed(_TOO_LATE)] * len(conversations)
+
+    async def _complete(
+        self, conversation: Conversation, schema: Schema | None = None, on_text: Callable[[str], None] | None = None
+    ) -> Completion:
+        """The completion of one call, which is streamed if there is ``on_text``."""
+        seconds = min(time_limit.current().seconds, self._timeout if on_text else self._seconds)
+        reply, pieces = AfterThoughts(on_text) if on_text else None, []
+        try:
+            async with (
+                asyncio.timeout(seconds),
+                aclosing(self._replies(conversation, schema, stream=reply is not None)) as replies,
+            ):
+                async for piece in replies:
+                    pieces.append(piece)
+                    if reply:  # in a thread, so that it holds up no other call
+                        await asyncio.to_thread(reply.write, self._protocol.read(piece).text)
+            if reply:
+                reply.end()
+                if not any(self._protocol.read(piece).reason for piece in pieces):
+                    return failed("the server ended the stream before the reply was complete")
             return self._completion(pieces)
         except self._errors as error:
             return _failed_call(error)
@@ -319,6 +341,11 @@ class ServerModel(StreamingModel, SamplingModel):
         if body["messages"][0]["role"] == _SYSTEM and any(word in response.text.lower() for word in _ABOUT_ROLES):
             named.add(_SYSTEM)
         return named or (set(form) if response.status_code < 500 else set())
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    loop.run_forever()
+    loop.close()
 
 
 def _checked(text: str | bytes) -> Mapping[str, Any]:

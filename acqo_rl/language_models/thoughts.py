@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from acqo_rl.addresses import masked
+from acqo_rl.text import one_line
 from acqo_rl.types import Completion
 
 OPEN, CLOSE = "<think>", "</think>"
@@ -29,6 +31,11 @@ def completion_of(text: str, tokens: int, *, finished: bool) -> Completion:
     said = without_thoughts(text)
     problem = None if said or finished else "the token limit left no answer; raise max_new_tokens"
     return Completion(said, tokens, finished, problem)
+
+
+def failed(why: str) -> Completion:
+    """The completion of a call that returned no text; passwords and keys in the message are masked."""
+    return Completion("", 0, finished=False, problem=one_line(masked(why))[:300])
 
 
 class AfterThoughts:

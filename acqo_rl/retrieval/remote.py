@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field, StrictStr, model_validator
 
 from acqo_rl.errors import SearchError
-from acqo_rl.language_models.api_keys import key_in
+from acqo_rl.language_models.http_clients import key_in
 from acqo_rl.retrieval.http_calls import Server
 from acqo_rl.retrieval.info import IndexInfo
 from acqo_rl.roles import Retriever

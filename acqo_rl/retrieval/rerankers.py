@@ -10,8 +10,8 @@ from threading import Lock
 from typing import Any
 
 from acqo_rl.errors import ConfigError, SearchError
-from acqo_rl.language_models.api_keys import key_in
 from acqo_rl.language_models.embedded import loading, resolve
+from acqo_rl.language_models.http_clients import key_in
 from acqo_rl.language_models.load import on_server
 from acqo_rl.retrieval.http_calls import Server, ServerError
 from acqo_rl.roles import Reranker

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError, check_positive
-from acqo_rl.language_models.api_keys import key_in
+from acqo_rl.language_models.http_clients import key_in
 from acqo_rl.language_models.load import on_server
 from acqo_rl.retrieval.encoder import normalised
 from acqo_rl.retrieval.http_calls import Server, ServerError

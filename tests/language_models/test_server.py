@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from stand_ins import strategy
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.language_models import timed_calls
 from acqo_rl.language_models.load import load_language_model, on_server, without_url
 from acqo_rl.language_models.server_model import ANTHROPIC, OPENAI, ServerModel
 from acqo_rl.language_models.structured import fields, several, text
@@ -289,22 +286,6 @@ class TestStreams:
         assert time.monotonic() - begin < 4
 
 
-def test_a_stream_that_is_given_up_is_closed():
-    closed = []
-
-    async def pieces():
-        try:
-            yield 1
-            yield 2
-        finally:
-            closed.append(True)
-
-    reader = timed_calls.each_of(pieces(), 9)
-    assert (next(reader), closed) == (1, [])
-    reader.close()
-    assert closed == [True]
-
-
 def test_a_server_that_is_not_there_is_named(connect, server):
     model = connect()
     server.shutdown()
@@ -322,20 +303,3 @@ def test_a_name_may_contain_the_sign_before_the_url(model):
 def test_a_server_without_a_model_is_refused(name):
     with pytest.raises(ConfigError, match="NAME@URL"):
         load_language_model(name, max_new_tokens=9)
-
-
-def test_concurrent_first_calls_of_a_process_share_one_event_loop(monkeypatch):
-    """A connection that one call opened may be used by the next call, which needs the same loop."""
-    new_loop = asyncio.new_event_loop
-
-    def slow():
-        time.sleep(0.1)
-        return new_loop()
-
-    async def running():
-        return asyncio.get_running_loop()
-
-    monkeypatch.setattr(asyncio, "new_event_loop", slow)
-    timed_calls._started_loop.cache_clear()
-    with ThreadPoolExecutor(8) as pool:
-        assert len(set(pool.map(lambda _: timed_calls.wait_for(running(), 9), range(8)))) == 1
