@@ -37,7 +37,6 @@ class ConcurrentSearch:
         depth: int,
         workers: Workers | None = None,
         timeout: float | None = None,
-        deadline: float | None = None,
     ) -> None:
         """Starts no search yet.
 
@@ -46,14 +45,13 @@ class ConcurrentSearch:
             depth: documents per ranking.
             workers: threads that run the calls; without them, exceptions are raised.
             timeout: seconds for one text at one retriever; ``None`` means no limit.
-            deadline: value of ``time.monotonic()`` at which all calls time out.
         """
         self._retrievers, self._originals = split_retrievers(retrievers)
         self._singles = flatten(self._retrievers), flatten(self._originals)
         self._depth = depth
         self._raises = workers is None
         self._workers = workers or Workers()
-        self._timeout, self._deadline = timeout, deadline
+        self._timeout = timeout
         self._found: dict[_Key, Ranking] = {}
         self._failed: dict[_Key, Failure] = {}
 
@@ -106,7 +104,7 @@ class ConcurrentSearch:
         """Runs the calls concurrently, stores their rankings and returns the failed calls."""
         asked = [(one.name, partial(self._call, one, texts)) for one, texts in calls]
         failed = []
-        for (one, texts), outcome in zip(calls, self._workers.run(asked, self._timeout, self._deadline), strict=True):
+        for (one, texts), outcome in zip(calls, self._workers.run(asked, self._timeout), strict=True):
             if not isinstance(outcome, Exception):
                 self._found.update((_key(one, text), found) for text, found in zip(texts, outcome, strict=True))
             elif self._raises:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import time
 from collections.abc import Callable, Container, Hashable, Iterable, Sequence
 from copy import copy
@@ -15,7 +14,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from acqo_rl import time_limit
 from acqo_rl.errors import ConfigError, SearchError, check_positive
 from acqo_rl.reformulation.pass_through import PassThrough, pass_through
 from acqo_rl.roles import Fusion, Reformulator
@@ -27,6 +25,7 @@ from acqo_rl.searching.sub_queries import Retrievers, normalise_sub_queries, spl
 from acqo_rl.searching.threshold import check_cosine
 from acqo_rl.searching.workers import Workers
 from acqo_rl.text import one_line, within_limits
+from acqo_rl.time_limit import TimeLimit, limited
 from acqo_rl.types import Query, Reformulation
 
 REWRITTEN, REPAIRED, FELL_BACK = (
@@ -163,7 +162,8 @@ class AdaptiveSearcher:
         new = _unknown(keys, asked, known)
         if new:
             calls = _LimitedCalls(self, max(k, self._path.depth), context)
-            results = Run(self._path, calls, list(new.values())).search(k, threshold)
+            with limited(TimeLimit(self._timeouts.total)):
+                results = Run(self._path, calls, list(new.values())).search(k, threshold)
             complete = {key: f for key, f in zip(new, results, strict=True) if not f.failures}
             for key, found in complete.items():
                 self._results.put(key, found)
@@ -205,10 +205,8 @@ class _LimitedCalls(Calls):
     def __init__(self, searcher: AdaptiveSearcher, depth: int, context: str) -> None:
         self._path, self._workers, self._timeouts = searcher._path, searcher._workers, searcher._timeouts
         self._cache, self._context = searcher._reformulations, context
-        seconds = min(self._timeouts.total or math.inf, time_limit.current().seconds)
-        self._deadline = None if seconds == math.inf else time.monotonic() + seconds
         retrievers, limit = self._path.retrievers, self._timeouts.sub_query
-        super().__init__(ConcurrentSearch(retrievers, depth, self._workers, limit, self._deadline), retrievers)
+        super().__init__(ConcurrentSearch(retrievers, depth, self._workers, limit), retrievers)
 
     def reformulate(self, reformulator: Reformulator, queries: Sequence[Query]) -> list[Reformulation]:
         """Only the reformulations of the path's own reformulator are cached and have a time-out."""
@@ -222,7 +220,7 @@ class _LimitedCalls(Calls):
     def attempt(self, step: str, component: str, call: Callable[[], list[T]]) -> list[T] | Failure:
         """What a call returns, or its failure."""
         limit = self._timeouts.reranking if step == "reranking" else None
-        [outcome] = self._workers.run([(f"{step} by {component}", call)], limit, self._deadline)
+        [outcome] = self._workers.run([(f"{step} by {component}", call)], limit)
         if not isinstance(outcome, Exception):
             return outcome
         _log.warning(f"{step}_failed", extra={"component": component, "error": type(outcome).__name__})
@@ -236,9 +234,7 @@ class _LimitedCalls(Calls):
         if new:
             name, call = reformulator.name, partial(one_each, reformulator, list(new.values()))
             begin = time.perf_counter()
-            [outcome] = self._workers.run(
-                [(f"reformulation by {name}", call)], self._timeouts.reformulation, self._deadline
-            )
+            [outcome] = self._workers.run([(f"reformulation by {name}", call)], self._timeouts.reformulation)
             if isinstance(outcome, Exception):
                 _log.warning(FELL_BACK, extra={"strategy": name, "error": type(outcome).__name__, "queries": len(new)})
                 raw = [pass_through(query, name, reason_of(outcome)) for query in new.values()]

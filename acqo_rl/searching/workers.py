@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import threading
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from typing import TypeVar
 
-from acqo_rl.time_limit import TimeLimit, limited
+from acqo_rl.time_limit import TimeLimit, current, limited
 
 T = TypeVar("T")
 
@@ -30,32 +30,28 @@ class Workers:
         self._pools: dict[str, ThreadPoolExecutor] = {}
         self._lock = threading.Lock()
 
-    def run(
-        self, calls: Sequence[tuple[str, Callable[[], T]]], timeout: float | None = None, deadline: float | None = None
-    ) -> list[T | Exception]:
+    def run(self, calls: Sequence[tuple[str, Callable[[], T]]], timeout: float | None = None) -> list[T | Exception]:
         """Returns the result or the exception of each call, in input order.
 
         Args:
             calls: pairs of pool name and call; the pool is named after the component that is called.
-            timeout: seconds for all calls together, including the wait for a free thread; calls of models on servers
-                are then ended, see :mod:`acqo_rl.time_limit`.
-            deadline: value of ``time.monotonic()`` at which the calls time out. Without a limit of either kind, the
-                last call runs in the caller's thread.
+            timeout: seconds for all calls together, including the wait for a free thread; the time limit of the request
+                (:mod:`acqo_rl.time_limit`) counts too. Calls of models on servers are then ended. Without a limit of
+                either kind, the last call runs in the caller's thread.
         """
-        limits = [timeout, None if deadline is None else deadline - time.monotonic()]
-        seconds = min((limit for limit in limits if limit is not None), default=None)
-        if seconds is None:
+        seconds = min(math.inf if timeout is None else timeout, current().seconds)
+        if seconds == math.inf:
             others = [self._submit(*call) for call in calls[:-1]]
             last = [_outcome(call) for _, call in calls[-1:]]
             return [*(future.result() for future in others), *last]
         limit = TimeLimit()
         with limited(limit):
             futures = [self._submit(*call) for call in calls]
-            _, late = wait(futures, max(seconds, 0.0))
+            _, late = wait(futures, seconds)
         for future in late:
             future.cancel()
         limit.stop()
-        timed_out = TimeoutError(f"no answer within {max(seconds, 0.0):.3g} s")
+        timed_out = TimeoutError(f"no answer within {seconds:.3g} s")
         return [timed_out if future in late else future.result() for future in futures]
 
     def _submit(self, name: str, call: Callable[[], T]) -> Future[T | Exception]:
