@@ -8,7 +8,7 @@ in a fixed order, so the result is deterministic.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from acqo_rl.errors import ConfigError
@@ -155,3 +155,11 @@ def fusion_named(name: str, rank_constant: float = 60.0) -> Fusion:
         if fusion.name == name:
             return fusion
     raise ConfigError(f"Unknown fusion {name!r}; choose one of {', '.join(f.name for f in known)}.")
+
+
+def best_scores(found: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """The best score of each document, in the order in which the documents first occur."""
+    best: dict[str, float] = {}
+    for doc_id, score in found:
+        best[doc_id] = max(score, best.get(doc_id, score))
+    return best

@@ -13,7 +13,7 @@ from stand_ins import ranking
 from acqo_rl.errors import NotFoundError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.pass_through import PassThrough
-from acqo_rl.retrieval.info import IndexInfo
+from acqo_rl.retrieval.manifest import IndexInfo
 from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.app import make_app

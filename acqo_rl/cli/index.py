@@ -97,7 +97,7 @@ def main(config: BuildIndexConfig) -> None:
     import torch
     from accelerate import PartialState
 
-    from acqo_rl.retrieval.info import describe
+    from acqo_rl.retrieval.load import describe
     from acqo_rl.retrieval.manifest import FILE_NAME, PARTS
     from acqo_rl.retrieval.shards import Shards
 

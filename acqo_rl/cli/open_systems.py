@@ -25,7 +25,7 @@ from acqo_rl.reformulation.load import (
     load_strategy_model,
     prompts_model,
 )
-from acqo_rl.retrieval.info import describe
+from acqo_rl.retrieval.load import describe
 from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.roles import LanguageModel, Reformulator, Reranker
 from acqo_rl.searching.names import ORIGINAL, RERANKED, name_indexes

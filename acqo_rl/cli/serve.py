@@ -101,7 +101,7 @@ def main(config: ServeConfig) -> None:
 
 def application_of(config: ServeConfig, web: Web) -> FastAPI:
     """The application of a service, or of an index."""
-    from acqo_rl.retrieval.info import describe
+    from acqo_rl.retrieval.load import describe
     from acqo_rl.serving.app import make_app
     from acqo_rl.serving.limits import Limits, keys_of_environment
     from acqo_rl.serving.retriever_app import make_retriever_app

@@ -9,7 +9,7 @@ from datetime import date
 from typing import Any
 
 from acqo_rl.pipeline.state import Chunk, RetrievalState
-from acqo_rl.reformulation.marks import years_in
+from acqo_rl.reformulation.lexicon import years_in
 from acqo_rl.text import one_line
 
 _SINCE = re.compile(r"\b(?:since|after|from)\s+(?:the year\s+)?(\d{4})\b", re.I)

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from acqo_rl.reformulation.lexicon import Lexicon
-from acqo_rl.reformulation.marks import FIRST_YEAR, MARK, marks_of, with_marks, without_marks
+from acqo_rl.reformulation.lexicon import FIRST_YEAR, MARK, Lexicon, marks_of, with_marks, without_marks
 from acqo_rl.reformulation.pass_through import pass_through, past_small_talk
 from acqo_rl.reformulation.query_types import SURE, asks_several, query_type_of
 from acqo_rl.reformulation.turns import with_last_turns

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acqo_rl.reformulation.marks import years_in
+from acqo_rl.reformulation.lexicon import years_in
 from acqo_rl.types import Challenge, QueryType
 
 if TYPE_CHECKING:

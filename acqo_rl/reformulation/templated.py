@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from acqo_rl.reformulation.lexicon import Lexicon
-from acqo_rl.reformulation.marks import MARK, marks_of, with_marks, without_marks
+from acqo_rl.reformulation.lexicon import MARK, Lexicon, marks_of, with_marks, without_marks
 from acqo_rl.roles import Reformulator
 from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Query, Reformulation, SubQuery

@@ -6,17 +6,20 @@ import copy
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
 from acqo_rl.errors import ConfigError, DataError, check_positive
+from acqo_rl.fusion import best_scores
 from acqo_rl.language_models.embedded import loading, resolve
 from acqo_rl.roles import Encoder
-from acqo_rl.types import Passage, well_formed
+from acqo_rl.types import Passage, Ranking, well_formed
 
 if TYPE_CHECKING:
     import torch
@@ -160,6 +163,34 @@ class SentenceTransformerEncoder(Encoder):
             )
             embeddings[batch] = tensor.float().cpu().numpy()
         return normalised(embeddings)
+
+
+def search_windows(
+    encoder: Encoder, texts: Sequence[str], k: int, search: Callable[[Sequence[str]], list[Ranking]]
+) -> list[Ranking]:
+    """Searches a query that the encoder would truncate by its first and its last window; one call for all texts.
+
+    Args:
+        encoder: names the windows of a query.
+        texts: queries, and passages, which are truncated as those of an index are.
+        k: number of documents per text.
+        search: returns one ranking per given text.
+
+    Returns:
+        One ranking per text. A document has its best score over the windows.
+    """
+    windows = [(text,) if isinstance(text, Passage) else encoder.windows(text) for text in texts]
+    found = iter(search([window for its in windows for window in its]))
+    return [_merged(text, list(islice(found, len(its))), k) for text, its in zip(texts, windows, strict=True)]
+
+
+def _merged(text: str, rankings: Sequence[Ranking], k: int) -> Ranking:
+    if len(rankings) == 1:
+        return rankings[0]
+    best = best_scores(pair for one in rankings for pair in zip(one.doc_ids, one.scores, strict=True))
+    top = sorted(best.items(), key=lambda item: -item[1])[:k]
+    doc_ids, scores = zip(*top, strict=True) if top else ((), ())
+    return replace(rankings[0], doc_ids=doc_ids, scores=scores, query=text, windows=len(rankings))
 
 
 def encode_texts(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:

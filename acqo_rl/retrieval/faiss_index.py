@@ -11,8 +11,7 @@ import numpy as np
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, check_positive
 from acqo_rl.files import atomic
-from acqo_rl.retrieval.encoder import encode_texts
-from acqo_rl.retrieval.windows import search_windows
+from acqo_rl.retrieval.encoder import encode_texts, search_windows
 from acqo_rl.roles import Encoder, Retriever
 from acqo_rl.types import Ranking, search_key
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.fusion import best_scores
 from acqo_rl.retrieval.hybrid import search_all
-from acqo_rl.retrieval.windows import best_scores
 from acqo_rl.roles import Composite, Fusion, Restrictable, Retriever, restrict
 from acqo_rl.types import Ranking, Scope
 

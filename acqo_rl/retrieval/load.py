@@ -1,4 +1,4 @@
-"""Loads indexes: folders, servers, collections of search engines, and several of these as one hybrid."""
+"""Loads and describes indexes: folders, servers, collections of search engines, and several of these as one hybrid."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.engines.opening import open_collection, retriever_of
 from acqo_rl.retrieval.faiss_index import FaissRetriever
 from acqo_rl.retrieval.gpu import to_device
-from acqo_rl.retrieval.hybrid import HybridRetriever
-from acqo_rl.retrieval.info import describe
+from acqo_rl.retrieval.hybrid import HybridRetriever, joined_fingerprint
 from acqo_rl.retrieval.manifest import (
     BM25_NAME,
     IDS_NAME,
     INDEX_NAME,
     Bm25Settings,
     DenseSettings,
+    IndexInfo,
     check_contents,
     read_manifest,
 )
@@ -89,6 +89,38 @@ def _load(
     index = to_device(index, device)
     encoder = fitting_encoder(folder, settings.encoder, settings.encoder_fingerprint, encoder, seconds)
     return FaissRetriever(index, doc_ids, encoder, fingerprint)
+
+
+def describe(index: str) -> IndexInfo:
+    """Describes an index: a folder, a URL, a collection of a search engine, or several of them joined by ``+``.
+
+    Raises:
+        ConfigError: a location joined by ``+`` does not exist.
+        IndexMismatchError: a folder contains no finished index, or the joined indexes have different corpora.
+        SearchError: a server does not respond.
+    """
+    infos = [_describe(part) for part in parts_of(index)]
+    first, *others = infos
+    if not others:
+        return first
+    if len({info.corpus_hash for info in infos}) > 1:
+        raise IndexMismatchError(
+            f"The indexes of {index} have different corpora (of {' and '.join(str(i.document_count) for i in infos)}"
+            " documents); build all of them from the same corpus."
+        )
+    fingerprint = joined_fingerprint([info.fingerprint for info in infos])
+    return IndexInfo("hybrid", fingerprint, first.corpus_hash, first.document_count, "")
+
+
+def _describe(index: Address) -> IndexInfo:
+    if is_engine(index):
+        return open_collection(index).info
+    if not is_url(index):
+        manifest = read_manifest(Path(index))
+        settings = manifest.settings
+        encoder = settings.encoder_fingerprint if isinstance(settings, DenseSettings) else ""
+        return IndexInfo(manifest.kind, manifest.fingerprint, manifest.corpus_hash, manifest.document_count, encoder)
+    return RemoteRetriever(index).info()
 
 
 def _check_corpus(index: str | Path, seen: str | None, wanted: str | None) -> None:

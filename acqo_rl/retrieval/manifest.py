@@ -1,4 +1,4 @@
-"""The manifest of an index, with which a wrong or outdated index is detected."""
+"""The manifest of an index, with which a wrong or outdated index is detected, and what is known of any index."""
 
 from __future__ import annotations
 
@@ -116,6 +116,26 @@ class Manifest:
             "corpus_hash": self.corpus_hash,
             **settings,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class IndexInfo:
+    """Description of an index.
+
+    Attributes:
+        kind: ``dense``, ``bm25`` or ``hybrid``.
+        fingerprint: see :attr:`acqo_rl.retrieval.manifest.Manifest.fingerprint`.
+        corpus_hash: hash of the documents.
+        document_count: number of documents.
+        encoder: fingerprint of a dense index's encoder, else empty. Scores of indexes with the same encoder are
+            comparable.
+    """
+
+    kind: str
+    fingerprint: str
+    corpus_hash: str
+    document_count: int
+    encoder: str
 
 
 def write_manifest(folder: Path, manifest: Manifest, files: Iterable[str]) -> Manifest:

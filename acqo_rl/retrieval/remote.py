@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, StrictStr, model_validator
 from acqo_rl.errors import SearchError
 from acqo_rl.language_models.http_clients import key_in
 from acqo_rl.retrieval.http_calls import Server
-from acqo_rl.retrieval.info import IndexInfo
+from acqo_rl.retrieval.manifest import IndexInfo
 from acqo_rl.roles import Retriever
 from acqo_rl.types import Passage, Ranking, well_formed
 

@@ -96,8 +96,7 @@ def open_collection(
         IndexMismatchError: an index was built from other documents.
     """
     from acqo_rl.retrieval.engines.location import is_engine, read_location
-    from acqo_rl.retrieval.info import describe
-    from acqo_rl.retrieval.load import load_retriever
+    from acqo_rl.retrieval.load import describe, load_retriever
     from acqo_rl.retrieval.places import is_url
     from acqo_rl.searching.names import ORIGINAL, check_name, name_indexes
 

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from acqo_rl import __version__
-from acqo_rl.retrieval.info import IndexInfo
+from acqo_rl.retrieval.manifest import IndexInfo
 from acqo_rl.retrieval.remote import Rankings
 from acqo_rl.roles import Retriever
 from acqo_rl.serving.http import AT_ROOT, REFUSALS, Web, finish_app, in_thread

@@ -26,7 +26,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.files import hash_files, write_atomic
 from acqo_rl.language_models.embedded import resolve
 from acqo_rl.language_models.openvino import PREFIX
-from acqo_rl.retrieval.info import describe
+from acqo_rl.retrieval.load import describe
 
 T = TypeVar("T")
 

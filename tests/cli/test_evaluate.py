@@ -19,8 +19,7 @@ from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.language_models import load as language_models
 from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
-from acqo_rl.retrieval.info import describe
-from acqo_rl.retrieval.load import load_retriever
+from acqo_rl.retrieval.load import describe, load_retriever
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.retriever_app import make_retriever_app
 from acqo_rl.types import Document, Query

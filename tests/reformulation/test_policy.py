@@ -10,8 +10,7 @@ import pytest
 from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.errors import GrammarError
-from acqo_rl.reformulation.languages import detector
-from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
+from acqo_rl.reformulation.policy import Policy, PolicySettings, detector, prompt_of
 from acqo_rl.types import Completion, Query, SubQuery
 
 SETTINGS = PolicySettings(max_sub_queries=2)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acqo_rl.reformulation.marks import years_in
+from acqo_rl.reformulation.lexicon import years_in
 from acqo_rl.reformulation.query_types import (
     CHALLENGES,
     LEAST,

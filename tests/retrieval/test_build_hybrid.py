@@ -9,8 +9,7 @@ from acqo_rl.evaluation.cache import Cache, CachedRetriever
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
 from acqo_rl.retrieval.federated import InCollection
-from acqo_rl.retrieval.info import describe
-from acqo_rl.retrieval.load import load_retriever
+from acqo_rl.retrieval.load import describe, load_retriever
 from acqo_rl.serving.batching import BatchedRetriever, Batcher
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.retriever_app import make_retriever_app

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval import faiss_index
 from acqo_rl.retrieval.build import build_dense_index
+from acqo_rl.retrieval.encoder import search_windows
 from acqo_rl.retrieval.faiss_index import FaissRetriever
 from acqo_rl.retrieval.load import load_retriever
-from acqo_rl.retrieval.windows import search_windows
 from acqo_rl.types import Document, Passage
 
 

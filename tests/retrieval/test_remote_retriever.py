@@ -12,8 +12,7 @@ from stand_ins import ScriptedRetriever
 from acqo_rl.data.beir import corpus_hash
 from acqo_rl.errors import IndexMismatchError, SearchError
 from acqo_rl.retrieval.build import build_bm25_index
-from acqo_rl.retrieval.info import describe
-from acqo_rl.retrieval.load import load_retriever
+from acqo_rl.retrieval.load import describe, load_retriever
 from acqo_rl.retrieval.remote import RemoteRetriever
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.retriever_app import make_retriever_app

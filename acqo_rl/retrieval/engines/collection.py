@@ -13,7 +13,7 @@ from acqo_rl.errors import SearchError
 from acqo_rl.language_models.http_clients import make_retrying
 from acqo_rl.retrieval.engines.engine import Engine, Schema
 from acqo_rl.retrieval.engines.location import Location
-from acqo_rl.retrieval.info import IndexInfo
+from acqo_rl.retrieval.manifest import IndexInfo
 from acqo_rl.text import one_line
 
 T = TypeVar("T")

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.encoder import encode_texts
+from acqo_rl.fusion import best_scores
+from acqo_rl.retrieval.encoder import encode_texts, search_windows
 from acqo_rl.retrieval.engines.collection import EngineCollection
 from acqo_rl.retrieval.engines.conditions import conditions_of, meets, widened
 from acqo_rl.retrieval.engines.engine import Hit
-from acqo_rl.retrieval.windows import best_scores, search_windows
 from acqo_rl.roles import Encoder, Restrictable, Retriever
 from acqo_rl.text import one_line
 from acqo_rl.types import UNRESTRICTED, Filter, Passage, Ranking, Scope, search_key, well_formed
