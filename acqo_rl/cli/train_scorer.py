@@ -77,7 +77,9 @@ class TrainScorerConfig(IndexSettings):
         0.5,
     )
     reformulator: str = setting("hop: searches before the first hop: raw, auto, ...", "raw")
-    hops: Annotated[int, Ge(1), Le(MOST_HOPS)] = setting(f"hop: number of hops to train, 1 to {MOST_HOPS}.", 2)
+    hops: Annotated[int, Ge(1), Le(MOST_HOPS)] = setting(
+        f"Number of hops, 1 to {MOST_HOPS}: that are trained (hop), or that follow the choice.", 2
+    )
     steps: Positive = setting(
         "Training steps. The first seventh imitates the best option, the rest maximises the reward.", 3500
     )
@@ -240,23 +242,27 @@ def choice_options(
     from acqo_rl.reformulation.load import AUTO, load_reformulator, with_engine_prefix
     from acqo_rl.searching.choice import Choice
     from acqo_rl.searching.concurrent import ConcurrentSearch
+    from acqo_rl.searching.hop import KIND, Hops, LearnedHop
     from acqo_rl.searching.path import SearchPath
+    from acqo_rl.searching.scorer import Scorer
+    from acqo_rl.searching.settings import StepSettings
     from acqo_rl.searching.sub_queries import DEPTH
     from acqo_rl.training.choice import collect, with_asking
     from acqo_rl.training.rewards import Reward
 
     policy = load_reformulator(AUTO, with_engine_prefix(AUTO, str(config.model), "auto"))
-    fusion = RankScoreFusion()
+    fusion, scorer = RankScoreFusion(), Scorer.load(StepSettings.hop, KIND)
 
     def options_of(one: TrainingSet, queries: Sequence[Query], part: slice) -> Iterator[ScoredOptions]:
         """The options of both decisions of some queries, alternating."""
         path = SearchPath(policy, one.retriever, fusion, one.corpus)
         search = ConcurrentSearch(one.retriever, DEPTH).search
         reader, reward = Choice(None, one.corpus, one.words), Reward("converge", one.retriever, fusion)
+        hops = Hops(LearnedHop(scorer, one.corpus, one.words), config.hops)
         some = queries[part]
         for start in range(0, len(some), _BATCH):
             answers = [result.reformulation for result in path.search(some[start : start + _BATCH])]
-            for both in collect(answers, one.qrels, reader, search, fusion, reward, config.cost):
+            for both in collect(answers, one.qrels, reader, search, fusion, reward, config.cost, hops):
                 yield from both
 
     histories = [query.history for one in sets for query in one.queries if query.history]

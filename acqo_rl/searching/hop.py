@@ -6,7 +6,7 @@ searched alone and after the question, and the two rankings are fused with all e
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from acqo_rl.errors import ConfigError
@@ -40,6 +40,25 @@ class Hops:
     def __post_init__(self) -> None:
         if not 1 <= self.most <= MOST_HOPS:
             raise ConfigError(f"hops is {self.most}; it must be between 1 and {MOST_HOPS}.")
+
+    def added(
+        self, made: Sequence[Reformulation], names: Callable[[Sequence[Reformulation]], Sequence[str | None]]
+    ) -> list[Reformulation]:
+        """Adds the searches of the hops; each reads the results of all searches before it.
+
+        Args:
+            made: the searches of each query so far.
+            names: the name to search next for each of some searches, or ``None`` to stop.
+        """
+        after, going = list(made), list(range(len(made)))
+        for _ in range(self.most):
+            found = names([after[i] for i in going])
+            chosen = {i: name for i, name in zip(going, found, strict=True) if name is not None}
+            for i, name in chosen.items():
+                after[i] = with_name(after[i], name)
+            if not (going := list(chosen)):
+                break
+        return after
 
 
 class LearnedHop(Hop):

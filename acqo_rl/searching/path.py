@@ -10,11 +10,11 @@ from typing import TypeVar
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.turns import first_searches
-from acqo_rl.roles import Fusion, Reformulator
+from acqo_rl.roles import Fusion, Hop, Reformulator
 from acqo_rl.searching.choice import ARMS, Choice
 from acqo_rl.searching.concurrent import ConcurrentSearch, flatten
 from acqo_rl.searching.feedback import with_feedback
-from acqo_rl.searching.hop import Hops, with_name
+from acqo_rl.searching.hop import Hops
 from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.result import Failure, SearchResult, public_problem
 from acqo_rl.searching.sub_queries import (
@@ -124,7 +124,7 @@ class Run:
         path = self._path
         made = self.reformulate()
         if path.hops:
-            made = self._hop(path.hops, made)
+            made = path.hops.added(made, partial(self._names, path.hops.hop))
         depth = max(k, path.reranking.depth) if path.reranking else k
         with self._trace.step("retrieval", f"{sum(len(one.sub_queries) for one in made)} sub-queries"):
             rankings = self._searches.search(made)
@@ -218,21 +218,12 @@ class Run:
                 chosen[i] = _with_costs_of(answer, one or answer)
         return [one for one in chosen if one is not None]
 
-    def _hop(self, hops: Hops, reformulations: Sequence[Reformulation]) -> list[Reformulation]:
-        """Adds the searches of the hops; each reads the results of all searches before it."""
-        made, going, name = list(reformulations), list(range(len(reformulations))), hops.hop.name
-        for _ in range(hops.most):
-            with self._trace.step("hop", name):
-                searched = [made[i] for i in going]
-                fused = self._path.fusion.fuse(self._searches.search(searched), DEPTH)
-                names = self._attempt("hop", name, partial(hops.hop.choose, searched, fused)) or [None] * len(going)
-            chosen = {i: one for i, one in zip(going, names, strict=True) if one is not None}
-            for i, one in chosen.items():
-                made[i] = with_name(made[i], one)
-            going = list(chosen)
-            if not going:
-                break
-        return made
+    def _names(self, hop: Hop, searched: Sequence[Reformulation]) -> list[str | None]:
+        """The names that a hop chooses; it stops everywhere if it fails."""
+        with self._trace.step("hop", hop.name):
+            fused = self._path.fusion.fuse(self._searches.search(searched), DEPTH)
+            names = self._attempt("hop", hop.name, partial(hop.choose, searched, fused))
+        return names or [None] * len(searched)
 
 
 def _with_costs_of(answer: Reformulation, chosen: Reformulation) -> Reformulation:

@@ -1,7 +1,8 @@
 """Trains the scorer of the choice of the first search, on the reward of what it chooses.
 
 Each query has two decisions: among the searches without a model (one option is to ask the model), and, once the model
-was asked, among all searches. The reward of every option is known. The value of asking is the reward of the second
+was asked, among all searches. The reward of every option is known: that of the ranking after the hops that follow it in
+serving, which often find what a model would have searched. The value of asking is the reward of the second
 decision, made by networks that were trained on other queries: the best of several options is partly chance.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
@@ -16,6 +18,8 @@ from acqo_rl.measures import gold_of
 from acqo_rl.roles import Fusion
 from acqo_rl.searching import choice
 from acqo_rl.searching.choice import ARMS, Choice, Search
+from acqo_rl.searching.hop import Hops
+from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.training.hop import ScoredOptions, Training, train
 from acqo_rl.training.rewards import Reward, gold_ranks
 from acqo_rl.types import Qrels, Reformulation
@@ -33,6 +37,7 @@ def collect(
     fusion: Fusion,
     reward: Reward,
     cost: float,
+    hops: Hops,
 ) -> Iterator[tuple[ScoredOptions, ScoredOptions]]:
     """Searches all options of each query.
 
@@ -44,6 +49,7 @@ def collect(
         fusion: as in evaluation and serving.
         reward: its ``score`` is used.
         cost: subtracted for each search after the first.
+        hops: follow each option, as in serving.
 
     Yields:
         The options of both decisions of each query. The last option of the first one asks the model; its reward is 0.
@@ -55,19 +61,24 @@ def collect(
     second = reader.read(
         [(*one, answer) for one, answer in zip(made, answers, strict=True)], search, fusion, may_ask=False
     )
-    for query, *both in zip(queries, first, second, strict=True):
-        gold = gold_of(qrels, query.id)
-        yield tuple(_options(query.id, one, gold, reward, cost) for one in both)  # type: ignore[misc]
+    searched = [some for one in (*first, *second) for some in one.searched]
+    choose = hops.hop.choose
+    after = hops.added(searched, lambda some: choose(some, fusion.fuse(search(some), DEPTH)))
+    found = zip(after, fusion.fuse(search(after), DEPTH), strict=True)
+    gold = {query.id: gold_of(qrels, query.id) for query in queries}
+    values = (
+        reward.score(gold_ranks(fused, gold[made.query.id])) - cost * (len(made.sub_queries) - 1)
+        for made, fused in found
+    )
+    scored = [_options(one, values) for one in (*first, *second)]
+    yield from zip(scored[: len(queries)], scored[len(queries) :], strict=True)
 
 
-def _options(query_id: str, read: choice.Options, gold: Sequence[str], reward: Reward, cost: float) -> ScoredOptions:
+def _options(read: choice.Options, values: Iterator[float]) -> ScoredOptions:
     names = [" and ".join(ARMS[arm] for arm in arms) or "ask" for arms in read.arms]
-    values = [
-        reward.score(gold_ranks(fused, gold)) - cost * (len(made.sub_queries) - 1)
-        for made, fused in zip(read.searched, read.fused, strict=True)
-    ]
-    values += [0.0] * (len(names) - len(values))
-    return ScoredOptions(query_id, (), tuple(names[1:]), read.features, np.array(values, np.float32))
+    own = [*islice(values, len(read.searched)), *[0.0] * (len(names) - len(read.searched))]
+    query_id = read.searched[0].query.id
+    return ScoredOptions(query_id, (), tuple(names[1:]), read.features, np.array(own, np.float32))
 
 
 def with_asking(

@@ -17,9 +17,10 @@ from acqo_rl.reformulation import load
 from acqo_rl.reformulation.pass_through import PassThrough, pass_through
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.load import load_retriever
-from acqo_rl.roles import Reformulator
+from acqo_rl.roles import Hop, Reformulator
 from acqo_rl.searching.choice import KIND as CHOICE
 from acqo_rl.searching.choice import Choice
+from acqo_rl.searching.concurrent import ConcurrentSearch
 from acqo_rl.searching.corpus_words import CorpusWords
 from acqo_rl.searching.hop import KIND as HOP
 from acqo_rl.searching.hop import Hops, LearnedHop, with_name
@@ -27,6 +28,7 @@ from acqo_rl.searching.hop_candidates import CandidateReader
 from acqo_rl.searching.path import SearchPath, search
 from acqo_rl.searching.scorer import Scorer
 from acqo_rl.searching.sub_queries import DEPTH
+from acqo_rl.training.choice import collect as choice_options
 from acqo_rl.training.choice import with_asking
 from acqo_rl.training.hop import ScoredOptions, Training, against_imitation, collect, train, with_returns
 from acqo_rl.training.rewards import Reward, gold_ranks
@@ -158,6 +160,28 @@ def test_the_reward_of_an_option_is_that_of_the_path():
     searched = search([with_name(states[0], name) for name in one.names], retriever, RankScoreFusion(), DEPTH)
     assert one.rewards[1:] == pytest.approx([reward.score(gold_ranks(made.fused, gold)) for made in searched])
     assert one.names[int(one.rewards.argmax()) - 1] == COUNTRIES[0]
+
+
+def test_a_choice_is_worth_what_is_found_after_the_hops_that_follow_it():
+    class Capital(Hop):
+        """Stands in for a trained hop: searches the country once."""
+
+        name = "capital"
+
+        def choose(self, searched, fused):
+            return [None if len(one.sub_queries) > 1 else COUNTRIES[int(one.query.id[1:])] for one in searched]
+
+    documents, queries, qrels = world()
+    corpus, hops, fusion = {d.id: d for d in documents}, Hops(Capital(), 2), RankScoreFusion()
+    retriever = Bm25Retriever.build([f"{d.title} {d.text}" for d in documents], list(corpus))
+    reward, reader = Reward("converge", retriever, fusion), Choice(None, corpus, CorpusWords.of(corpus))
+    everything = qrels["train"] | qrels["dev"]
+    batch = ConcurrentSearch(retriever, DEPTH).search
+    found = list(choice_options(Country().reformulate(queries), everything, reader, batch, fusion, reward, 0.0, hops))
+    for following, differs in ((hops, False), (None, True)):
+        results = SearchPath(PassThrough(), retriever, fusion, hops=following).search(queries, DEPTH)
+        values = [reward.score(gold_ranks(r.fused, [*everything[q.id]])) for q, r in zip(queries, results, strict=True)]
+        assert ([float(first.rewards[0]) for first, _ in found] != pytest.approx(values)) is differs
 
 
 def test_the_reward_is_compared_with_imitation_on_queries_that_were_left_out():
