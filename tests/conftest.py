@@ -3,8 +3,6 @@
 ``HYPOTHESIS_PROFILE=fuzz pytest TESTS`` draws other examples in every run, and many more of them.
 """
 
-from __future__ import annotations
-
 import os
 
 import pytest

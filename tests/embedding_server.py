@@ -1,7 +1,5 @@
 """A server with OpenAI's embeddings protocol that embeds with a real encoder, and fails as a test asks it to."""
 
-from __future__ import annotations
-
 import base64
 
 import numpy as np

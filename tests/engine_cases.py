@@ -1,7 +1,5 @@
 """Search engines of the tests, an encoder whose vectors are all different, and collections of other programs."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Commands in processes that need not wait for slow imports: each is forked from a process that has them."""
 
-from __future__ import annotations
-
 import atexit
 import io
 import multiprocessing

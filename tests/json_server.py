@@ -1,7 +1,5 @@
 """A stand-in for a server that answers POST requests with JSON, and fails as a test asks it to."""
 
-from __future__ import annotations
-
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

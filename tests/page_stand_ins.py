@@ -1,7 +1,5 @@
 """A service with stand-ins for tests of the web page, and a document with injected HTML."""
 
-from __future__ import annotations
-
 import shutil
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """Scripted stand-ins for the language model of the pipeline."""
 
-from __future__ import annotations
-
 from acqo_rl.language_models.structured import example
 from acqo_rl.roles import LanguageModel, Retriever
 from acqo_rl.types import Completion, Document, Ranking

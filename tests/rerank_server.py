@@ -1,7 +1,5 @@
 """A rerank server on this machine, in the shape of Cohere or of TEI, that counts the words which two texts share."""
 
-from __future__ import annotations
-
 import re
 
 from json_server import JsonServer

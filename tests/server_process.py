@@ -1,7 +1,5 @@
 """Runs serving commands as separate processes."""
 
-from __future__ import annotations
-
 import os
 import re
 import resource

@@ -1,7 +1,5 @@
 """A real server on this machine, and scripted stand-ins for its models and indexes."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """What tests of several rooms begin with: a few places, a script as a module, a server in a thread."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import subprocess

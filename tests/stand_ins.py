@@ -1,7 +1,5 @@
 """Scripted stand-ins for the roles; they return what a test defines, and record their calls."""
 
-from __future__ import annotations
-
 import json
 import threading
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """No rendering of an address contains a password or a key."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle

@@ -1,7 +1,5 @@
 """Five forms of a conversation give the same turns; everything else is refused."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import jsonschema

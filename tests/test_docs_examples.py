@@ -1,7 +1,5 @@
 """The Python examples of the documentation run, their names exist, and their printed output is true."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

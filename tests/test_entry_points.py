@@ -1,7 +1,5 @@
 """All shown commands are valid: in configs, in the examples of --help and in the README."""
 
-from __future__ import annotations
-
 import ast
 import re
 import shlex

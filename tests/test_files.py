@@ -1,7 +1,5 @@
 """A full disk and a folder that cannot be written to."""
 
-from __future__ import annotations
-
 import errno
 import os
 

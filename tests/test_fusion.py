@@ -1,7 +1,5 @@
 """Fusion, compared with values computed by hand and with exact fractions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Export and push, with tiny random models."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Measures, compared with pytrec_eval (including ties) and with values computed by hand."""
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,7 +1,5 @@
 """The model card, with tiny random models."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The package as ``import acqo_rl`` gives it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

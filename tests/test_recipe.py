@@ -1,7 +1,5 @@
 """The recipe runs existing commands with valid settings."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

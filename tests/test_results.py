@@ -1,7 +1,5 @@
 """Published results: commands are accepted, tables show the recorded figures, pictures are there."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import re

@@ -1,7 +1,5 @@
 """A document cannot steer the policy beyond its sub-queries, even if the model obeys every planted instruction."""
 
-from __future__ import annotations
-
 import pytest
 from stand_ins import ScriptedRetriever, ranking
 

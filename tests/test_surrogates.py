@@ -1,7 +1,5 @@
 """Lone surrogates are removed from all values, because files, tokenizers and JSON reject them."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """How texts are compared and cleaned."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections import Counter
 from itertools import pairwise

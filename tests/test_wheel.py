@@ -1,7 +1,5 @@
 """The package installed from its wheel, without the repository."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

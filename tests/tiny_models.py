@@ -1,7 +1,5 @@
 """Models of random weights, so small that writing them takes no time."""
 
-from __future__ import annotations
-
 
 def write_cross_encoder(folder, labels=1):
     """Writes a cross-encoder that reads letters; returns the folder as text."""

@@ -1,7 +1,5 @@
 """Small policies with random weights: one token per byte, width 16."""
 
-from __future__ import annotations
-
 from acqo_rl.reformulation.policy import PolicySettings
 
 CHAT_TEMPLATE = (

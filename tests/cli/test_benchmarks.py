@@ -1,7 +1,5 @@
 """The benchmarks run all their cases; how fast these are is not tested."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """acqo index."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The commands with a collection of a search engine in place of an index folder."""
 
-from __future__ import annotations
-
 import pytest
 from forked import run_command
 from qdrant_client import QdrantClient

@@ -1,7 +1,5 @@
 """acqo evaluate: everything is computed once, and the files of the report agree."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from pathlib import Path

@@ -1,7 +1,5 @@
 """acqo data with own files."""
 
-from __future__ import annotations
-
 import pytest
 
 from acqo_rl.cli import command, module_of

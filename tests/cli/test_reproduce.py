@@ -1,7 +1,5 @@
 """acqo reproduce: results are computed in order, and their figures are checked or recorded."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """acqo search."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """acqo serve as a process: a service and an index."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """Every setting of every command arrives: it is read by code that is given the settings, or is a named argument."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import fields, is_dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """The bytes of the embedded data set, on which published figures rest."""
 
-from __future__ import annotations
-
 import hashlib
 
 import pytest

@@ -1,7 +1,5 @@
 """Files of one's own become a BEIR folder that the reader reads; what would have to be guessed is a fault."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

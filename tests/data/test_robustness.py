@@ -1,7 +1,5 @@
 """Typos made by rules."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import given

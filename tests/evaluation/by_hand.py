@@ -1,7 +1,5 @@
 """Evaluations whose every number is given."""
 
-from __future__ import annotations
-
 from acqo_rl.evaluation.run import Evaluation, QueryResult
 from acqo_rl.types import Query, Ranking, Reformulation, SubQuery
 

@@ -1,7 +1,5 @@
 """Three evaluations: of the raw query, of good reformulations and of bad ones."""
 
-from __future__ import annotations
-
 import pytest
 from small_study import GOOD, Scripted, evaluated
 

@@ -1,7 +1,5 @@
 """Five documents, four queries, a retriever that counts shared words and a reformulator with given replies."""
 
-from __future__ import annotations
-
 from acqo_rl.conversations import read_history
 from acqo_rl.evaluation.run import evaluate
 from acqo_rl.fusion import RankScoreFusion

@@ -1,7 +1,5 @@
 """What a comparison has paid for is not paid again."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from contextlib import closing

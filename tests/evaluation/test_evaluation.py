@@ -1,7 +1,5 @@
 """Evaluation of one reformulator and comparison of several, by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The files of a study and its report."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

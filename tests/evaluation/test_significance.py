@@ -1,7 +1,5 @@
 """Paired bootstrap against exact enumeration, and what it must say of easy cases."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Comparing many systems: corrected significance, costs and choices, by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

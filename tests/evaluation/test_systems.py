@@ -1,7 +1,5 @@
 """Systems over cached answers measure what an evaluation without a cache measures, and ask nothing twice."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

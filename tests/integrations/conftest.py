@@ -1,7 +1,5 @@
 """Fixtures of the tests of all integrations."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """A few documents, a question with two parts, and a searcher."""
 
-from __future__ import annotations
-
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.retrieval.bm25 import Bm25Retriever

@@ -4,13 +4,10 @@ Commands, service, adapters and indexes are real. Only the language models are s
 the prompt alone.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from contextlib import closing
 from functools import lru_cache
-from pathlib import Path
 
 import httpx
 import numpy as np
@@ -41,7 +38,6 @@ from acqo_rl.serving.load import ServiceSettings, load_service
 from acqo_rl.text import normalised
 from acqo_rl.types import Completion, Document, Query, Turn
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
 SHOWN = 20
 """Maximum number of documents in a response of the service."""
 

@@ -1,7 +1,5 @@
 """The Haystack component in a pipeline."""
 
-from __future__ import annotations
-
 import pytest
 from haystack import Pipeline
 from haystack.components.builders import PromptBuilder

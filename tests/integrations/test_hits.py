@@ -1,7 +1,5 @@
 """Details of documents, and the error for a missing framework."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace

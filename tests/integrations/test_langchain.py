@@ -1,7 +1,5 @@
 """The LangChain retriever, with LangChain's standard tests and our own."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

@@ -1,7 +1,5 @@
 """The LlamaIndex retriever in LlamaIndex."""
 
-from __future__ import annotations
-
 import pytest
 from llama_index.core.llms import ChatMessage, MessageRole, MockLLM, TextBlock
 from llama_index.core.query_engine import RetrieverQueryEngine

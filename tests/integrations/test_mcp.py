@@ -1,7 +1,5 @@
 """The MCP server, tested with the official client, in process and over stdio."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A handbook of invented mills, people, ferries and hotels, and a stand-in for the language model that reads it."""
 
-from __future__ import annotations
-
 import json
 import re
 

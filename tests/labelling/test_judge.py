@@ -1,7 +1,5 @@
 """Judgements of a log: pooled, graded, kept, compared with gold."""
 
-from __future__ import annotations
-
 import pytest
 from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 

@@ -1,7 +1,5 @@
 """The commands of docs/no_labels.md run, on a handbook of invented places and with a stand-in for the model."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Questions about a corpus: drafts that fit their kind, filters that count, a folder that training reads."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """A real HTTP server on loopback that speaks both chat protocols, well or badly as the last message asks it to."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Chat templates of several families, made small: who takes instructions, and what ends a turn."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Models from wheels: found without a model hub, converted once and atomically."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

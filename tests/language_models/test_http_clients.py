@@ -1,7 +1,5 @@
 """Proxies, certificates and URLs, for the client of an index and that of a language model."""
 
-from __future__ import annotations
-
 import pytest
 
 from acqo_rl.errors import ConfigError

@@ -1,7 +1,5 @@
 """Models that run in this process, on a tiny one of random weights."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

@@ -1,7 +1,5 @@
 """The engine for CPUs writes what transformers writes; its files are written once."""
 
-from __future__ import annotations
-
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """A recorded model: no conversation is asked twice, and a failed call is asked again."""
 
-from __future__ import annotations
-
 import pytest
 from stand_ins import ScriptedLanguageModel
 

@@ -1,7 +1,5 @@
 """Models behind a server, over real HTTP: good answers, slow ones, failing ones and malformed ones."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

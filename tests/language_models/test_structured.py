@@ -1,7 +1,5 @@
 """Replies in JSON: what is read of replies that match the schema, nearly match it, or do not."""
 
-from __future__ import annotations
-
 import time
 
 import jsonschema

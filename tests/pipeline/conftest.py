@@ -1,7 +1,5 @@
 """A small corpus, and what searches and asks over it."""
 
-from __future__ import annotations
-
 import pytest
 from pipeline_stand_ins import ModelByRole
 from stand_ins import ScriptedRetriever

@@ -1,7 +1,5 @@
 """How steps search and ask through the shared state: budget, time limit, failures."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

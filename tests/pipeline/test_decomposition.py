@@ -1,7 +1,5 @@
 """Parts that wait for each other."""
 
-from __future__ import annotations
-
 from graphlib import CycleError
 
 import pytest

@@ -1,7 +1,5 @@
 """The first search of pipeline and multi-step retrieval is the adaptive one, with and without a conversation."""
 
-from __future__ import annotations
-
 import pytest
 from pipeline_stand_ins import CLAIM, ModelByRole, gaps, split
 from stand_ins import BrokenRetriever, ScriptedRetriever, ranking

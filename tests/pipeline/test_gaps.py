@@ -1,7 +1,5 @@
 """Chains and gaps: what is searched next, and when it ends."""
 
-from __future__ import annotations
-
 import jsonschema
 import pytest
 from pipeline_stand_ins import AnyDocument, Endless, gaps

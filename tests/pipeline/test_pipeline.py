@@ -1,7 +1,5 @@
 """The orchestrator: exact numbers of model calls, what is skipped, what is kept."""
 
-from __future__ import annotations
-
 import logging
 import time
 from datetime import date

@@ -1,7 +1,5 @@
 """What a text points to, and following it."""
 
-from __future__ import annotations
-
 import pytest
 from pipeline_stand_ins import AnyDocument, Endless
 

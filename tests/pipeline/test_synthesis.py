@@ -1,7 +1,5 @@
 """The answer and its confidence."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Dates that fit the question, by an injected clock; similarities stay what they are."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

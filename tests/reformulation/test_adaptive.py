@@ -1,7 +1,5 @@
 """Query types, and the choice of a strategy by query type."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import get_args
 

@@ -1,7 +1,5 @@
 """The grammar: renderer, strict parser, expression for guided decoding, tolerant parser."""
 
-from __future__ import annotations
-
 import re
 import time
 

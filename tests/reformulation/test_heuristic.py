@@ -1,7 +1,5 @@
 """Rules: the route that they choose, and what is searched then."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

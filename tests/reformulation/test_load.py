@@ -1,7 +1,5 @@
 """Reformulators by name, with their settings."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 import pytest

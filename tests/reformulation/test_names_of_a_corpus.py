@@ -1,7 +1,5 @@
 """Names in texts and in the titles of a corpus."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

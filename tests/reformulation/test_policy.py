@@ -1,7 +1,5 @@
 """The trained policy: prompt, model, parser; and the settings that travel with its weights."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

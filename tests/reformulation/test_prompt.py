@@ -1,7 +1,5 @@
 """The policy's prompt: budgets, and text of users and documents that cannot become anything but text."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Query types and challenges of English questions, by the trained classifier."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A strategy and the trained policies with a real language model."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from stand_ins import strategy

@@ -1,7 +1,5 @@
 """Greetings and thanks are searched unchanged, whatever the reformulator."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

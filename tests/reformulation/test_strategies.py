@@ -1,7 +1,5 @@
 """Prompted strategies with a scripted model: what they ask, and what they search."""
 
-from __future__ import annotations
-
 import jsonschema
 import pytest
 from hypothesis import given

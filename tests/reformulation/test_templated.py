@@ -1,7 +1,5 @@
 """Decompositions by template."""
 
-from __future__ import annotations
-
 import pytest
 from stand_ins import ScriptedLanguageModel, strategy
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from acqo_rl.conversations import read_history
 from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.types import Query

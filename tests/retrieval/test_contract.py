@@ -1,7 +1,5 @@
 """What every retriever has to keep, whatever searches."""
 
-from __future__ import annotations
-
 import pytest
 from engine_cases import CORPUS, ENGINES, WORDS, UnitEncoder, put_documents
 from hypothesis import HealthCheck, given, settings

@@ -1,7 +1,5 @@
 """Filters mean the same in every engine: what they find is what a test of each document's metadata finds."""
 
-from __future__ import annotations
-
 import operator
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """No text leaves the part of a collection that a request may see, whatever other programs do to it."""
 
-from __future__ import annotations
-
 import httpx
 import pytest
 from engine_cases import UnitEncoder, drop_rows, put_rows

@@ -1,7 +1,5 @@
 """What all search engines share: collections that other programs write, tenants and refusals."""
 
-from __future__ import annotations
-
 import importlib
 import time
 

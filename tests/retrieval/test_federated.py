@@ -1,7 +1,5 @@
 """Several collections as one: an irrelevant one must not push its documents in."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

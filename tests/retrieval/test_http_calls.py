@@ -1,7 +1,5 @@
 """What every client of a server does when it fails, stalls or sends something else than its protocol."""
 
-from __future__ import annotations
-
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

@@ -1,7 +1,5 @@
 """PostgreSQL tables that other programs made, and indexes of pgvector."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Qdrant collections that other programs wrote."""
 
-from __future__ import annotations
-
 import pytest
 from engine_cases import CORPUS, UnitEncoder, put_documents
 from qdrant_client import models

@@ -1,7 +1,5 @@
 """An index behind a real server against the same index in this process."""
 
-from __future__ import annotations
-
 import json
 
 import httpx

@@ -1,7 +1,5 @@
 """Rerankers: a server over real HTTP in both shapes, and a cross-encoder of random weights."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from rerank_server import RerankServer as Server

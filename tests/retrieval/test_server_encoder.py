@@ -1,7 +1,5 @@
 """An encoder on a server, over real HTTP, with the real MiniLM behind it."""
 
-from __future__ import annotations
-
 from itertools import chain
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tokens of BM25 in many scripts, and names that people write in several ways."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

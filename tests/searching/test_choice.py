@@ -1,7 +1,5 @@
 """The choice of the first search: what is searched, when the model is asked, and what happens on failures."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

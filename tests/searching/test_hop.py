@@ -1,7 +1,5 @@
 """Hops: searches for names in the results, chosen after reading them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Documents of a search engine that were deleted since a search are left out by everything that reads them."""
 
-from __future__ import annotations
-
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.integrations.hits import hits
 from acqo_rl.pipeline.calls import PassageSearch

@@ -1,7 +1,5 @@
 """Names of reformulators and indexes in settings."""
 
-from __future__ import annotations
-
 import pytest
 
 from acqo_rl.errors import ConfigError

@@ -1,7 +1,5 @@
 """What every way of searching says about its difference to the raw query."""
 
-from __future__ import annotations
-
 import pytest
 from stand_ins import Obedient, ScriptedHop, ScriptedRetriever
 

@@ -1,7 +1,5 @@
 """Evaluation and the searcher that serves walk one path: their figures are equal to the last bit."""
 
-from __future__ import annotations
-
 import hashlib
 
 import pytest

@@ -1,7 +1,5 @@
 """The one path from reformulations to rankings."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

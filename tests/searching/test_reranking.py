@@ -1,7 +1,5 @@
 """The step after the fusion."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

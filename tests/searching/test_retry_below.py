@@ -1,7 +1,5 @@
 """Raw queries that find a similar document are not reformulated."""
 
-from __future__ import annotations
-
 import pytest
 from stand_ins import ScriptedRetriever, ranking
 

@@ -1,7 +1,5 @@
 """The searcher for serving: one path, in parallel, with limits, caches, a trace and a log."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import threading

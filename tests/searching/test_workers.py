@@ -1,7 +1,5 @@
 """A component that hangs blocks only its own threads."""
 
-from __future__ import annotations
-
 import threading
 import time
 

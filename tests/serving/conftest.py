@@ -1,7 +1,5 @@
 """A service of stand-ins behind a real server."""
 
-from __future__ import annotations
-
 import pytest
 from serving_stand_ins import serving
 

@@ -1,7 +1,5 @@
 """Answers over HTTP: steps, text and the result arrive as events."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -1,7 +1,5 @@
 """The service over HTTP: results of one and of several collections."""
 
-from __future__ import annotations
-
 import pytest
 from pipeline_stand_ins import ModelByRole
 from serving_stand_ins import (

@@ -1,7 +1,5 @@
 """The service over HTTP: rejected requests, and results if a component is slow or fails."""
 
-from __future__ import annotations
-
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

@@ -1,7 +1,5 @@
 """Concurrent calls are combined into one call, and each caller gets its own result."""
 
-from __future__ import annotations
-
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Collections from settings."""
 
-from __future__ import annotations
-
 import pytest
 from serving_stand_ins import Back, Scripted, Words, collection, post, serving
 

@@ -1,7 +1,5 @@
 """Connections that send no request: they are closed, and the others are served."""
 
-from __future__ import annotations
-
 import json
 import socket
 import time

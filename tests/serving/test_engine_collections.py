@@ -1,7 +1,5 @@
 """A collection of a search engine behind the service: filters, tenants, caches and batches."""
 
-from __future__ import annotations
-
 import time
 from functools import partial
 

@@ -1,7 +1,5 @@
 """32 clients and an index that fails, over real sockets."""
 
-from __future__ import annotations
-
 import itertools
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,7 +1,5 @@
 """A language model that accepts calls and never answers, on a real server: it costs the answers that asked it, only."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

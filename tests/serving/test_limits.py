@@ -1,7 +1,5 @@
 """Limits of a server, over real sockets."""
 
-from __future__ import annotations
-
 import json
 import socket
 import time

@@ -1,7 +1,5 @@
 """Loading a service from settings, and the defaults."""
 
-from __future__ import annotations
-
 import pytest
 from rerank_server import RerankServer
 from shared import in_thread

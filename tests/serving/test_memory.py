@@ -1,7 +1,5 @@
 """Memory of a process that runs for long."""
 
-from __future__ import annotations
-
 import platform
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The metrics after a few requests, and the dashboard."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

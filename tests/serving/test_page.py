@@ -1,7 +1,5 @@
 """The web page in headless Chromium, with a real server and stand-ins for models and indexes."""
 
-from __future__ import annotations
-
 import httpx
 import pytest
 from page_stand_ins import CHROMIUM, EVIL, EVIL_DOCUMENT, served

@@ -1,7 +1,5 @@
 """Long texts, empty turns and broken emojis are accepted and reported in notes."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -1,7 +1,5 @@
 """Multi-query, HyDE and the raw query in a dense index, and the raw query in a separate BM25 index."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

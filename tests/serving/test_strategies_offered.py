@@ -1,7 +1,5 @@
 """Strategies share one model; num_variants of a request reaches it."""
 
-from __future__ import annotations
-
 import pytest
 from stand_ins import ScriptedLanguageModel
 

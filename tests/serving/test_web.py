@@ -1,7 +1,5 @@
 """Reverse proxies with a prefix, other origins and names of both servers."""
 
-from __future__ import annotations
-
 import pytest
 from serving_stand_ins import serving, serving_index
 

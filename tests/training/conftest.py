@@ -1,7 +1,5 @@
 """A small data set for training: capitals and currencies of six countries."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

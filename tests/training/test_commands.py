@@ -1,7 +1,5 @@
 """The training commands on a corpus of twelve passages."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

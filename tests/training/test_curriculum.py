@@ -1,7 +1,5 @@
 """Difficulty and the band."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from stand_ins import ScriptedLanguageModel, ScriptedRetriever

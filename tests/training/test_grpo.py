@@ -1,7 +1,5 @@
 """GRPO on a model with random weights; the reward is the number of distinct letters, so that it varies."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from itertools import groupby

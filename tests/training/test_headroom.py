@@ -1,7 +1,5 @@
 """Headroom: bounds that are measured honestly, and advice that follows from the intervals."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys

@@ -1,7 +1,5 @@
 """The inputs of a training stage: queries, judgements, reward and model."""
 
-from __future__ import annotations
-
 import shutil
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Log-probabilities, losses and gradients of the prefix tree equal those of a padded batch."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from datasets import Dataset

@@ -1,7 +1,5 @@
 """Rewards of both stages, computed by hand."""
 
-from __future__ import annotations
-
 import pickle
 from itertools import combinations
 

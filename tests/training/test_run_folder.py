@@ -1,7 +1,5 @@
 """Output folders of runs: resuming, and rejecting other settings and other inputs."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Training of hops and of the choice: options are searched once, and the reward teaches which one to take."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

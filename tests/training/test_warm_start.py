@@ -1,7 +1,5 @@
 """Warm start: selection of training examples by the reward, training on them, and candidates from teachers."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from dataclasses import replace
