@@ -49,10 +49,10 @@ class FirstSearch:
             return
         made = state.reformulation = found.reformulation
         if not made.failed_calls:  # after a failure the number is unknown, so all granted calls count
-            state.budget.settle(searcher.max_calls, 0 if found.cached else made.calls)
+            state.budget.settle(searcher.max_calls, made.calls)
         texts = [sub_query.text for sub_query in made.sub_queries]
         state.searched.update(map(normalised, [state.query.text, *texts]))
-        for step in () if found.cached else found.trace:
+        for step in found.trace:
             state.trace.add(step.name, step.detail, step.ms)
         state.trace.add(self.name, f"searched {texts}")
         state.fused = tuple(chunk.document.id for chunk in self.search.add(state, self.name, found, self.k))

@@ -52,7 +52,6 @@ class SearchResult:
         fused: the merged ranking, reordered if there is a reranker.
         failures: failed calls; empty if all calls succeeded.
         trace: the steps with their durations; the steps of a batch are timed together.
-        cached: whether the result comes from a cache.
         searched: every reformulation that was searched, also for feedback or a choice; the last one is the result's.
     """
 
@@ -61,7 +60,6 @@ class SearchResult:
     fused: Ranking
     failures: tuple[Failure, ...] = ()
     trace: tuple[Step, ...] = ()
-    cached: bool = False
     searched: tuple[Reformulation, ...] = ()
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Container, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -61,8 +61,7 @@ class AdaptiveSearcher:
     """Reformulates a query, searches all sub-queries at all retrievers concurrently, and fuses the rankings.
 
     A sub-query that fails or times out is skipped and reported in the result. If the reformulation fails, the raw query
-    is searched. Only complete results are cached, under the exact text of the query. Each searcher has its own cache.
-    A retriever whose documents may change must have a ``fingerprint`` that changes with them.
+    is searched. Reformulations are cached under the exact text of the query; results are not, because documents change.
     """
 
     def __init__(
@@ -84,8 +83,8 @@ class AdaptiveSearcher:
             retrievers: as of a path; their names must differ.
             fusion: merges the rankings of each query.
             timeouts: see :class:`Timeouts`.
-            cache_size: maximum number of cached reformulations, and of cached results; 0 disables the caches.
-            cache_seconds: lifetime of cached values.
+            cache_size: maximum number of cached reformulations; 0 disables the cache.
+            cache_seconds: lifetime of a cached reformulation.
             workers: threads shared by several searchers; retrievers with equal names share a pool, and ``close`` does
                 not stop them. By default the searcher creates its own.
             path: further attributes of the path: ``corpus``, ``hops``, ``reranking``, ``score_threshold`` and others.
@@ -100,8 +99,7 @@ class AdaptiveSearcher:
             raise ConfigError(f"The retrievers are {names}; give at least one, each with a different name.")
         self._path = SearchPath(reformulator, retrievers, fusion, **path)
         self._timeouts = timeouts
-        self._reformulations: TimedCache[Reformulation] = TimedCache(cache_size, cache_seconds)
-        self._results: TimedCache[SearchResult] = TimedCache(cache_size, cache_seconds)
+        self._cache: TimedCache[Reformulation] = TimedCache(cache_size, cache_seconds)
         self._workers = workers or Workers()
         self._owns_workers = workers is None
 
@@ -151,27 +149,19 @@ class AdaptiveSearcher:
         Raises:
             ConfigError: a query is empty, ``k`` is less than 1, or a threshold is set and a retriever's scores are not
                 cosines.
-            SearchError: all searches of a query failed. Complete results of the other queries are cached.
+            SearchError: all searches of a query failed.
         """
         check_positive("k", k)
         check_cosine("score_threshold", score_threshold, self._retrievers)
         threshold = self._path.score_threshold if score_threshold is None else score_threshold
         asked, shortened = zip(*map(read_query, queries), strict=True) if queries else ((), ())
-        keys: list[Hashable] = [(replace(query, id=""), k, context, threshold, self.fingerprint) for query in asked]
-        known = {key: replace(found, cached=True) for key in set(keys) if (found := self._results.get(key))}
-        new = _unknown(keys, asked, known)
-        if new:
-            calls = _LimitedCalls(self, max(k, self._path.depth), context)
-            with limited(TimeLimit(self._timeouts.total)):
-                results = Run(self._path, calls, list(new.values())).search(k, threshold)
-            complete = {key: f for key, f in zip(new, results, strict=True) if not f.failures}
-            for key, found in complete.items():
-                self._results.put(key, found)
-            known |= zip(new, results, strict=True)
-            _raise_if_all_failed(results)
+        calls = _LimitedCalls(self, max(k, self._path.depth), context)
+        with limited(TimeLimit(self._timeouts.total)):
+            results = Run(self._path, calls, asked).search(k, threshold)
+        _raise_if_all_failed(results)
         return [
-            replace(known[key], reformulation=_as_asked(known[key].reformulation, query, notes))
-            for key, query, notes in zip(keys, asked, shortened, strict=True)
+            replace(found, reformulation=_with_notes(found.reformulation, notes))
+            for found, notes in zip(results, shortened, strict=True)
         ]
 
     def reformulate(self, query: Query | str, *, context: str = "") -> Reformulation:
@@ -183,14 +173,16 @@ class AdaptiveSearcher:
             ConfigError: the query is empty.
         """
         asked, notes = read_query(query)
-        [made] = Run(self._path, _LimitedCalls(self, self._path.depth, context), [asked]).reformulate()
-        return _as_asked(made, asked, notes)
+        run = Run(self._path, _LimitedCalls(self, self._path.depth, context), [asked])
+        with limited(TimeLimit(self._timeouts.total)):
+            [made] = run.reformulate()
+        return _with_notes(made, notes)
 
     def without_reformulation(self) -> AdaptiveSearcher:
-        """The same search for raw queries, with the same threads; nothing is cached."""
+        """The same search for raw queries, with the same threads."""
         other = copy(self)
         other._path = replace(self._path, reformulator=PassThrough(), feedback=None, choice=None)
-        other._reformulations, other._results = TimedCache(0), TimedCache(0)
+        other._cache = TimedCache(0)
         return other
 
     def close(self) -> None:
@@ -204,7 +196,7 @@ class _LimitedCalls(Calls):
 
     def __init__(self, searcher: AdaptiveSearcher, depth: int, context: str) -> None:
         self._path, self._workers, self._timeouts = searcher._path, searcher._workers, searcher._timeouts
-        self._cache, self._context = searcher._reformulations, context
+        self._cache, self._context = searcher._cache, context
         retrievers, limit = self._path.retrievers, self._timeouts.sub_query
         super().__init__(ConcurrentSearch(retrievers, depth, self._workers, limit), retrievers)
 
@@ -230,7 +222,7 @@ class _LimitedCalls(Calls):
         """Reformulations from the cache or from one call; if the call fails, the raw queries with ``failed_calls``."""
         keys = [replace(query, id="") for query in queries]
         known = {key: replace(r, calls=0, tokens=0) for key in keys if (r := self._cache.get(key))}
-        new = _unknown(keys, queries, known)
+        new = {key: query for key, query in zip(keys, queries, strict=True) if key not in known}
         if new:
             name, call = reformulator.name, partial(one_each, reformulator, list(new.values()))
             begin = time.perf_counter()
@@ -242,7 +234,7 @@ class _LimitedCalls(Calls):
             _log_rewritten(name, outcome, 1000 * (time.perf_counter() - begin) / len(new))
             known |= zip(new, outcome, strict=True)
             for key, made in zip(new, outcome, strict=True):
-                if made.problem is None:
+                if not made.failed_calls:
                     self._cache.put(key, made)
         return [replace(known[key], query=query) for key, query in zip(keys, queries, strict=True)]
 
@@ -292,15 +284,6 @@ def cluster_by_sub_query(found: SearchResult) -> dict[str, tuple[str, ...]]:
     return {text: tuple(doc_ids) for text, doc_ids in clusters.items()}
 
 
-def _unknown(keys: Sequence[Key], queries: Sequence[Query], known: Container[Key]) -> dict[Key, Query]:
-    """The first query for each key that is not in ``known``, in input order."""
-    new: dict[Key, Query] = {}
-    for key, query in zip(keys, queries, strict=True):
-        if key not in known:
-            new.setdefault(key, query)
-    return new
-
-
 def _log_repair(before: Reformulation, after: Reformulation) -> None:
     """Logs how a reformulation was changed before the search, without its texts."""
     left_out = any(s.min_margin is None and s not in after.sub_queries for s in before.sub_queries)
@@ -319,9 +302,8 @@ def _with_context(reformulation: Reformulation, context: str) -> Reformulation:
     return replace(reformulation, sub_queries=tuple(subs))
 
 
-def _as_asked(made: Reformulation, query: Query, notes: tuple[str, ...]) -> Reformulation:
-    """A reformulation of an equal query, with the id and the notes of this query."""
-    return replace(made, query=replace(made.query, id=query.id), notes=(*notes, *made.notes))
+def _with_notes(made: Reformulation, notes: tuple[str, ...]) -> Reformulation:
+    return replace(made, notes=(*notes, *made.notes))
 
 
 def _raise_if_all_failed(results: Sequence[SearchResult]) -> None:

@@ -70,9 +70,9 @@ class ServiceSettings(SearcherSettings):
             "rankings are not used), reranking (then the fused order is kept), answer (its model calls end then)."
         },
     )
-    result_cache_size: int = setting("Number of cached results; 0 disables the caches.", 1024)
+    result_cache_size: int = setting("Number of cached reformulations and answers; 0 disables the caches.", 1024)
     cache_ttl: float = setting(
-        "Seconds for which reformulations and results are cached; 0 disables the caches.", 3600.0
+        "Seconds for which reformulations and answers are cached; 0 disables the caches.", 3600.0
     )
     batch_size: int = setting("Maximum number of queries, or texts, per call of a local model or index.", 32)
     max_batch_delay_ms: float = setting("Maximum milliseconds that a query waits for others to fill its batch.", 2.0)

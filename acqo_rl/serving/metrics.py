@@ -28,7 +28,7 @@ class Metrics:
         self._rewritten = counter("rag_query_rewriting", "Number of reformulations.", ["strategy", "query_type"])
         self._rewriting_seconds = seconds(
             "rag_query_rewriting_duration_seconds",
-            "Duration of reformulations; cached searches are not counted.",
+            "Duration of reformulations; cached ones of a model are not counted.",
             ["strategy"],
         )
         self._max_score = shares(
@@ -69,21 +69,19 @@ class Metrics:
     def searched(self, found: SearchResult) -> None:
         """Counts a search."""
         reformulation = found.reformulation
-        self._cache.labels("search", "hit" if found.cached else "miss").inc()
         self._routes.labels(reformulation.route).inc()
         if found.fused.similarities:
             best = max(found.fused.similarities)
             self._max_score.labels(str(reformulation.route != "pass").lower()).observe(best)
             self._route_score.labels(reformulation.route).observe(best)
-        steps = () if found.cached else found.trace
-        self._stages(steps)
-        self.reformulated(reformulation, None if found.cached else ms_of(steps, "reformulation") / 1000)
-        self._model_calls.labels("search").observe(0 if found.cached else reformulation.calls)
-        if not found.cached:
-            if reformulation.completion:  # of a model; without a call, it comes from the cache
-                self._cache.labels("reformulation", "miss" if reformulation.calls else "hit").inc()
-            for failure in found.failures:
-                self.failed(failure.step, failure.reason)
+        self._stages(found.trace)
+        is_cached = bool(reformulation.completion and not reformulation.calls)
+        self.reformulated(reformulation, None if is_cached else ms_of(found.trace, "reformulation") / 1000)
+        self._model_calls.labels("search").observe(reformulation.calls)
+        if reformulation.completion:
+            self._cache.labels("reformulation", "hit" if is_cached else "miss").inc()
+        for failure in found.failures:
+            self.failed(failure.step, failure.reason)
 
     def answered(self, result: RetrievalState, max_model_calls: int) -> None:
         """Counts an answer and the reformulation of its question."""

@@ -158,7 +158,6 @@ class SearchResponse(BaseModel):
     failures: list[FailureInfo] = Field(description="Failed calls; if not empty, the results are partial.")
     notes: Notes
     trace: list[Step]
-    cached: bool
     fusion: str = Field(description="Fusion method: rsf, rrf or combsum.")
     rankings: list[RankingBeforeFusion]
 
@@ -181,7 +180,6 @@ class SearchResponse(BaseModel):
             failures=[FailureInfo.model_validate(failure) for failure in found.failures],
             notes=[*asked.notes, *found.notes],
             trace=list(found.trace),
-            cached=found.cached,
             fusion=found.fused.retriever,
             rankings=_rankings(found, documents) if body.include_rankings else [],
         )

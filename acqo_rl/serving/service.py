@@ -35,7 +35,7 @@ _SEARCHERS = 256
 """Maximum number of searchers and pipelines to keep (least recently used are dropped); each has its own cache."""
 
 _CHANGING = 60.0
-"""Lifetime in seconds of a cached result of documents that may be deleted; others are cached for an hour."""
+"""Lifetime in seconds of a cached answer from documents that may be deleted; others are cached for an hour."""
 
 Made = TypeVar("Made")
 
@@ -53,8 +53,8 @@ class Service:
         num_variants: default number of paraphrases that ``multi_query`` writes.
         max_model_calls: maximum number of model calls per answer.
         answer_timeout: time limit of an answer, in seconds.
-        cache_size: number of cached results per searcher and per pipeline; 0 disables the caches.
-        cache_ttl: lifetime of cached results and reformulations, in seconds; 0 disables the caches.
+        cache_size: number of cached reformulations per searcher, and of answers per pipeline; 0 disables the caches.
+        cache_ttl: lifetime of cached reformulations and answers, in seconds; 0 disables the caches.
         threads: maximum number of concurrent calls of each retriever and of each reformulator.
         reranker: reorders the fused lists, in searches and in the passages of answers.
         rerank_depth: number of documents per query that are reranked.
@@ -158,9 +158,6 @@ class Service:
         self, strategy: str, num_variants: int | None, collections: tuple[Collection, ...]
     ) -> AdaptiveSearcher:
         """The searcher of some collections: one list per sub-query over all of them, and one fusion.
-
-        Searching with the depth :data:`acqo_rl.searching.sub_queries.DEPTH` lets requests with any limit share a cached
-        result.
 
         Args:
             strategy: name of the reformulation strategy.

@@ -118,5 +118,5 @@ def test_a_reranker_that_fails_leaves_the_fused_order_and_is_reported(reranker, 
     assert (event.message, event.component, event.error) == ("reranking_failed", reranker.name, error)
     assert (found.fused.doc_ids, [failure.step for failure in found.failures]) == (FOUND["stone bridge"], ["reranking"])
     reranker.error, reranker.seconds = None, 0.0
-    again = search.search("stone bridge", 4)  # what is incomplete is not cached
+    again = search.search("stone bridge", 4)
     assert (again.fused.doc_ids, again.failures) == (("stone", "wood", "river", "far"), ())

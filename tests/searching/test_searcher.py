@@ -108,7 +108,6 @@ class TestRetrieval:
         [failure] = found.failures
         assert (failure.step, failure.retriever, failure.sub_query) == ("retrieval", "echo", "b")
         assert failure.reason.startswith(reason)
-        assert not front.search("q").cached
 
     @pytest.mark.parametrize(
         ("retriever", "limits"), [(BrokenRetriever(), Timeouts()), (Echo("broken", waits="a"), Timeouts(total=1))]
@@ -141,7 +140,7 @@ def test_if_the_reformulation_fails_the_raw_query_is_searched_and_the_result_is_
     front = searcher(reformulator, ScriptedRetriever(FOUND), timeouts=Timeouts(total=30, reformulation=0.1))
     for _ in range(2):
         found = front.search("q")
-        assert (found.fused.doc_ids, found.reformulation.route, found.cached) == (("1", "2"), "pass", False)
+        assert (found.fused.doc_ids, found.reformulation.route) == (("1", "2"), "pass")
         assert [failure.step for failure in found.failures] == ["reformulation"]
         assert found.reformulation.problem.startswith(error)
     events = [(e.message, e.levelno, e.error) for e in caplog.records if e.name.startswith("acqo_rl")]
@@ -217,34 +216,16 @@ class TestFeedback:
         assert (found.fused.doc_ids, [f.sub_query for f in found.failures]) == (("echo-a",), ["q"])
         retriever.fails = set()
         again = front.search("q")
-        assert (again.cached, again.failures, len(again.reformulation.query.feedback)) == (False, (), 1)
+        assert (again.failures, len(again.reformulation.query.feedback)) == ((), 1)
 
 
 class TestCache:
     @pytest.mark.parametrize("texts", [("C++", "C", "C#"), ("10.5", "105"), ("???", "!!!"), ("US?", "us?", "US ?")])
-    def test_only_the_same_text_is_not_searched_again(self, texts):
-        """An index finds other documents for another wording, if only by a little."""
-        retriever = ScriptedRetriever({text: (text,) for text in texts})
-        front = searcher(PassThrough(), retriever)
-        for cached in (False, True):
-            results = [front.search(text) for text in texts]
-            assert [(r.fused.doc_ids, r.cached) for r in results] == [((text,), cached) for text in texts]
-        assert retriever.calls == [[text] for text in texts]
-
-    def test_k_history_context_threshold_and_index_are_part_of_the_key(self):
-        retriever = ScriptedRetriever(FOUND)
-        front = searcher(PassThrough(), retriever)
-        turned = Query("q", "q", history=read_history(("before",)))
-        for query, k, more in (
-            ("q", 1, {}),
-            ("q", 2, {}),
-            (turned, 1, {}),
-            ("q", 1, {"context": "x"}),
-            ("q", 1, {"score_threshold": 0.5}),
-        ):
-            assert [front.search(query, k, **more).cached for _ in range(2)] == [False, True]
-        retriever.fingerprint = "another"
-        assert not front.search("q", 1).cached
+    def test_only_the_same_text_with_the_same_conversation_is_not_reformulated_again(self, texts):
+        front = searcher(Scripted("a"), ScriptedRetriever({}))
+        queries = [Query("q", texts[0], history=read_history(("before",))), *texts]
+        for calls in (1, 0):
+            assert [front.search(query).reformulation.calls for query in queries] == [calls] * len(queries)
 
     def test_the_reformulation_is_kept_for_another_k(self):
         reformulator = Scripted("a")
@@ -258,17 +239,17 @@ class TestCache:
         half = Scripted("a", problem="hyde: InternalServerError: 500", failed_calls=failed)
         front = searcher(half, ScriptedRetriever(FOUND))
         assert [f.reason for f in front.search("q").failures] == ["hyde: InternalServerError: 500"] * failed
-        assert front.search("q").cached == kept
+        assert front.search("q").reformulation.calls == 1 - kept
 
     @pytest.mark.parametrize(
         "settings", [{"cache_size": 0}, {"cache_size": 1}, {"cache_seconds": 0}, {"cache_seconds": 0.01}]
     )
     def test_its_size_and_lifetime_are_settings(self, settings):
-        front = searcher(PassThrough(), ScriptedRetriever(FOUND), **settings)
+        front = searcher(Scripted("c"), ScriptedRetriever(FOUND), **settings)
         for text in ("a", "b"):
             front.search(text)
         time.sleep(0.02)
-        assert not front.search("a").cached
+        assert front.search("a").reformulation.calls == 1
 
     def test_a_batch_searches_the_same_query_once(self):
         retriever = ScriptedRetriever(FOUND)

@@ -122,11 +122,6 @@ class TestSearch:
                 passages = reply(client, "/v1/answer", mode="simple")["passages"]
                 assert {row["document_id"] for row in passages} == {"lima", "ndjamena"}
 
-    def test_a_cached_result_is_used_for_every_limit_but_not_for_other_spellings(self):
-        with serving() as client:
-            assert [post(client, limit=limit).json()["cached"] for limit in (1, 2)] == [False, True]
-            assert not post(client, query=PERU_AND_CHAD.upper()).json()["cached"]
-
     def test_clusters_group_results_by_the_sub_query_that_ranks_them_best(self, client):
         body = post(client).json()
         ids = {row["rank"]: row["document_id"] for row in body["results"]}

@@ -64,7 +64,7 @@ def check_own(number, query, answer):
 
 
 def test_one_call_in_five_fails_and_each_client_gets_its_own_results():
-    """The other part is returned, and partial results are not cached."""
+    """The other part is returned."""
     index, limits = Faulty(), Limits(max_queued=REQUESTS)
     with serving_index(index, limits=limits) as server:
         remote = RemoteRetriever(str(server.base_url), name="dense")

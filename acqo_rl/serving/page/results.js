@@ -18,7 +18,7 @@ export function showResults(found) {
   const info = found.query_rewrite_info;
   for (const result of found.results) result.places = placesOf(result, found.rankings);
   const head = headline(info);
-  const time = found.cached ? "from the cache" : duration(found.processing_time_ms);
+  const time = duration(found.processing_time_ms);
   $("decision-title").replaceChildren(head);
   $("decision-note").replaceChildren([info.route, info.strategy, plural(info.model_calls, "model call"), time].join(" · "));
   $("reasoning").replaceChildren([info.reasoning, ...found.notes].filter(Boolean).join(" · "));
