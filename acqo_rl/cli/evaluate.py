@@ -41,7 +41,6 @@ command: report.html, one file. The data are in summary.json, queries.jsonl and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -101,7 +100,6 @@ def main(config: EvaluateConfig) -> None:
     from acqo_rl.cli.open_systems import open_components
     from acqo_rl.data.beir import read_beir
     from acqo_rl.data.robustness import mistype
-    from acqo_rl.evaluation.cache import Cache
     from acqo_rl.evaluation.report import write_report
     from acqo_rl.evaluation.study import Study
     from acqo_rl.evaluation.summary import QUANTITIES
@@ -118,12 +116,10 @@ def main(config: EvaluateConfig) -> None:
     queries = list(data.queries[config.split][: config.limit])
     kinds = kinds_of(queries, data.metadata)  # by the rules, where the data set has none
     metadata = {query_id: {**data.metadata.get(query_id, {}), "kind": kind} for query_id, kind in kinds.items()}
-    with closing(Cache(Path(config.output, "cache.sqlite"))) as cache:
-        components = open_components(config, models, cache, data.corpus, data.qrels[config.split], metadata)
-        evaluations = evaluate_systems(components, queries)
-        variants: dict[str, Any] = {
-            name: evaluate_systems(components, mistype(queries, config.seed)) for name in config.robustness
-        }
+    file = Path(config.output, "cache.sqlite")
+    components = open_components(config, models, file, data.corpus, data.qrels[config.split], metadata)
+    evaluations = evaluate_systems(components, queries)
+    variants = {name: evaluate_systems(components, mistype(queries, config.seed)) for name in config.robustness}
     study = Study(evaluations, variants, baseline, config.measures)
     print("Comparing and writing the report ...", flush=True)
     settings = settings_of(config, models, components, data, len(queries))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache as once
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.cache import (
-    Cache,
     CachedReformulator,
     CachedReranker,
     CachedRetriever,
@@ -41,14 +41,14 @@ _WARM_UP = "The first call of a process is slow and is not measured."
 def open_components(
     config: EvaluateConfig,
     models: Mapping[str, str],
-    cache: Cache,
+    file: Path,
     corpus: Mapping[str, Document],
     qrels: Qrels,
     metadata: Mapping[str, Mapping[str, Any]],
 ) -> StudyComponents:
     """Opens the components of all systems; a model is loaded when it is first needed."""
-    retrievers = open_retrievers(config.index, config, cache, corpus)
-    reformulators, steps = open_reformulators(config, models, cache, corpus)
+    retrievers = open_retrievers(config.index, config, file, corpus)
+    reformulators, steps = open_reformulators(config, models, file, corpus)
     if REWRITE_RETRIEVE_READ in reformulators and not any(parts.has_dense for parts in retrievers.values()):
         raise ConfigError(f"{REWRITE_RETRIEVE_READ} compares cosines; give a dense index, alone or in a hybrid.")
     return StudyComponents(
@@ -61,12 +61,12 @@ def open_components(
         measures=config.measures,
         batch_size=config.batch_size,
         steps=steps,
-        reranker=open_reranker(config.reranker, cache) if config.reranker else None,
+        reranker=open_reranker(config.reranker, file) if config.reranker else None,
         rerank_depth=config.rerank_depth,
     )
 
 
-def open_reranker(name: str, cache: Cache) -> CachedReranker:
+def open_reranker(name: str, file: Path) -> CachedReranker:
     """The reranker; it is loaded when it is first needed."""
     from acqo_rl.retrieval.rerankers import CROSS_ENCODER, load_reranker
 
@@ -76,11 +76,11 @@ def open_reranker(name: str, cache: Cache) -> CachedReranker:
         return reranker
 
     cache_key = f"{name} {fingerprint(name.removeprefix(CROSS_ENCODER))}".rstrip()
-    return CachedReranker(name, load, cache_key, cache)
+    return CachedReranker(name, load, cache_key, file)
 
 
 def open_reformulators(
-    config: EvaluateConfig, models: Mapping[str, str], cache: Cache, corpus: Mapping[str, Document]
+    config: EvaluateConfig, models: Mapping[str, str], file: Path, corpus: Mapping[str, Document]
 ) -> tuple[dict[str, CachedReformulator], dict[str, Steps]]:
     """Reformulators by name, and the steps of each that read results; strategies share their language models."""
 
@@ -98,7 +98,7 @@ def open_reformulators(
     words = once(partial(words_of, corpus))
     for name, model in models.items():
         cache_key = reformulator_key(name, model, config.strategy)
-        opened[name] = CachedReformulator(name, partial(load, name, model), cache_key, cache)
+        opened[name] = CachedReformulator(name, partial(load, name, model), cache_key, file)
         if name == REWRITE_RETRIEVE_READ:
             opened[name].retry_below = config.strategy.similarity_threshold
         steps[name] = config.open_steps(name, corpus, words, asks=bool(model))
@@ -106,14 +106,14 @@ def open_reformulators(
 
 
 def open_retrievers(
-    indexes: Sequence[str], settings: IndexSettings, cache: Cache, corpus: Mapping[str, Document]
+    indexes: Sequence[str], settings: IndexSettings, file: Path, corpus: Mapping[str, Document]
 ) -> dict[str, IndexParts]:
     """Retrievers by name; every index is opened once.
 
     Args:
         indexes: the indexes, as ``--index`` of ``acqo evaluate`` takes them.
         settings: how they are opened.
-        cache: keeps the rankings.
+        file: keeps the rankings.
         corpus: which the indexes must hold.
     """
     given = name_indexes(indexes)
@@ -124,7 +124,7 @@ def open_retrievers(
         info = describe(place)
         retriever = settings.open_index_of(place, corpus)
         retriever.search([_WARM_UP], 1)
-        return CachedRetriever(names.get(place, place), retriever, info.fingerprint, cache, embeds=info.kind != "bm25")
+        return CachedRetriever(names.get(place, place), retriever, info.fingerprint, file, embeds=info.kind != "bm25")
 
     def open_part(part: str) -> CachedRetriever:
         one = part.removesuffix(ORIGINAL)

@@ -10,11 +10,10 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from threading import Lock
 from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter
@@ -34,97 +33,67 @@ Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
 
 
-class Cache:
-    """Answers and the milliseconds they took, in one SQLite file. A batch is written completely or not at all."""
-
-    def __init__(self, path: str | Path) -> None:
-        """Opens or creates the file.
-
-        Raises:
-            DataError: the file is damaged or not a cache. Every method raises it if the damage shows later.
-        """
-        self._path = path
-        self._lock = Lock()
-        with self._usable():
-            # A hybrid searches its parts in threads; the lock admits one at a time.
-            self._database = sqlite3.connect(path, check_same_thread=False)
-            with self._database:
-                self._database.execute(
-                    "CREATE TABLE IF NOT EXISTS answers"
-                    " (asked TEXT, key TEXT, answer TEXT, ms REAL, PRIMARY KEY (asked, key)) WITHOUT ROWID"
-                )
-
-    def read(self, asked: str, keys: Sequence[str], form: TypeAdapter[Answer]) -> dict[str, tuple[Answer, float]]:
-        """Returns key -> (answer, milliseconds) for the keys that are kept.
-
-        Args:
-            asked: everything except the key that the answer depends on.
-            keys: see :func:`key_of`.
-            form: the type of the answers.
-        """
-        asked_for = "SELECT key, answer, ms FROM answers WHERE asked = ? AND key IN (SELECT value FROM json_each(?))"
-        with self._usable():
-            rows = self._database.execute(asked_for, (asked, json.dumps(list(keys))))
-            return {key: (form.validate_json(answer), ms) for key, answer, ms in rows}
-
-    def write(self, asked: str, answers: Mapping[str, Answer], ms: float, form: TypeAdapter[Answer]) -> None:
-        """Keeps answers by key; each took ``ms`` milliseconds."""
-        rows = [(asked, key, form.dump_json(answer).decode(), ms) for key, answer in answers.items()]
-        with self._usable(), self._database:
-            self._database.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", rows)
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._database.close()
-
-    @contextmanager
-    def _usable(self) -> Iterator[None]:
-        with self._lock, writing(self._path):
-            try:
-                yield
-            except (sqlite3.Error, ValueError) as error:  # from the file, or from an answer of another form
-                raise DataError(
-                    f"{self._path} cannot be used ({error}): delete it, and its contents are computed again."
-                ) from error
-
-
 class Answers(Generic[Asked, Answer]):
-    """The answers of one role: each is computed once, and kept in memory and in the cache with its milliseconds."""
+    """The answers of one role and the milliseconds they took: each is computed once, and kept in an SQLite file.
+
+    A batch is written completely or not at all.
+    """
 
     def __init__(
         self,
-        cache: Cache,
+        file: Path,
         asked: str,
         form: type[Answer],
         compute: Callable[[list[Asked]], Sequence[Answer]],
         keep: Callable[[Answer], bool] = lambda _: True,
     ) -> None:
-        """Prepares the answers.
+        """Reads the answers of earlier runs.
 
         Args:
-            cache: keeps the answers.
+            file: keeps the answers of all roles; created if it is missing.
             asked: everything except the key that an answer depends on.
             form: the type of the answers.
             compute: returns one answer per item.
             keep: whether the next process may use an answer.
+
+        Raises:
+            DataError: the file is damaged or has another content.
         """
-        self._cache = cache
+        self._file = file
         self._asked = asked
         self._form = TypeAdapter(form)
         self._compute = compute
         self._keep = keep
-        self._known: dict[str, tuple[Answer, float]] = {}
+        with self._open() as database:
+            rows = database.execute("SELECT key, answer, ms FROM answers WHERE asked = ?", (asked,))
+            self._known = {key: (self._form.validate_json(answer), ms) for key, answer, ms in rows}
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        with writing(self._file):
+            try:
+                with closing(sqlite3.connect(self._file)) as database, database:
+                    database.execute(
+                        "CREATE TABLE IF NOT EXISTS answers"
+                        " (asked TEXT, key TEXT, answer TEXT, ms REAL, PRIMARY KEY (asked, key)) WITHOUT ROWID"
+                    )
+                    yield database
+            except (sqlite3.Error, ValueError) as error:  # from the file, or from an answer of another form
+                raise DataError(
+                    f"{self._file} cannot be used ({error}): delete it, and its contents are computed again."
+                ) from error
 
     def fetch(self, items: Mapping[str, Asked]) -> None:
         """Computes the missing answers in one call; an answer takes the same share of its time as the others."""
-        self._known |= self._cache.read(self._asked, [key for key in items if key not in self._known], self._form)
         if missing := {key: item for key, item in items.items() if key not in self._known}:
             begin = time.perf_counter()
             answers = dict(zip(missing, self._compute(list(missing.values())), strict=True))
             ms = 1000 * (time.perf_counter() - begin) / len(missing)
             self._known |= {key: (answer, ms) for key, answer in answers.items()}
-            kept = {key: answer for key, answer in answers.items() if self._keep(answer)}
-            self._cache.write(self._asked, kept, ms, self._form)
+            kept = {key: self._form.dump_json(answer).decode() for key, answer in answers.items() if self._keep(answer)}
+            rows = [(self._asked, key, text, ms) for key, text in kept.items()]
+            with self._open() as database:
+                database.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", rows)
 
     def __getitem__(self, key: str) -> Answer:
         """A known answer."""
@@ -138,14 +107,14 @@ class Answers(Generic[Asked, Answer]):
 class CachedRetriever(Retriever):
     """Searches each text once, always ``DEPTH`` documents deep, and keeps the time it took."""
 
-    def __init__(self, name: str, retriever: Retriever, fingerprint: str, cache: Cache, *, embeds: bool) -> None:
+    def __init__(self, name: str, retriever: Retriever, fingerprint: str, file: Path, *, embeds: bool) -> None:
         """Wraps a retriever.
 
         Args:
             name: recorded in every ranking.
             retriever: searches the texts that the cache does not hold.
             fingerprint: of the index.
-            cache: keeps the rankings.
+            file: keeps the rankings.
             embeds: whether a search embeds its text.
         """
         self.name = name
@@ -153,7 +122,7 @@ class CachedRetriever(Retriever):
         self.cosine = retriever.cosine
         self.fingerprint = fingerprint
         self._found: Answers[str, Ranking] = Answers(
-            cache, f"search {DEPTH} {fingerprint}", Ranking, lambda texts: retriever.search(texts, DEPTH)
+            file, f"search {DEPTH} {fingerprint}", Ranking, lambda texts: retriever.search(texts, DEPTH)
         )
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
@@ -171,26 +140,27 @@ class CachedRetriever(Retriever):
 class CachedReformulator(Reformulator):
     """Reformulates each query once and keeps the time it took. The reformulator is loaded when it is first needed."""
 
-    def __init__(self, name: str, load: Callable[[], Reformulator], cache_key: str, cache: Cache) -> None:
+    def __init__(self, name: str, load: Callable[[], Reformulator], cache_key: str, file: Path) -> None:
         """Wraps a reformulator. A reformulation with a failed model call is not kept for the next process.
 
         Args:
             name: of the reformulator.
             load: loads the reformulator.
             cache_key: everything except the query that affects the reformulations; see :func:`reformulator_key`.
-            cache: keeps the reformulations.
+            file: keeps the reformulations.
         """
         self.name = name
         loaded = lru_cache(load)
-        asked = f"reformulate {cache_key}"
         self._made: Answers[Query, Reformulation] = Answers(
-            cache,
-            asked,
+            file,
+            f"reformulate {cache_key}",
             Reformulation,
             lambda queries: loaded().reformulate(queries),
             keep=lambda made: not made.failed_calls,
         )
-        self._feedback: Answers[None, FeedbackSpec] = Answers(cache, asked, FeedbackSpec, lambda _: [loaded().feedback])
+        self._feedback: Answers[None, FeedbackSpec] = Answers(
+            file, f"feedback {cache_key}", FeedbackSpec, lambda _: [loaded().feedback]
+        )
 
     @cached_property
     def feedback(self) -> FeedbackSpec:  # type: ignore[override]
@@ -212,12 +182,12 @@ class CachedReformulator(Reformulator):
 class CachedReranker(Reranker):
     """Scores each pair once and keeps the time it took. The reranker is loaded when it is first needed."""
 
-    def __init__(self, name: str, load: Callable[[], Reranker], cache_key: str, cache: Cache) -> None:
+    def __init__(self, name: str, load: Callable[[], Reranker], cache_key: str, file: Path) -> None:
         """Wraps a reranker; ``cache_key`` is everything except the pair that affects a score."""
         self.name = name
         loaded = lru_cache(load)
         self._scored: Answers[tuple[str, str], float] = Answers(
-            cache, f"rerank {cache_key}", float, lambda pairs: loaded().score(pairs)
+            file, f"rerank {cache_key}", float, lambda pairs: loaded().score(pairs)
         )
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:

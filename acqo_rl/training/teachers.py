@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 from tqdm import tqdm
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.evaluation.cache import Cache, CachedReformulator, reformulator_key
+from acqo_rl.evaluation.cache import CachedReformulator, reformulator_key
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.load import PROMPTED_ONLY, load_reformulator
 from acqo_rl.reformulation.settings import StrategySettings
@@ -57,25 +56,24 @@ def candidates_of_teachers(
         ConfigError: every call for the first queries failed.
     """
     found: dict[str, list[Candidate]] = {query.id: [] for query in queries}
-    with closing(Cache(cache)) as kept:
-        for name, model in teachers.items():
-            load = partial(load_reformulator, name, model, lexicon=lexicon)
-            teacher = CachedReformulator(name, load, reformulator_key(name, model, StrategySettings()), kept)
-            problems: list[str] = []
-            for start in tqdm(range(0, len(queries), _BATCH), desc=f"reformulate with {name}", unit="batch"):
-                answers = teacher.reformulate(queries[start : start + _BATCH])
-                if start == 0 and all(answer.failed_calls for answer in answers):
-                    raise ConfigError(
-                        f"The first {len(answers)} calls of the teacher {name}={model} failed ({answers[0].problem});"
-                        " check the model's server."
-                    )
-                problems += [answer.problem for answer in answers if answer.problem is not None]
-                for answer in answers:
-                    if candidate := _candidate(answer, name, max_sub_queries):
-                        found[answer.query.id].append(candidate)
-            if problems:
-                count, example = len(problems), one_line(problems[0])[:_SHOWN]
-                _log.warning("teacher %s: %d of %d replies cannot be used: %s", name, count, len(queries), example)
+    for name, model in teachers.items():
+        load = partial(load_reformulator, name, model, lexicon=lexicon)
+        teacher = CachedReformulator(name, load, reformulator_key(name, model, StrategySettings()), cache)
+        problems: list[str] = []
+        for start in tqdm(range(0, len(queries), _BATCH), desc=f"reformulate with {name}", unit="batch"):
+            answers = teacher.reformulate(queries[start : start + _BATCH])
+            if start == 0 and all(answer.failed_calls for answer in answers):
+                raise ConfigError(
+                    f"The first {len(answers)} calls of the teacher {name}={model} failed ({answers[0].problem});"
+                    " check the model's server."
+                )
+            problems += [answer.problem for answer in answers if answer.problem is not None]
+            for answer in answers:
+                if candidate := _candidate(answer, name, max_sub_queries):
+                    found[answer.query.id].append(candidate)
+        if problems:
+            count, example = len(problems), one_line(problems[0])[:_SHOWN]
+            _log.warning("teacher %s: %d of %d replies cannot be used: %s", name, count, len(queries), example)
     return found
 
 

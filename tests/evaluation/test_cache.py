@@ -11,7 +11,6 @@ from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.cache import (
-    Cache,
     CachedReformulator,
     CachedReranker,
     CachedRetriever,
@@ -62,13 +61,13 @@ class Counting(Retriever, Reformulator, Reranker):
         return [float(len(query)) for query, _ in pairs]
 
 
-def cached(role, inner, cache, key="key"):
+def cached(role, inner, file, key="key"):
     """The cached role and its method."""
     if role == "retriever":
-        made = CachedRetriever("first", inner, key, cache, embeds=True)
+        made = CachedRetriever("first", inner, key, file, embeds=True)
         return made, lambda texts: made.search(texts, 9)
     kind = {"reformulator": CachedReformulator, "reranker": CachedReranker}[role]
-    made = kind(role, inner.load, key, cache)
+    made = kind(role, inner.load, key, file)
     return made, made.reformulate if role == "reformulator" else made.score
 
 
@@ -80,41 +79,32 @@ def plain(role, items):
 
 
 @pytest.fixture
-def open_cache(tmp_path):
-    """Opens the same file again and again, as several processes do one after the other."""
-    opened = []
-
-    def open_it():
-        opened.append(Cache(tmp_path / "cache.sqlite"))
-        return opened[-1]
-
-    yield open_it
-    for cache in opened:
-        cache.close()
+def file(tmp_path):
+    return tmp_path / "cache.sqlite"
 
 
 @pytest.mark.parametrize(
     ("role", "items"), [("retriever", TEXTS), ("reformulator", QUERIES), ("reranker", PAIRS)], ids=lambda v: str(v)[:12]
 )
-def test_each_item_is_computed_once_and_keeps_its_time(open_cache, role, items):
+def test_each_item_is_computed_once_and_keeps_its_time(file, role, items):
     """Also for the next process, which loads no model; with another key, everything is computed anew."""
     inner = Counting()
-    first, ask = cached(role, inner, open_cache())
+    first, ask = cached(role, inner, file)
     answers = ask(items)
     assert answers == plain(role, items)
     assert ask([*items, *items]) == [*answers, *answers]
-    again, ask_again = cached(role, inner, open_cache())
+    again, ask_again = cached(role, inner, file)
     assert ask_again(items[::-1]) == answers[::-1]
     assert again.ms(items[0]) == first.ms(items[0]) > 0
     assert inner.calls == [items]
     assert inner.loaded == (role != "retriever")
-    cached(role, inner, open_cache(), key="other")[1](items)
+    cached(role, inner, file, key="other")[1](items)
     assert inner.calls == [items] * 2
 
 
-def test_a_reformulator_keeps_its_feedback_and_knows_a_question_under_another_id(open_cache):
+def test_a_reformulator_keeps_its_feedback_and_knows_a_question_under_another_id(file):
     for _ in range(2):
-        reformulator, _ = cached("reformulator", counting := Counting(), open_cache())
+        reformulator, _ = cached("reformulator", counting := Counting(), file)
         assert reformulator.feedback == FeedbackSpec(2, 9)
     made = reformulator.reformulate([Query("1", "one"), Query("typo of 1", "one")])
     assert [one.query.id for one in made] == ["1", "typo of 1"]
@@ -122,9 +112,8 @@ def test_a_reformulator_keeps_its_feedback_and_knows_a_question_under_another_id
 
 
 def search(path, texts=("0",)):
-    with closing(Cache(path)) as cache:
-        scripted = ScriptedRetriever({str(i): ("d" * 500,) for i in range(100)})
-        CachedRetriever("first", scripted, "index", cache, embeds=True).search(list(texts), 1)
+    scripted = ScriptedRetriever({str(i): ("d" * 500,) for i in range(100)})
+    CachedRetriever("first", scripted, "index", path, embeds=True).search(list(texts), 1)
 
 
 def test_a_file_that_cannot_be_used_is_named(tmp_path):
@@ -152,14 +141,12 @@ FAILED = Completion("", 0, finished=False, problem="server down")
         ("hyde", [Completion("", 1)], False),  # written, and not usable
     ],
 )
-def test_an_answer_of_which_a_call_failed_is_asked_again_by_the_next_process(
-    open_cache, name, completions, asked_twice
-):
+def test_an_answer_of_which_a_call_failed_is_asked_again_by_the_next_process(file, name, completions, asked_twice):
     model = ScriptedLanguageModel(*completions)
     query, calls = Query("1", "How do I open a window?"), []
     for _ in range(2):
         load = lambda: load_reformulator(name, "scripted", language_model=model)  # noqa: E731
-        reformulator = CachedReformulator(name, load, "model", open_cache())
+        reformulator = CachedReformulator(name, load, "model", file)
         assert reformulator.reformulate([query]) == reformulator.reformulate([query])
         calls.append(len(model.calls))
     assert calls[1] == (1 + asked_twice) * calls[0] > 0

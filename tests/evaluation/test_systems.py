@@ -7,7 +7,7 @@ import pytest
 from small_study import CORPUS, GOOD, METADATA, QRELS, QUERIES, Scripted, WordRetriever, evaluated
 from stand_ins import ScriptedHop
 
-from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever
+from acqo_rl.evaluation.cache import CachedReformulator, CachedRetriever
 from acqo_rl.evaluation.systems import IndexParts, StudyComponents, System, evaluate_systems
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.load import REWRITE_RETRIEVE_READ
@@ -54,10 +54,9 @@ def study(tmp_path):
     """Makes components over one cache file; keeps what reformulators are asked and retrievers search."""
     known = {"raw": PassThrough(), "good": Scripted(GOOD), "bad": Scripted({"simple": ("decompose", "snake")})}
     known[REWRITE_RETRIEVE_READ] = Scripted({"ambiguous": ("decompose", "snake", "franc")})
-    asked, retriever, caches = [], WordRetriever(), []
+    asked, retriever, cache = [], WordRetriever(), tmp_path / "cache.sqlite"
 
     def make(*names, feedback=0, batch_size=64):
-        caches.append(cache := Cache(tmp_path / "cache.sqlite"))
         words = CachedRetriever("words", retriever, "1", cache, embeds=True)
         other = CachedRetriever("other", Backwards(retriever), "2", cache, embeds=False)
         return StudyComponents(
@@ -67,9 +66,7 @@ def study(tmp_path):
             *(CORPUS, QRELS, METADATA, MEASURES, batch_size),
         )
 
-    yield SimpleNamespace(make=make, asked=asked, searched=retriever.calls)
-    for cache in caches:
-        cache.close()
+    return SimpleNamespace(make=make, asked=asked, searched=retriever.calls)
 
 
 @pytest.mark.parametrize("batch_size", [1, 64])

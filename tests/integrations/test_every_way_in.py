@@ -6,7 +6,6 @@ the prompt alone.
 
 import asyncio
 import hashlib
-from contextlib import closing
 from functools import lru_cache
 
 import httpx
@@ -20,7 +19,6 @@ from acqo_rl.cli import module_of
 from acqo_rl.cli.open_systems import open_components
 from acqo_rl.conversations import read_history
 from acqo_rl.data.beir import read_corpus, write_beir
-from acqo_rl.evaluation.cache import Cache
 from acqo_rl.evaluation.systems import evaluate_systems
 from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
@@ -133,10 +131,9 @@ class Ways:
         config = self.evaluate.EvaluateConfig(
             self.data, "test", [self.index], "", reformulator=[given], fusion=[self.fusion]
         )
-        with closing(Cache(self.output)) as cache:
-            models = {name: "" if name in WITHOUT_MODEL else "model"}
-            components = open_components(config, models, cache, self.corpus, _judged(queries), {})
-            [evaluation] = evaluate_systems(components, queries).values()
+        models = {name: "" if name in WITHOUT_MODEL else "model"}
+        components = open_components(config, models, self.output, self.corpus, _judged(queries), {})
+        [evaluation] = evaluate_systems(components, queries).values()
         return [_seen(result, result.ranking) for result in evaluation.results]
 
     def by_script(self, name, query):

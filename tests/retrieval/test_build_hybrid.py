@@ -5,7 +5,7 @@ from serving_stand_ins import running
 
 from acqo_rl.data.beir import corpus_hash
 from acqo_rl.errors import ConfigError, IndexMismatchError
-from acqo_rl.evaluation.cache import Cache, CachedRetriever
+from acqo_rl.evaluation.cache import CachedRetriever
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
 from acqo_rl.retrieval.federated import InCollection
@@ -119,7 +119,7 @@ def test_no_wrapper_takes_other_scores_for_cosines(both, encoder, tmp_path):
         retriever = load_retriever(place, encoder=encoder)
         wrapped = (
             BatchedRetriever(retriever, Batcher),
-            CachedRetriever("x", retriever, "1", Cache(tmp_path / "cache.sqlite"), embeds=False),
+            CachedRetriever("x", retriever, "1", tmp_path / "cache.sqlite", embeds=False),
             InCollection(retriever, "x", "scale"),
         )
         assert [one.cosine for one in (retriever, *wrapped)] == [is_cosine] * 4
