@@ -24,8 +24,8 @@ between pages. They have the words of the documents, not those of users, and the
 run on them; a language model then writes better ones.
 
 judgements: the model grades search results for the queries of --data, such as a query log with histories. The first
-results of several reformulations and of the warm start's candidates are pooled. Each pair of query and document is
-graded from 0 to 3; the grades 2 and 3 are relevant.
+results of the raw query, the rules, the last two turns and the warm start's candidates are pooled. Each pair of query
+and document is graded from 0 to 3; the grades 2 and 3 are relevant.
 """
 
 from __future__ import annotations
@@ -43,7 +43,6 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.labelling.drafts import HEADINGS, KINDS
 from acqo_rl.language_models.load import without_url
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
-from acqo_rl.searching.names import name_reformulators
 from acqo_rl.settings import setting
 from acqo_rl.types import Positive
 
@@ -55,6 +54,8 @@ if TYPE_CHECKING:
     from acqo_rl.types import Conversation, Document
 
 _QUESTIONS = 600
+_DEPTH = 10
+"""Number of results of the raw query, the rules and the last two turns in the pool."""
 _MOST = 40
 """Maximum number of documents that are judged per query; the best ranks are kept."""
 
@@ -77,10 +78,6 @@ class LabelConfig(WithStrategy, IndexSettings):
         "drawn at random, by default all.",
         None,
     )
-    reformulator: list[str] = setting(
-        "judgements: reformulators whose results are pooled, as in acqo evaluate.", ["raw", "rules", "turns"]
-    )
-    depth: Positive = setting("judgements: number of results of each reformulator in the pool.", 10)
     plan: bool = setting("Print the number of calls and tokens; call no model.", False)
     seed: int = setting("Seed for the choice of documents, questions and queries.", 0)
 
@@ -104,9 +101,8 @@ def check(config: LabelConfig) -> None:
     """Checks settings that would otherwise fail late.
 
     Raises:
-        ConfigError: a name is unknown, or the output is the data.
+        ConfigError: there is no judge, or the output is the data.
     """
-    name_reformulators(config.reformulator, None)
     if config.task == "judgements" and config.model == HEADINGS:
         raise ConfigError("A judge is needed: give --model.")
     if Path(config.output).resolve() == Path(config.data).resolve():
@@ -157,26 +153,26 @@ def judge_queries(config: LabelConfig, corpus: Mapping[str, Document], retriever
     from acqo_rl.data.draw import draw
     from acqo_rl.labelling.judging import Pair, conversation_for, judge_by_model, pool
     from acqo_rl.labelling.output import write_judged
-    from acqo_rl.reformulation.load import lexicon_for, load_reformulator
+    from acqo_rl.reformulation.heuristic import Heuristic
+    from acqo_rl.reformulation.lexicon import Lexicon
+    from acqo_rl.reformulation.pass_through import PassThrough
+    from acqo_rl.reformulation.turns import RecentTurns
     from acqo_rl.training.candidates import candidates_in
 
     queries = read_queries(config.data)
     queries = draw(queries, config.limit or len(queries), config.seed)
     candidates = candidates_in(corpus.values(), queries, 3)
-    models = name_reformulators(config.reformulator, None)
-    lexicon = lexicon_for(models, corpus.values())
-    reformulators = [load_reformulator(name, model, lexicon=lexicon) for name, model in models.items()]
-    pooled = pool(queries, reformulators, candidates, retriever, RankScoreFusion(), depth=config.depth, most=_MOST)
+    reformulators = PassThrough(), Heuristic(lexicon=Lexicon.of(corpus.values())), RecentTurns()
+    pooled = pool(queries, reformulators, candidates, retriever, RankScoreFusion(), depth=_DEPTH, most=_MOST)
     pairs = [Pair(query, corpus[doc_id]) for query in queries for doc_id in pooled[query.id] if doc_id in corpus]
     folder = Path(config.output)
     print(f"{len(pairs):,} pairs of {len(queries):,} queries are pooled.", flush=True)
     model = recorded(config, [conversation_for(pair) for pair in pairs], max_new_tokens=16)
     if config.plan:
         return
-    grades = judge_by_model(pairs, model)
-    graded = dict(zip(pairs, grades, strict=True))
-    made = f"{command_of(config)} --reformulator {' '.join(config.reformulator)} --depth {config.depth}"
-    numbers = write_judged(folder, corpus, queries, graded, judge=without_url(config.model), command=made)
+    graded = dict(zip(pairs, judge_by_model(pairs, model), strict=True))
+    judge, command = without_url(config.model), command_of(config)
+    numbers = write_judged(folder, corpus, queries, graded, judge=judge, command=command)
     print(f"{folder} holds " + ", ".join(f"{n:,} {split}" for split, n in numbers.items()) + " queries.")
     print(f"Read {folder / 'report.md'} before you train.")
 

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from acqo_rl.pipeline.context import excerpt, searched_texts, window
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.text import one_line
-from acqo_rl.types import Document, Ranking, SubQuery
+from acqo_rl.types import Document, Ranking
 
 SHOWN_OF_EACH = 5
 CELL = 40
 EXCERPT = 120
-
-
-def _document(document: Document, about: str) -> dict[str, Any]:
-    start, text = window(document.text, about)
-    place = {"text": text, "start": start, "length": len(document.text)}
-    return {"id": document.id, "title": document.title, **place, "metadata": document.metadata}
 
 
 def lines(answer: SearchResult, corpus: Mapping[str, Document], score_name: str) -> Iterator[str]:
@@ -34,7 +29,9 @@ def lines(answer: SearchResult, corpus: Mapping[str, Document], score_name: str)
     yield from answer.notes
     for failure in answer.failures:
         yield f"failed: {one_line(str(failure))}"
-    for number, (sub_query, ranking) in enumerate(searches(answer), start=1):
+    by_text = {ranking.query: ranking for ranking in answer.rankings}
+    for number, sub_query in enumerate(reformulation.sub_queries, start=1):
+        ranking = by_text.get(sub_query.text, Ranking((), ()))  # a failed search has none
         yield ""
         yield f"{number}. [{sub_query.kind}] {one_line(sub_query.text)}"
         if sub_query.min_margin is not None and not ranking.doc_ids:
@@ -76,36 +73,14 @@ def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[
         yield f"   {'  '.join(aligned)}".rstrip()
 
 
-def searches(found: SearchResult) -> list[tuple[SubQuery, Ranking]]:
-    """Each sub-query and its list, which is empty if the search failed."""
-    by_text = {ranking.query: ranking for ranking in found.rankings}
-    return [(one, by_text.get(one.text, Ranking((), ()))) for one in found.reformulation.sub_queries]
-
-
 def as_json(answer: SearchResult, corpus: Mapping[str, Document]) -> dict[str, Any]:
-    """The result with the parts of long texts that match best, for ``--json``."""
-    reformulation, fused = answer.reformulation, answer.fused
-    documents, about = fetch(corpus, fused.doc_ids), searched_texts(reformulation)
-    names = ("route", "made_by", "query_type", "reasoning", "problem", "completion")
-    return {
-        "query": reformulation.query.text,
-        "history": [*map(str, reformulation.query.history)],
-        **{name: getattr(reformulation, name) for name in names},
-        "model_calls": reformulation.calls,
-        "sub_queries": [
-            {**{name: getattr(sub_query, name) for name in ("text", "kind", "weight", "min_margin")},
-             "documents": [{"id": d, "score": score} for d, score in zip(ranking.doc_ids, ranking.scores, strict=True)]}
-            for sub_query, ranking in searches(answer)
-        ],
-        "documents": [
-            {**_document(documents[d], about), "score": score, "similarity": best}
-            for d, score, best in zip(fused.doc_ids, fused.scores, fused.similarities, strict=True)
-            if d in documents
-        ],
-        "failures": [*map(str, answer.failures)],
-        "notes": answer.notes,
-        "ms": {step.name: step.ms for step in answer.trace},
-    }  # fmt: skip
+    """The fields of the result, and of each document the part that matches best, for ``--json``."""
+    about = searched_texts(answer.reformulation)
+    documents = [
+        {**asdict(document), "text": window(document.text, about)[1]}
+        for document in fetch(corpus, answer.fused.doc_ids).values()
+    ]
+    return {**asdict(answer), "notes": answer.notes, "documents": documents}
 
 
 def cut(text: str, width: int) -> str:

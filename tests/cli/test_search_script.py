@@ -63,16 +63,14 @@ def test_a_compound_query_by_the_rules(folder):
 def test_json_contains_the_full_result(folder):
     arguments = ("--reformulator", "raw", "--json", "--k", "2", "--fusion", "rrf", "--query", "capital of Peru")
     answer = json.loads(run(folder, *arguments).stdout)
-    assert answer["route"] == "pass"
-    assert answer["problem"] is None
-    [sub_query] = answer["sub_queries"]
-    assert sub_query["kind"] == "original"
-    assert [document["id"] for document in answer["documents"]] == [d["id"] for d in sub_query["documents"][:2]]
-    best = answer["documents"][0]
-    assert best["text"] == "Lima is the capital of Peru."
-    assert best["score"] == pytest.approx(1 / 61)
-    assert best["similarity"] == sub_query["documents"][0]["score"]
-    assert set(answer["ms"]) == {"reformulation", "retrieval", "fusion"}
+    made, fused = answer["reformulation"], answer["fused"]
+    assert (made["route"], made["problem"], made["sub_queries"][0]["kind"]) == ("pass", None, "original")
+    assert [document["id"] for document in answer["documents"]] == fused["doc_ids"]
+    assert fused["doc_ids"] == answer["rankings"][0]["doc_ids"][:2]
+    assert answer["documents"][0]["text"] == "Lima is the capital of Peru."
+    assert fused["scores"][0] == pytest.approx(1 / 61)
+    assert fused["similarities"][0] == answer["rankings"][0]["scores"][0]
+    assert [step["name"] for step in answer["trace"]] == ["reformulation", "retrieval", "fusion"]
 
 
 def test_no_documents_below_the_threshold(folder, tmp_path):
@@ -81,12 +79,12 @@ def test_no_documents_below_the_threshold(folder, tmp_path):
     build_dense_index(tmp_path, DOCUMENTS, encoder)
     given = ("--reformulator", "raw", "--json", "--score_threshold", 0.3, "--query")
     on, off = (
-        json.loads(run(folder, "--index", tmp_path, *given, query).stdout)["documents"]
+        json.loads(run(folder, "--index", tmp_path, *given, query).stdout)
         for query in ("capital of Peru", "how to bake a chocolate cake")
     )
-    assert on[0]["id"] == "Peru-capital"
-    assert all(document["similarity"] >= 0.3 for document in on)
-    assert off == []
+    assert on["documents"][0]["id"] == "Peru-capital"
+    assert min(on["fused"]["similarities"]) >= 0.3
+    assert off["documents"] == off["fused"]["doc_ids"] == []
     assert "cosines" in run(folder, *given, "capital of Peru", status=2).stderr
     long = "Yesterday it rained in the hills. " * 60 + "What is the capital of Peru?"
     [note] = json.loads(run(folder, "--index", tmp_path, *given, long).stdout)["notes"]
@@ -98,16 +96,15 @@ def test_a_conversation_with_a_policy(folder, policy):
     typed = "capital of Peru\n\n  \nand its currency\n:new\ncapital of Chad\n:quit\nnever read\n"
     done = run(folder, "--reformulator", "policy", "--model", policy, "--json", text=typed)
     answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [answer["query"] for answer in answers] == ["capital of Peru", "and its currency", "capital of Chad"]
-    assert answers[0]["history"] == []
-    assert answers[1]["history"] == ["U: capital of Peru", "S: Lima is the capital of Peru."]
-    assert answers[2]["history"] == []
-    assert all(answer["made_by"] == "policy" and answer["completion"] for answer in answers)
-    assert all(
-        answer["problem"] for answer in answers
-    )  # random weights do not follow the grammar, so the raw query is searched
+    made = [answer["reformulation"] for answer in answers]
+    queries = [one["query"] for one in made]
+    assert [query["text"] for query in queries] == ["capital of Peru", "and its currency", "capital of Chad"]
+    said = [[turn["text"] for turn in query["history"]] for query in queries]
+    assert said == [[], ["capital of Peru", "Lima is the capital of Peru."], []]
+    # random weights do not follow the grammar, so the raw query is searched
+    assert all(one["made_by"] == "policy" and one["completion"] and one["problem"] for one in made)
     assert [answer["documents"][0]["id"] for answer in answers] == ["Peru-capital", "Peru-money", "Chad-capital"]
-    assert all(answer["ms"]["feedback"] > 0 for answer in answers)
+    assert all(answer["trace"][0]["name"] == "feedback" for answer in answers)
 
 
 @pytest.mark.slow
@@ -117,8 +114,8 @@ def test_searches_are_chosen_after_reading_results_by_default(folder, policy, wi
     done = run(folder, *model, "--json", "--query", "capital of Peru")
     answer = json.loads(done.stdout)
     assert answer["documents"][0]["id"] == "Peru-capital"
-    assert "Chosen after reading results" in answer["reasoning"]
-    assert answer["ms"]["first searches"] > 0
+    assert "Chosen after reading results" in answer["reformulation"]["reasoning"]
+    assert "first searches" in {step["name"] for step in answer["trace"]}
 
 
 def test_an_interrupt_at_the_prompt_ends_the_conversation(folder):
