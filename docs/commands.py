@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,13 +22,13 @@ and an unknown key is an error in both. Groups of settings are mappings; `--rewa
 
 def page() -> str:
     """The text of the page."""
-    os.environ["COLUMNS"] = "110"  # argparse wraps lines at this width
-    from acqo_rl.cli import COMMANDS, parser_of
+    from acqo_rl.cli import COMMANDS, module_of
+    from acqo_rl.cli.command import help_of
 
     index = [f"| [`{name}`](#{name}) | {what} |" for name, what in COMMANDS.items()]
     parts = [_HEAD, "\n".join(["| command | what it does |", "|---|---|", *index]) + "\n"]
     for name in COMMANDS:
-        lines = (line.rstrip() for line in parser_of(name).format_help().strip().splitlines())
+        lines = (line.rstrip() for line in help_of(module_of(name).main).strip().splitlines())
         parts.append("\n".join([f"## {name}", "", "```text", *lines, "```"]) + "\n")
     return "\n".join(parts)
 

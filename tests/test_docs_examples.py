@@ -6,11 +6,13 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from acqo_rl.cli import COMMANDS, main, parser_of
+from acqo_rl.cli import COMMANDS, main, module_of
+from acqo_rl.cli.command import settings_of
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -69,11 +71,11 @@ def test_links_of_a_page_lead_somewhere(page):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_setting_is_on_a_page_or_in_a_config(command):
     """A setting that nobody sets or explains is not needed."""
-    parser = parser_of(command)
+    module = module_of(command)
     files = [*PAGES, *(ROOT / "configs").rglob("*.yaml")]
-    text = "\n".join([parser.description or "", *(file.read_text(encoding="utf-8") for file in files)])
+    text = "\n".join([module.__doc__, *(file.read_text(encoding="utf-8") for file in files)])
     words = set(re.findall(r"\w+", text))
-    assert {action.dest for action in parser._actions} - words <= {"help"}
+    assert {item.name for item in fields(settings_of(module.main))} <= words
 
 
 def shown(text):

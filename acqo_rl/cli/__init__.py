@@ -8,13 +8,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from acqo_rl import __version__
 from acqo_rl.errors import did_you_mean
-
-if TYPE_CHECKING:
-    from acqo_rl.cli.command import Parser
 
 COMMANDS = {
     "data": "write a data set as a BEIR folder, from your own files or a public data set",
@@ -66,13 +62,6 @@ def _run(name: str, *rest: str) -> None:
 def module_of(name: str) -> ModuleType:
     """The module of a subcommand."""
     return import_module(f"acqo_rl.cli.{name.replace('-', '_')}")
-
-
-def parser_of(name: str) -> Parser:
-    """The parser of a subcommand."""
-    from acqo_rl.cli import command
-
-    return command.parser_of(module_of(name).main)
 
 
 def write_skill(folder: Path) -> Path:

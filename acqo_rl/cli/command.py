@@ -6,14 +6,14 @@ from the command line, which has priority. Pydantic converts and checks both ali
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
+from textwrap import wrap
 from types import NoneType
-from typing import Any, Literal, NoReturn, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from acqo_rl.errors import AcqoError, ConfigError, did_you_mean
 
@@ -21,65 +21,32 @@ _IS_FAULT = (FileNotFoundError, ConnectionError, TimeoutError)
 """Errors of the system that an output path does not cause."""
 
 
-class Parser(argparse.ArgumentParser):
-    """Reads the settings of a dataclass; the values of arguments are texts until pydantic converts them."""
+def settings_of(main: Callable[[Any], Any]) -> type:
+    """The dataclass of a command's settings."""
+    kind: type = get_type_hints(main)["config"]
+    return kind
 
-    def __init__(self, config_type: type, description: str | None) -> None:
-        super().__init__(
-            description=description,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-            argument_default=argparse.SUPPRESS,
-        )
-        self.config_type = config_type
-        hints = get_type_hints(config_type)
-        for item in fields(config_type):
-            self._add(item, hints[item.name])
-        self.add_argument("--config", action="append", metavar="FILE", help="YAML file with any of these settings")
 
-    def _add(self, item: Field[Any], hint: Any) -> None:
-        kind = next(one for one in get_args(hint) if one is not NoneType) if NoneType in get_args(hint) else hint
-        options: dict[str, Any] = {"help": f"{item.metadata['help']}{_default_of(item)}"}
-        if get_origin(kind) is list:
-            options["nargs"] = "*" if "positional" in item.metadata else "+"
-        elif get_origin(kind) is Literal:
-            options["metavar"] = f"{{{','.join(map(str, get_args(kind)))}}}"
-        elif kind is bool:
-            options |= {"nargs": "?", "const": True, "metavar": "True"}
-        elif dict in (kind, get_origin(kind)) or is_dataclass(kind):
-            options |= {"type": json.loads, "metavar": "JSON"}
-        self.add_argument(item.name if "positional" in item.metadata else f"--{item.name}", **options)
+def help_of(main: Callable[[Any], Any]) -> str:
+    """The text of ``--help``: the docstring of the module, and the ``help`` and default of each setting."""
+    package, _, name = main.__module__.rpartition(".")
+    program = f"acqo {name.replace('_', '-')}" if package == __package__ else Path(sys.argv[0]).name
+    lines = [f"usage: {program} [--SETTING VALUE ...]", "", sys.modules[main.__module__].__doc__ or "", "settings:"]
+    hints = get_type_hints(settings_of(main))
+    for item in fields(settings_of(main)):
+        choices = f" {{{','.join(map(str, get_args(hints[item.name])))}}}" * (_kind(hints[item.name]) is Literal)
+        lines += [f"  --{item.name}{choices}", *_wrapped(f"{item.metadata['help']}{_default_of(item)}")]
+    return "\n".join([*lines, "  --config FILE", *_wrapped("YAML file with any of these settings.")])
 
-    def error(self, message: str) -> NoReturn:
-        """Raises, so that :func:`parse` reports all errors in the same way."""
-        raise ValueError(message)
 
-    def values_of(self, arguments: Sequence[str]) -> dict[str, Any]:
-        """The settings of the files and of the command line, not yet checked.
+def _wrapped(text: str) -> list[str]:
+    return wrap(text, 110, initial_indent=8 * " ", subsequent_indent=8 * " ")
 
-        Raises:
-            ValueError: an argument is unknown or has no value, or a file is not a mapping.
-            OSError: a file cannot be read.
-        """
-        import yaml
 
-        rest, nested = _split_nested(arguments)
-        given, unknown = self.parse_known_args(rest)
-        if unknown:
-            word = unknown[0].partition("=")[0]
-            hint = did_you_mean([word], self._option_string_actions) if word.startswith("-") else ""
-            raise ValueError(f"unknown argument {word!r}{hint}")
-        values: dict[str, Any] = {}
-        typed = vars(given)
-        for name in typed.pop("config", []):
-            settings = yaml.safe_load(find_config(name, self.prog.split()[-1]).read_text(encoding="utf-8"))
-            if not isinstance(settings, dict):
-                raise ValueError(f"{name} must be a mapping, not {settings!r}")
-            values |= settings
-        values |= typed
-        for (name, *keys), value in nested:
-            values[name] = _with(values.get(name), keys, value)
-        return values
+def _kind(hint: Any) -> Any:
+    """The type of a setting, without its parameters and without ``None``."""
+    kind = next(one for one in get_args(hint) if one is not NoneType) if NoneType in get_args(hint) else hint
+    return get_origin(kind) or kind
 
 
 def _default_of(item: Field[Any]) -> str:
@@ -90,22 +57,50 @@ def _default_of(item: Field[Any]) -> str:
     return "" if default in (None, "", [], {}) or is_dataclass(default) else f" (default: {default})"
 
 
-def _split_nested(arguments: Sequence[str]) -> tuple[list[str], list[tuple[list[str], Any]]]:
-    """Separates arguments of the form ``--NAME.KEY VALUE``; returns the others, and these as (names, value)."""
-    rest: list[str] = []
-    nested: list[tuple[list[str], Any]] = []
-    words = iter(arguments)
-    for word in words:
-        name, given, value = word.removeprefix("--").partition("=")
-        names = name.split(".")
-        if not word.startswith("--") or len(names) == 1 or not all(map(str.isidentifier, names)):
-            rest.append(word)
-            continue
-        following = value if given else next(words, None)
-        if following is None:
-            raise ValueError(f"{word} needs a value")
-        nested.append((names, plain_value(following)))
-    return rest, nested
+def values_of(main: Callable[[Any], Any], arguments: Sequence[str]) -> dict[str, Any]:
+    """The settings of the files and of the command line, not yet checked.
+
+    Raises:
+        ValueError: an argument has no name or no value, or a file is not a mapping.
+        OSError: a file cannot be read.
+    """
+    import yaml
+
+    first = [item.name for item in fields(settings_of(main)) if "positional" in item.metadata]
+    given: list[tuple[str, list[str]]] = []
+    for word in arguments:
+        if word.startswith("--"):
+            name, has_value, value = word[2:].partition("=")
+            given.append((name, [value] if has_value else []))
+        elif given:
+            given[-1][1].append(word)
+        elif first:
+            given.append((first[0], [word]))
+        else:
+            raise ValueError(f"{word!r} has no name; write --NAME before it")
+    values: dict[str, Any] = {}
+    for file in [_value(name, words, str) for name, words in given if name == "config"]:
+        settings = yaml.safe_load(find_config(file, main.__module__.rpartition(".")[2]).read_text(encoding="utf-8"))
+        if not isinstance(settings, dict):
+            raise ValueError(f"{file} must be a mapping, not {settings!r}")
+        values |= settings
+    hints = get_type_hints(settings_of(main))
+    for path, words in given:
+        name, *keys = path.split(".")
+        if name != "config":
+            values[name] = _with(values.get(name), keys, _value(path, words, _kind(hints.get(name, str))))
+    return values
+
+
+def _value(path: str, words: list[str], kind: Any) -> Any:
+    """The value of a setting, or of a key of a group or mapping (``GROUP.KEY``)."""
+    if kind is list and words and "." not in path:
+        return words
+    if kind is bool and not words:
+        return True
+    if len(words) != 1:
+        raise ValueError(f"--{path} needs {'at least ' * (kind is list)}one value, found {len(words)}")
+    return plain_value(words[0]) if "." in path or kind is dict or is_dataclass(kind) else words[0]
 
 
 def plain_value(text: str) -> Any:
@@ -124,21 +119,6 @@ def _with(mapping: Any, keys: Sequence[str], value: Any) -> Any:
     return {**known, keys[0]: _with(known.get(keys[0]), keys[1:], value)}
 
 
-def parser_of(main: Callable[[Any], Any]) -> Parser:
-    """Builds the parser of a command.
-
-    Args:
-        main: takes ``config``, an instance of a dataclass. Each field is a setting, and its ``metadata`` holds the
-            ``help``. A field without a default is required. A field that is a dataclass or a ``dict`` is given as
-            JSON, or one key at a time. The docstring of the module is the description.
-    """
-    parser = Parser(get_type_hints(main)["config"], sys.modules[main.__module__].__doc__)
-    package, _, name = main.__module__.rpartition(".")
-    if package == __package__:
-        parser.prog = f"acqo {name.replace('_', '-')}"
-    return parser
-
-
 def configs_folder() -> Path:
     """The folder of the shipped configs: inside the package in a wheel, next to the package in a checkout."""
     package = Path(__file__).parents[1]
@@ -151,13 +131,13 @@ def find_config(name: str, command: str) -> Path:
 
     Args:
         name: value of ``--config``.
-        command: the subcommand; names of its own configs need no folder.
+        command: module of the subcommand; names of its own configs need no folder.
 
     Raises:
         FileNotFoundError: there is no such file; the message lists the configs of the subcommand.
     """
     folder = configs_folder()
-    own = folder / command.replace("-", "_")
+    own = folder / command
     for file in (Path(name), own / f"{name}.yaml", folder / f"{name}.yaml"):
         if file.is_file():
             return file
@@ -167,7 +147,13 @@ def find_config(name: str, command: str) -> Path:
 
 
 def parse(main: Callable[[Any], Any], args: Sequence[str]) -> Any:
-    """Returns the settings of a command from the command line and the YAML files; ``main`` as in :func:`parser_of`.
+    """Returns the settings of a command from the command line and the YAML files.
+
+    Args:
+        main: takes ``config``, an instance of a dataclass. Each field is a setting, and its ``metadata`` holds the
+            ``help``. A field without a default is required. A field that is a dataclass or a ``dict`` is given as
+            JSON, or one key at a time.
+        args: ``--NAME VALUE``, ``--NAME=VALUE``, or for a list several values; a switch needs no value.
 
     Raises:
         ConfigError: a file is missing or not a mapping, a setting is unknown or missing, or a value is invalid.
@@ -175,14 +161,14 @@ def parse(main: Callable[[Any], Any], args: Sequence[str]) -> Any:
     from pydantic import ConfigDict, TypeAdapter, ValidationError
     from yaml import YAMLError
 
-    parser = parser_of(main)
+    config_type = settings_of(main)
     # In a tuple, because pydantic takes no settings for a dataclass itself.
-    kind: Any = tuple[parser.config_type]  # type: ignore[name-defined]
+    kind: Any = tuple[config_type]  # type: ignore[valid-type]
     adapter = TypeAdapter(kind, config=ConfigDict(extra="forbid", coerce_numbers_to_str=True))
     try:
-        return adapter.validate_python((parser.values_of(args),))[0]
+        return adapter.validate_python((values_of(main, args),))[0]
     except ValidationError as errors:
-        problem = "; ".join(_problem(one, parser.config_type) for one in errors.errors(include_url=False))
+        problem = "; ".join(_problem(one, config_type) for one in errors.errors(include_url=False))
         raise ConfigError(f"Invalid configuration: {problem}. --help lists all settings.") from errors
     except (ValueError, OSError, YAMLError) as error:
         raise ConfigError(f"Invalid configuration: {error}; --help lists all settings.") from error
@@ -201,13 +187,16 @@ def _problem(error: Any, config_type: Any) -> str:
 
 
 def run(main: Callable[[Any], Any], args: Sequence[str]) -> None:
-    """Parses the settings and calls ``main``.
+    """Parses the settings and calls ``main``; ``--help`` prints its help.
 
     The process exits with a message and status 2 on an :class:`AcqoError`, a missing package of an extra, or an output
     path that cannot be written, and with status 130 on an interrupt. Other exceptions propagate.
     """
     try:
-        main(parse(main, args))
+        if {"-h", "--help"} & set(args):
+            print(help_of(main))
+        else:
+            main(parse(main, args))
     except AcqoError as error:
         sys.stderr.write(f"error: {error}\n")
         raise SystemExit(2) from error

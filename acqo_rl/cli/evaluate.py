@@ -119,7 +119,9 @@ def main(config: EvaluateConfig) -> None:
     file = Path(config.output, "cache.sqlite")
     components = open_components(config, models, file, data.corpus, data.qrels[config.split], metadata)
     evaluations = evaluate_systems(components, queries)
-    variants = {name: evaluate_systems(components, mistype(queries, config.seed)) for name in config.robustness}
+    variants: dict[str, Any] = {
+        name: evaluate_systems(components, mistype(queries, config.seed)) for name in config.robustness
+    }
     study = Study(evaluations, variants, baseline, config.measures)
     print("Comparing and writing the report ...", flush=True)
     settings = settings_of(config, models, components, data, len(queries))

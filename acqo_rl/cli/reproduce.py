@@ -1,14 +1,14 @@
 r"""Run published evaluations again and check that their figures are reproduced.
 
-    acqo reproduce --list
+    acqo reproduce
     acqo reproduce demo --work outputs/results
     acqo reproduce conv_dstc11_dense --data BEIR_FOLDERS --work outputs/results
     acqo reproduce all --data BEIR_FOLDERS --record
 
-configs/results.yaml lists the results: the command of each, the results that it needs, and a tolerance. figures.json
-beside it contains the published figures. Results that exist in --work are not computed again. With --record, the
-figures of this run become the published ones; afterwards run docs/make_results.py, which writes the tables of the
-documentation. Exit status: 0 if all figures are reproduced, 1 if one is not, 2 if a command failed.
+Without a name, the results are listed. configs/results.yaml has the command of each, the results that it needs, and a
+tolerance. figures.json beside it contains the published figures. Results that exist in --work are not computed again.
+With --record, the figures of this run become the published ones; afterwards run docs/make_results.py, which writes the
+tables of the documentation. Exit status: 0 if all figures are reproduced, 1 if one is not, 2 if a command failed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from acqo_rl.errors import ConfigError, DataError, did_you_mean
 from acqo_rl.settings import setting
 
 ALL = "all"
-Names = list[str]
 
 Figures = dict[str, dict[str, float | list[float]]]
 """System -> name of the figure -> value, or mean and bounds of a difference."""
@@ -55,10 +54,9 @@ class Result:
 class ReproduceConfig:
     """Settings of the command."""
 
-    names: Names = setting(f"Results to compute, or {ALL!r}.", [], positional=True)
+    names: list[str] = setting(f"Results to compute, or {ALL!r}.", [], positional=True)
     data: str = setting("Folder that contains the BEIR folders of the data sets.", "data")
     work: str = setting("Folder for everything that the commands write.", "outputs/results")
-    list: bool = setting("List the results and their requirements, without running anything.", False)
     record: bool = setting("Publish the figures of this run instead of checking them.", False)
     results: str = setting("YAML file of the results; by default that of the package.", "")
 
@@ -70,7 +68,7 @@ def main(config: ReproduceConfig) -> None:
     file = Path(config.results or command.configs_folder() / "results.yaml")
     data_sets, results = read_results(file)
     figures_file = file.with_name("figures.json")
-    if config.list:
+    if not config.names:
         for name, result in results.items():
             print(f"{name:32} {', '.join(result.needs)}".rstrip())
         return
@@ -104,24 +102,22 @@ def read_results(file: Path) -> tuple[dict[str, str], dict[str, Result]]:
     return content["data_sets"], {name: Result(**entry) for name, entry in content["results"].items()}
 
 
-def order(names: Sequence[str], results: Mapping[str, Result]) -> list[str]:
+def order(names: list[str], results: Mapping[str, Result]) -> list[str]:
     """The named results, each after all results that it needs.
 
     Raises:
-        ConfigError: no name is given, or one is not listed.
+        ConfigError: a name is not listed.
     """
-    if not names:
-        raise ConfigError(f"No result is named; give names or {ALL}. --list shows the {len(results)} results.")
     chain: dict[str, None] = {}
 
     def add(name: str) -> None:
         if name not in results:
-            raise ConfigError(f"Unknown result {name!r}{did_you_mean([name], results)}. --list shows all.")
+            raise ConfigError(f"Unknown result {name!r}{did_you_mean([name], results)}. acqo reproduce lists all.")
         for needed in results[name].needs:
             add(needed)
         chain[name] = None
 
-    for name in results if list(names) == [ALL] else names:
+    for name in results if names == [ALL] else names:
         add(name)
     return list(chain)
 

@@ -9,7 +9,8 @@ from typing import get_type_hints
 
 import pytest
 
-from acqo_rl.cli import COMMANDS, parser_of
+from acqo_rl.cli import COMMANDS, module_of
+from acqo_rl.cli.command import settings_of
 from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
@@ -48,7 +49,7 @@ def unread(settings):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_setting_arrives(command):
-    config = parser_of(command).config_type
+    config = settings_of(module_of(command).main)
     assert unread(config) == set()
     for name, hint in get_type_hints(config).items():
         if is_dataclass(hint):
@@ -58,7 +59,8 @@ def test_every_setting_arrives(command):
 
 @pytest.mark.parametrize("group", ["bm25", "reward", "limits"])
 def test_defaults_are_those_of_the_code(group):
-    config = next(c for c in map(parser_of, COMMANDS) if group in get_type_hints(c.config_type)).config_type
+    configs = (settings_of(module_of(command).main) for command in COMMANDS)
+    config = next(config for config in configs if group in get_type_hints(config))
     [taken] = HANDED_OVER[group]
     for item in fields(get_type_hints(config)[group]):
         assert signature(taken).parameters[item.name].default == item.default, item.name
