@@ -47,7 +47,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl.addresses import Address
-from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import MEASURES, check_measures
@@ -58,6 +57,7 @@ from acqo_rl.reformulation.load import (
     prompts_model,
 )
 from acqo_rl.reformulation.policy import read_settings
+from acqo_rl.reformulation.settings import WithStrategy
 from acqo_rl.retrieval.settings import RERANKER_HELP, IndexSettings
 from acqo_rl.searching.names import RERANKED, name_indexes, name_reformulators
 from acqo_rl.searching.reranking import RERANK_DEPTH

@@ -20,11 +20,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from acqo_rl.cli.groups import WithPolicy
 from acqo_rl.errors import ConfigError
 from acqo_rl.measures import check_measures
 from acqo_rl.searching.sub_queries import DEPTH
-from acqo_rl.training.settings import GrpoSettings, PathSettings, policy_settings, rows_per_step
+from acqo_rl.training.settings import GrpoSettings, PathSettings, WithPolicy, policy_settings, rows_per_step
 
 if TYPE_CHECKING:
     from trl import GRPOConfig

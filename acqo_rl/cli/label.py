@@ -37,11 +37,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from acqo_rl.addresses import Address
-from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.labelling.drafts import HEADINGS, KINDS
 from acqo_rl.language_models.load import without_url
+from acqo_rl.reformulation.settings import WithStrategy
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.settings import setting
 from acqo_rl.types import Positive

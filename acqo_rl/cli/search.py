@@ -31,10 +31,10 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
 from acqo_rl.addresses import Address
-from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.cli.search_output import as_json, cut, lines
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError
+from acqo_rl.reformulation.settings import WithStrategy
 from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.places import parts_of
 from acqo_rl.retrieval.settings import INDEX_HELP

@@ -37,8 +37,8 @@ from annotated_types import Ge, Le
 from pydantic import Field
 
 from acqo_rl.addresses import Address
-from acqo_rl.cli.groups import WithStrategy
 from acqo_rl.errors import ConfigError
+from acqo_rl.reformulation.settings import WithStrategy
 from acqo_rl.serving.load import LimitSettings, ServiceSettings, load_service
 from acqo_rl.settings import group, setting
 

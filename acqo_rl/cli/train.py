@@ -26,11 +26,11 @@ from typing import Any
 
 from acqo_rl.addresses import Address, whole_of
 from acqo_rl.cli import command, module_of
-from acqo_rl.cli.groups import WithPolicy
 from acqo_rl.cli.programs import run_program
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.settings import setting
+from acqo_rl.training.settings import WithPolicy
 
 Settings = dict[str, Any]
 _TRAINED = ("warm_start", "stage1", "stage2")

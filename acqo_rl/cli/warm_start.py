@@ -19,9 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from acqo_rl.cli.groups import WithPolicy
 from acqo_rl.settings import setting
-from acqo_rl.training.settings import FINE_TUNING, PathSettings, policy_settings, trainer_help
+from acqo_rl.training.settings import FINE_TUNING, PathSettings, WithPolicy, policy_settings, trainer_help
 from acqo_rl.types import Amount, Count, Positive, Share
 
 if TYPE_CHECKING:
@@ -102,8 +101,6 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
     """Returns the training examples; reads them from ``file`` if it exists, otherwise selects and writes them."""
     from collections import Counter
 
-    from acqo_rl.data.beir import read_query_metadata
-    from acqo_rl.reformulation.heuristic import kinds_of
     from acqo_rl.training.run_folder import continue_rows, read_rows, write_rows
     from acqo_rl.training.warm_start import (
         Example,
@@ -116,7 +113,6 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
 
     if file.exists():
         return read_rows(Example, file)
-    kinds = kinds_of(materials.train, read_query_metadata(config.data))
     queries, settings = materials.train, policy_settings(config.prompt, config.model)
     reward = materials.reward("converge", config.reward, settings)
 
@@ -126,7 +122,7 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
 
     options = continue_rows(ScoredQuery, file.with_name("scored.jsonl"), len(queries), rest)
     verified = verified_examples(options, config.min_gain, config.tie_tolerance)
-    scored = decided_by_kind(verified, kinds, config.min_helped_share)
+    scored = decided_by_kind(verified, materials.kinds, config.min_helped_share)
     examples = balanced(scored, config.examples, config.seed)
     write_rows(examples, file)
     for name, some in (("Targets of the training queries", scored), ("Selected training examples", examples)):

@@ -125,16 +125,6 @@ def read_queries(folder: str | Path, split: str | None = None) -> list[Query]:
         return [query for query in queries.values() if query.id in judged]
 
 
-def read_query_metadata(folder: str | Path) -> dict[str, dict[str, Any]]:
-    """Reads the metadata of all queries by query id, without the history; used only by the evaluation.
-
-    Raises:
-        DataError: the file is missing or malformed.
-    """
-    with Faults() as faults:
-        return _read_queries(_check_folder(folder), faults)[1]
-
-
 def read_splits(folder: str | Path) -> list[str]:
     """Names of the splits that have judgements, in alphabetical order."""
     return sorted(path.stem for path in (Path(folder) / "qrels").glob("*.tsv"))

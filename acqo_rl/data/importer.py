@@ -41,20 +41,15 @@ Tally = dict[str, list[str]]
 _SHOWN = 3
 
 
-class _Csv(csv.excel):
-    strict = True
-
-
-class _Tsv(csv.excel_tab):
-    quoting = csv.QUOTE_NONE
-
-
 MAX_SKIPPED = 0.05
 """Maximum share of files and rows that may be skipped, unless a setting allows more. ``ASSETS`` do not count."""
 ASSETS = "images, fonts, media, styles and scripts"
 
-_DIALECTS: dict[str, type[csv.Dialect]] = {".csv": _Csv, ".tsv": _Tsv}
-_TABLES = (*_DIALECTS, ".jsonl")
+_FORMATS: dict[str, dict[str, Any]] = {
+    ".csv": {"strict": True},
+    ".tsv": {"delimiter": "\t", "quoting": csv.QUOTE_NONE},
+}
+_TABLES = (*_FORMATS, ".jsonl")
 
 
 def write_files(
@@ -257,22 +252,20 @@ def _read_csv(file: Path, suffix: str, faults: Faults) -> Iterator[tuple[int, di
     if not file.is_file():
         faults.add(file, None, "no such file.")
         return
-    number = 0
     try:
         with file.open(encoding="utf-8-sig", newline="") as lines:
-            reader = csv.reader(lines, _DIALECTS[suffix])
-            header: list[str] = next(reader, [])
+            rows = csv.DictReader(lines, **_FORMATS[suffix])
+            header = rows.fieldnames or ()
             if len(set(header)) < len(header):
                 faults.add(file, 1, f"two columns of {', '.join(header)} have the same name; give each a unique name.")
                 return
-            for cells in reader:
-                number = reader.line_num
-                if len(cells) == len(header):
-                    yield number, dict(zip(header, cells, strict=True))
-                elif cells:
-                    faults.add(file, number, f"found {len(cells)} columns, expected {len(header)}, as in the header.")
+            for row in rows:
+                if None in row or None in row.values():
+                    faults.add(file, rows.line_num, f"found other columns than the {len(header)} of the header.")
+                else:
+                    yield rows.line_num, row
     except (csv.Error, UnicodeDecodeError) as error:
-        faults.add(file, number + 1, f"not a table in UTF-8 ({error}); check quotation marks and encoding.")
+        faults.add(file, None, f"not a table in UTF-8 ({error}); check quotation marks and encoding.")
 
 
 def _read_qrels(

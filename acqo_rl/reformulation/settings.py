@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Le
 
-from acqo_rl.settings import setting
+from acqo_rl.settings import group, setting
 from acqo_rl.types import Amount, Count, Positive
 
 Number = Annotated[int, Ge(1), Le(5)]
@@ -51,3 +51,13 @@ class StrategySettings:
     max_retries: Count = setting("Number of retries of a failed call to a model server.", 2)
     concurrency: Positive = setting("Maximum number of concurrent calls to a model server.", 8)
     generation_batch: Positive = setting("Batch size of a model in this process.", 32)
+
+
+@dataclass(kw_only=True)
+class WithStrategy:
+    """The settings of reformulators, as a group of a command's settings."""
+
+    strategy: StrategySettings = group(
+        "Settings of the reformulators, such as --strategy.num_variants 5; most apply to prompted strategies.",
+        StrategySettings,
+    )

@@ -17,6 +17,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.run import evaluate
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import gold_of
+from acqo_rl.reformulation.heuristic import kinds_of
 from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.roles import Fusion, Reformulator, Retriever
 from acqo_rl.searching.path import SearchPath, add_feedback
@@ -37,6 +38,7 @@ class Materials:
         train: training queries. Each has a gold document, and feedback if the policy reads feedback.
         dev: dev queries, likewise.
         qrels: judgements of both splits.
+        kinds: id of a training query -> kind.
         corpus: document id -> document.
         retriever: retriever of the index.
         fusion: the configured fusion.
@@ -45,6 +47,7 @@ class Materials:
     train: list[Query]
     dev: list[Query]
     qrels: Qrels
+    kinds: dict[str, str]
     corpus: Mapping[str, Document]
     retriever: Retriever
     fusion: Fusion
@@ -162,6 +165,7 @@ def open_materials(paths: PathSettings, feedback: FeedbackSpec) -> Materials:
         train=add_feedback(train, *first_search),
         dev=add_feedback(dev, *first_search),
         qrels=qrels,
+        kinds=kinds_of(train, data.metadata),
         corpus=corpus,
         retriever=retriever,
         fusion=fusion,

@@ -88,10 +88,6 @@ class Reward:
     ) -> None:
         if stage not in ("explore", "converge"):
             raise ConfigError(f"stage is {stage!r}; it must be explore or converge.")
-        if invalid_reward >= 0:
-            raise ConfigError(
-                f"invalid_reward is {invalid_reward}; it must be below 0, the reward of a search that finds nothing."
-            )
         self.stage = stage
         self.retriever = retriever
         self.fusion = fusion

@@ -14,7 +14,7 @@ from acqo_rl.addresses import Address
 from acqo_rl.errors import ConfigError, did_you_mean
 from acqo_rl.reformulation.policy import PolicySettings, settings_of_policy
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
-from acqo_rl.settings import setting
+from acqo_rl.settings import group, setting
 from acqo_rl.types import Amount, Count, FusionName, Positive
 
 Finite = Annotated[float, Gt(-inf), Lt(inf)]
@@ -110,6 +110,17 @@ class RewardSettings:
     gold_decay: Annotated[float, Gt(0), Le(1)] = 0.6
     bonus_ranks: Count = 3
     top_rank_bonus: Amount = 0.5
+
+
+@dataclass(kw_only=True)
+class WithPolicy:
+    """The settings of the reward and of the trained policy, as groups of a command's settings."""
+
+    reward: RewardSettings = group("Settings of the reward, such as --reward.cost 0.02.", RewardSettings)
+    prompt: PromptSettings = group(
+        "What the policy reads and writes, such as --prompt.feedback_results 2; by default as the policy in --model.",
+        PromptSettings,
+    )
 
 
 @dataclass

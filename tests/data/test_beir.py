@@ -14,7 +14,6 @@ from acqo_rl.data.beir import (
     read_beir,
     read_corpus,
     read_queries,
-    read_query_metadata,
     read_splits,
     write_beir,
 )
@@ -26,7 +25,6 @@ def test_round_trip(folder):
     assert read_queries(folder) == QUERIES
     assert read_queries(folder, "test") == QUERIES[:1]
     assert set(read_splits(folder)) == QRELS.keys()
-    assert read_query_metadata(folder) == {**METADATA, "q2": {}}
     data = read_beir(folder, "test", "dev")
     assert list(data.corpus.values()) == DOCUMENTS
     assert data.queries == {"test": QUERIES[:1], "dev": QUERIES[1:]}
@@ -87,7 +85,7 @@ def test_conversations_are_read_beside_the_text_and_written_in_one_form(folder):
     for row in ({"history": history}, {"metadata": {"history": history, "kind": "x"}}):
         path.write_text(json.dumps({"_id": "q1", "text": "t", **row}) + "\n")
         assert read_queries(folder) == expected
-    write_beir(folder, DOCUMENTS, expected, {}, read_query_metadata(folder))
+    write_beir(folder, DOCUMENTS, expected, {}, read_beir(folder).metadata)
     assert json.loads(path.read_text())["metadata"] == {"kind": "x", "history": ["U: Peru?", "S: A country."]}
 
 
