@@ -68,7 +68,7 @@ from acqo_rl.types import Positive
 
 if TYPE_CHECKING:
     from acqo_rl.data.beir import Beir
-    from acqo_rl.evaluation.systems import StudyComponents
+    from acqo_rl.evaluation.systems import IndexParts
 
 
 @dataclass
@@ -97,13 +97,12 @@ class EvaluateConfig(StepSettings, WithStrategy, IndexSettings):
 
 def main(config: EvaluateConfig) -> None:
     """Computes what is missing, then writes the report."""
-    from acqo_rl.cli.open_systems import open_components
+    from acqo_rl.cli.open_systems import open_systems
     from acqo_rl.data.beir import read_beir
     from acqo_rl.data.robustness import mistype
     from acqo_rl.evaluation.report import write_report
     from acqo_rl.evaluation.study import Study
     from acqo_rl.evaluation.summary import QUANTITIES
-    from acqo_rl.evaluation.systems import evaluate_systems
     from acqo_rl.evaluation.tables import aligned
     from acqo_rl.reformulation.heuristic import kinds_of
     from acqo_rl.training.run_folder import inputs_of, open_run
@@ -116,15 +115,12 @@ def main(config: EvaluateConfig) -> None:
     queries = list(data.queries[config.split][: config.limit])
     kinds = kinds_of(queries, data.metadata)  # by the rules, where the data set has none
     metadata = {query_id: {**data.metadata.get(query_id, {}), "kind": kind} for query_id, kind in kinds.items()}
-    file = Path(config.output, "cache.sqlite")
-    components = open_components(config, models, file, data.corpus, data.qrels[config.split], metadata)
-    evaluations = evaluate_systems(components, queries)
-    variants: dict[str, Any] = {
-        name: evaluate_systems(components, mistype(queries, config.seed)) for name in config.robustness
-    }
+    retrievers, measure = open_systems(config, models, data.corpus, data.qrels[config.split], metadata)
+    evaluations = measure(queries)
+    variants: dict[str, Any] = {name: measure(mistype(queries, config.seed)) for name in config.robustness}
     study = Study(evaluations, variants, baseline, config.measures)
     print("Comparing and writing the report ...", flush=True)
-    settings = settings_of(config, models, components, data, len(queries))
+    settings = settings_of(config, models, retrievers, data, len(queries))
     answer, tables = write_report(Path(config.output), study, settings)
     print("\n".join(["", aligned(tables[0]), "", answer]))
     for system, evaluation in study.evaluations.items():
@@ -168,7 +164,7 @@ def check(config: EvaluateConfig) -> dict[str, str]:
 
 
 def settings_of(
-    config: EvaluateConfig, models: Mapping[str, str], components: StudyComponents, data: Beir, queries: int
+    config: EvaluateConfig, models: Mapping[str, str], retrievers: Mapping[str, IndexParts], data: Beir, queries: int
 ) -> dict[str, Any]:
     """The settings of the report; paths are relative to the output folder."""
     from acqo_rl.evaluation.report import relative_to
@@ -181,7 +177,7 @@ def settings_of(
         "index": {name: [place(part) for part in parts] for name, parts in name_indexes(config.index).items()},
         "index fingerprint": {
             name: [part.fingerprint for part in (*parts.everything, *parts.original)]
-            for name, parts in components.retrievers.items()
+            for name, parts in retrievers.items()
         },
         "reformulators": {name: place(model) for name, model in models.items()},
         "kinds": "data set" if any("kind" in metadata for metadata in data.metadata.values()) else "rules",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache as once
 from functools import lru_cache, partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from acqo_rl.evaluation.cache import (
     fingerprint,
     reformulator_key,
 )
-from acqo_rl.evaluation.systems import IndexParts, StudyComponents
+from acqo_rl.evaluation.systems import Evaluations, IndexParts, evaluate_systems
 from acqo_rl.fusion import fusion_named
 from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
@@ -30,7 +30,7 @@ from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.roles import LanguageModel, Reformulator, Reranker
 from acqo_rl.searching.names import ORIGINAL, RERANKED, name_indexes
 from acqo_rl.searching.settings import Steps, words_of
-from acqo_rl.types import Document, Qrels
+from acqo_rl.types import Document, Qrels, Query
 
 if TYPE_CHECKING:
     from acqo_rl.cli.evaluate import EvaluateConfig
@@ -38,20 +38,25 @@ if TYPE_CHECKING:
 _WARM_UP = "The first call of a process is slow and is not measured."
 
 
-def open_components(
+def open_systems(
     config: EvaluateConfig,
     models: Mapping[str, str],
-    file: Path,
     corpus: Mapping[str, Document],
     qrels: Qrels,
     metadata: Mapping[str, Mapping[str, Any]],
-) -> StudyComponents:
-    """Opens the components of all systems; a model is loaded when it is first needed."""
+) -> tuple[dict[str, IndexParts], Callable[[Sequence[Query]], Evaluations]]:
+    """Opens the parts of all systems; a model is loaded when it is first needed.
+
+    Returns:
+        The indexes by name, and a function that evaluates all systems.
+    """
+    file = Path(config.output, "cache.sqlite")
     retrievers = open_retrievers(config.index, config, file, corpus)
     reformulators, steps = open_reformulators(config, models, file, corpus)
     if REWRITE_RETRIEVE_READ in reformulators and not any(parts.has_dense for parts in retrievers.values()):
         raise ConfigError(f"{REWRITE_RETRIEVE_READ} compares cosines; give a dense index, alone or in a hybrid.")
-    return StudyComponents(
+    return retrievers, partial(
+        evaluate_systems,
         reformulators=reformulators,
         retrievers=retrievers,
         fusions={name: fusion_named(name.removesuffix(RERANKED)) for name in config.fusion},

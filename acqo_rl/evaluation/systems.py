@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -12,6 +13,7 @@ from acqo_rl.evaluation.run import Evaluation, evaluate
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.roles import Fusion, Retriever
+from acqo_rl.searching.choice import Choice
 from acqo_rl.searching.names import RERANKED
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.reranking import RERANK_DEPTH, Reranking
@@ -67,95 +69,83 @@ class IndexParts:
         return [merged, *map(RawQueryOnly, self.original)] if self.original else merged
 
 
-@dataclass(frozen=True, slots=True)
-class StudyComponents:
-    """The components of all systems.
+def evaluate_systems(
+    queries: Sequence[Query],
+    *,
+    reformulators: Mapping[str, CachedReformulator],
+    retrievers: Mapping[str, IndexParts],
+    fusions: Mapping[str, Fusion],
+    corpus: Mapping[str, Document],
+    qrels: Qrels,
+    metadata: Mapping[str, Mapping[str, Any]],
+    measures: Sequence[str],
+    batch_size: int = 64,
+    steps: Mapping[str, Steps] | None = None,
+    reranker: CachedReranker | None = None,
+    rerank_depth: int = RERANK_DEPTH,
+) -> Evaluations:
+    """Evaluates all reformulators with each retriever and fusion; what the caches hold is not computed again.
 
-    Attributes:
+    Args:
+        queries: see :func:`acqo_rl.evaluation.run.evaluate`, also for ``metadata``.
         reformulators: by name; those with ``retry_below`` need a dense index.
         retrievers: by name.
         fusions: by name; those whose name ends with ``+reranker`` are followed by the reranker.
         corpus: document id -> document, for feedback.
         qrels: judgements.
-        metadata: query id -> metadata; see :func:`acqo_rl.evaluation.run.evaluate`.
+        metadata: query id -> metadata.
         measures: see ``acqo_rl.measures``.
         batch_size: number of queries reformulated and searched together.
         steps: reformulator -> its steps that read results.
         reranker: scores the documents of the reranked systems.
         rerank_depth: number of documents per query that are reranked.
     """
-
-    reformulators: Mapping[str, CachedReformulator]
-    retrievers: Mapping[str, IndexParts]
-    fusions: Mapping[str, Fusion]
-    corpus: Mapping[str, Document]
-    qrels: Qrels
-    metadata: Mapping[str, Mapping[str, Any]]
-    measures: Sequence[str]
-    batch_size: int = 64
-    steps: Mapping[str, Steps] = field(default_factory=dict)
-    reranker: CachedReranker | None = None
-    rerank_depth: int = RERANK_DEPTH
-
-    def reranking(self, system: System) -> Reranking | None:
-        """The step after the fusion of a system."""
-        if self.reranker is None or not system.fusion.endswith(RERANKED):
-            return None
-        return Reranking(self.reranker, self.corpus, self.rerank_depth)
-
-    def systems(self) -> list[System]:
-        """All systems: for each retriever and fusion all reformulators."""
-        return [
-            System(r, s, f)
-            for s, f, r in product(self.retrievers, self.fusions, self.reformulators)
-            if self.reformulators[r].retry_below is None or self.retrievers[s].has_dense
-        ]
+    evaluations: Evaluations = {}
+    for retriever, fusion, name in product(retrievers, fusions, reformulators):
+        parts, reformulator = retrievers[retriever], reformulators[name]
+        if reformulator.retry_below is not None and not parts.has_dense:
+            continue
+        choice, hops = (steps or {}).get(name, Steps())
+        reranking = Reranking(reranker, corpus, rerank_depth) if reranker and fusion.endswith(RERANKED) else None
+        searched = parts.all(retriever)
+        path = SearchPath(
+            reformulator, searched, fusions[fusion], corpus, hops=hops, reranking=reranking, choice=choice
+        )
+        system = System(name, retriever, fusion)
+        evaluations[system] = evaluate(
+            path,
+            queries,
+            qrels,
+            name=system.name,
+            measures=measures,
+            batch_size=batch_size,
+            metadata=metadata,
+            costs=partial(_costs, reformulator, parts, reranking, reranker, choice),
+        )
+    return evaluations
 
 
-def evaluate_systems(components: StudyComponents, queries: Sequence[Query]) -> Evaluations:
-    """Evaluates every system; what the caches hold is not computed again."""
-    return {system: _evaluate(components, system, queries) for system in components.systems()}
-
-
-def _evaluate(components: StudyComponents, system: System, queries: Sequence[Query]) -> Evaluation:
-    parts, reranking = components.retrievers[system.retriever], components.reranking(system)
-    reformulator = components.reformulators[system.reformulator]
-    choice, hops = components.steps.get(system.reformulator, Steps())
-    path = SearchPath(
-        reformulator,
-        parts.all(system.retriever),
-        components.fusions[system.fusion],
-        components.corpus,
-        hops=hops,
-        reranking=reranking,
-        choice=choice,
-    )
+def _costs(
+    reformulator: CachedReformulator,
+    parts: IndexParts,
+    reranking: Reranking | None,
+    reranker: CachedReranker | None,
+    choice: Choice | None,
+    result: SearchResult,
+) -> dict[str, Any]:
+    """The costs at the time when the answers were computed; the searches of several indexes add up."""
+    made = result.reformulation
+    texts = dict.fromkeys(searched_text(s) for one in result.searched for s in one.sub_queries)
+    searches = [(part, text) for part in parts.everything for text in texts]
+    searches += [(part, made.query.text) for part in parts.original]
     always = choice is None and reformulator.retry_below is None
-
-    def costs(result: SearchResult) -> dict[str, Any]:
-        """The costs at the time when the answers were computed; the searches of several indexes add up."""
-        made = result.reformulation
-        texts = dict.fromkeys(searched_text(s) for one in result.searched for s in one.sub_queries)
-        searches = [(part, text) for part in parts.everything for text in texts]
-        searches += [(part, made.query.text) for part in parts.original]
-        asked = {one.query for one in result.searched} if always or made.calls else ()
-        pairs = reranking.pairs([made], [result.fused])[0] if reranking else []
-        return {
-            "searches": len(searches),
-            "embedded": sum(part.embeds for part, _ in searches),
-            "reformulation_ms": sum(map(reformulator.ms, asked)),
-            "retrieval_ms": sum(part.ms(text) for part, text in searches),
-            "reranked": len(pairs),
-            "reranking_ms": sum(map(components.reranker.ms, pairs)) if components.reranker else 0.0,
-        }
-
-    return evaluate(
-        path,
-        queries,
-        components.qrels,
-        name=system.name,
-        measures=components.measures,
-        batch_size=components.batch_size,
-        metadata=components.metadata,
-        costs=costs,
-    )
+    asked = {one.query for one in result.searched} if always or made.calls else ()
+    pairs = reranking.pairs([made], [result.fused])[0] if reranking else []
+    return {
+        "searches": len(searches),
+        "embedded": sum(part.embeds for part, _ in searches),
+        "reformulation_ms": sum(map(reformulator.ms, asked)),
+        "retrieval_ms": sum(part.ms(text) for part, text in searches),
+        "reranked": len(pairs),
+        "reranking_ms": sum(map(reranker.ms, pairs)) if reranker else 0.0,
+    }

@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from shared import PLACES
 
 from acqo_rl.cli import module_of
-from acqo_rl.cli.open_systems import open_components
+from acqo_rl.cli.open_systems import open_systems
 from acqo_rl.conversations import read_history
 from acqo_rl.data.beir import read_corpus, write_beir
-from acqo_rl.evaluation.systems import evaluate_systems
 from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
     WITHOUT_MODEL,
@@ -110,6 +109,7 @@ class Ways:
     def __init__(self, folder, index, fusion):
         self.data, self.index, self.fusion = str(folder / "data"), index, fusion
         self.output = folder / "output"
+        self.output.mkdir(exist_ok=True)
         self.corpus = read_corpus(self.data)
         self.evaluate = module_of("evaluate")
         self.search = module_of("search")
@@ -129,11 +129,11 @@ class Ways:
     def by_evaluation(self, name, queries):
         given = name if name in WITHOUT_MODEL else f"{name}=model"
         config = self.evaluate.EvaluateConfig(
-            self.data, "test", [self.index], "", reformulator=[given], fusion=[self.fusion]
+            self.data, "test", [self.index], str(self.output), reformulator=[given], fusion=[self.fusion]
         )
         models = {name: "" if name in WITHOUT_MODEL else "model"}
-        components = open_components(config, models, self.output, self.corpus, _judged(queries), {})
-        [evaluation] = evaluate_systems(components, queries).values()
+        _, measure = open_systems(config, models, self.corpus, _judged(queries), {})
+        [evaluation] = measure(queries).values()
         return [_seen(result, result.ranking) for result in evaluation.results]
 
     def by_script(self, name, query):
