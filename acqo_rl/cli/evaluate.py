@@ -40,7 +40,7 @@ command: report.html, one file. The data are in summary.json, queries.jsonl and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -68,7 +68,8 @@ from acqo_rl.types import Positive
 
 if TYPE_CHECKING:
     from acqo_rl.data.beir import Beir
-    from acqo_rl.evaluation.systems import IndexParts
+    from acqo_rl.evaluation.systems import Evaluations, IndexParts
+    from acqo_rl.types import Document, Qrels, Query
 
 
 @dataclass
@@ -97,7 +98,6 @@ class EvaluateConfig(StepSettings, WithStrategy, IndexSettings):
 
 def main(config: EvaluateConfig) -> None:
     """Computes what is missing, then writes the report."""
-    from acqo_rl.cli.open_systems import open_systems
     from acqo_rl.data.beir import read_beir
     from acqo_rl.data.robustness import mistype
     from acqo_rl.evaluation.report import write_report
@@ -161,6 +161,41 @@ def check(config: EvaluateConfig) -> dict[str, str]:
         raise ConfigError(f"No fusion uses the reranker; add {config.fusion[0]}{RERANKED} to --fusion.")
     check_measures(config.measures, DEPTH)
     return models
+
+
+def open_systems(
+    config: EvaluateConfig,
+    models: Mapping[str, str],
+    corpus: Mapping[str, Document],
+    qrels: Qrels,
+    metadata: Mapping[str, Mapping[str, Any]],
+) -> tuple[dict[str, IndexParts], Callable[[Sequence[Query]], Evaluations]]:
+    """Opens the parts of all systems; a model is loaded when it is first needed.
+
+    Returns:
+        The indexes by name, and a function that evaluates all systems.
+    """
+    from acqo_rl.evaluation.systems import evaluate_systems, open_reformulators, open_reranker, open_retrievers
+
+    file = Path(config.output, "cache.sqlite")
+    retrievers = open_retrievers(config.index, config, corpus, file)
+    reformulators, steps = open_reformulators(models, config.strategy, config, corpus, file)
+    if REWRITE_RETRIEVE_READ in reformulators and not any(parts.has_dense for parts in retrievers.values()):
+        raise ConfigError(f"{REWRITE_RETRIEVE_READ} compares cosines; give a dense index, alone or in a hybrid.")
+    return retrievers, partial(
+        evaluate_systems,
+        reformulators=reformulators,
+        retrievers=retrievers,
+        fusions={name: fusion_named(name.removesuffix(RERANKED)) for name in config.fusion},
+        corpus=corpus,
+        qrels=qrels,
+        metadata=metadata,
+        measures=config.measures,
+        batch_size=config.batch_size,
+        steps=steps,
+        reranker=open_reranker(config.reranker, file) if config.reranker else None,
+        rerank_depth=config.rerank_depth,
+    )
 
 
 def settings_of(

@@ -4,23 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache as once
+from functools import lru_cache, partial
 from itertools import product
+from pathlib import Path
 from typing import Any
 
-from acqo_rl.evaluation.cache import CachedReformulator, CachedReranker, CachedRetriever
+from acqo_rl.evaluation.cache import (
+    CachedReformulator,
+    CachedReranker,
+    CachedRetriever,
+    fingerprint,
+    reformulator_key,
+)
 from acqo_rl.evaluation.run import Evaluation, evaluate
 from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.reformulation.load import (
+    REWRITE_RETRIEVE_READ,
+    lexicon_for,
+    load_reformulator,
+    load_strategy_model,
+    prompts_model,
+)
+from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.hybrid import HybridRetriever
-from acqo_rl.roles import Fusion, Retriever
+from acqo_rl.retrieval.load import describe
+from acqo_rl.retrieval.rerankers import CROSS_ENCODER, load_reranker
+from acqo_rl.retrieval.settings import IndexSettings
+from acqo_rl.roles import Fusion, LanguageModel, Reformulator, Reranker, Retriever
 from acqo_rl.searching.choice import Choice
-from acqo_rl.searching.names import RERANKED
+from acqo_rl.searching.names import ORIGINAL, RERANKED, name_indexes
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.reranking import RERANK_DEPTH, Reranking
 from acqo_rl.searching.result import SearchResult
-from acqo_rl.searching.settings import Steps
+from acqo_rl.searching.settings import Steps, StepSettings, words_of
 from acqo_rl.searching.sub_queries import RawQueryOnly, Retrievers, searched_text
 from acqo_rl.types import Document, Qrels, Query
+
+_WARM_UP = "The first call of a process is slow and is not measured."
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,4 +169,91 @@ def _costs(
         "retrieval_ms": sum(part.ms(text) for part, text in searches),
         "reranked": len(pairs),
         "reranking_ms": sum(map(reranker.ms, pairs)) if reranker else 0.0,
+    }
+
+
+def open_reranker(name: str, file: Path) -> CachedReranker:
+    """The reranker; it is loaded when it is first needed."""
+
+    def load() -> Reranker:
+        reranker = load_reranker(name)
+        reranker.score([(_WARM_UP, _WARM_UP)])
+        return reranker
+
+    cache_key = f"{name} {fingerprint(name.removeprefix(CROSS_ENCODER))}".rstrip()
+    return CachedReranker(name, load, cache_key, file)
+
+
+def open_reformulators(
+    models: Mapping[str, str],
+    strategy: StrategySettings,
+    settings: StepSettings,
+    corpus: Mapping[str, Document],
+    file: Path,
+) -> tuple[dict[str, CachedReformulator], dict[str, Steps]]:
+    """Opens reformulators; strategies share their language models.
+
+    Args:
+        models: name -> model.
+        strategy: settings of the reformulators.
+        settings: of the steps that read results.
+        corpus: document id -> document.
+        file: keeps the reformulations.
+
+    Returns:
+        Reformulators by name, and the steps of each that read results.
+    """
+
+    @lru_cache
+    def language_model(model: str) -> LanguageModel:
+        return load_strategy_model(model, strategy)
+
+    def load(name: str, model: str) -> Reformulator:
+        shared = language_model(model) if prompts_model(name) else None
+        return load_reformulator(name, model, strategy, language_model=shared, lexicon=lexicon)
+
+    lexicon = lexicon_for(models, corpus.values())
+    opened: dict[str, CachedReformulator] = {}
+    steps: dict[str, Steps] = {}
+    words = once(partial(words_of, corpus))
+    for name, model in models.items():
+        cache_key = reformulator_key(name, model, strategy)
+        opened[name] = CachedReformulator(name, partial(load, name, model), cache_key, file)
+        if name == REWRITE_RETRIEVE_READ:
+            opened[name].retry_below = strategy.similarity_threshold
+        steps[name] = settings.open_steps(name, corpus, words, asks=bool(model))
+    return opened, steps
+
+
+def open_retrievers(
+    indexes: Sequence[str], settings: IndexSettings, corpus: Mapping[str, Document], file: Path
+) -> dict[str, IndexParts]:
+    """Retrievers by name; every index is opened once.
+
+    Args:
+        indexes: the indexes, as ``--index`` of ``acqo evaluate`` takes them.
+        settings: how they are opened.
+        corpus: which the indexes must hold.
+        file: keeps the rankings.
+    """
+    given = name_indexes(indexes)
+    names = {parts[0]: name for name, parts in reversed(given.items()) if len(parts) == 1}
+
+    @lru_cache
+    def open_one(place: str) -> CachedRetriever:
+        info = describe(place)
+        retriever = settings.open_index_of(place, corpus)
+        retriever.search([_WARM_UP], 1)
+        return CachedRetriever(names.get(place, place), retriever, info.fingerprint, file, embeds=info.kind != "bm25")
+
+    def open_part(part: str) -> CachedRetriever:
+        one = part.removesuffix(ORIGINAL)
+        return open_one(given[one][0] if one in given else one)
+
+    return {
+        name: IndexParts(
+            tuple(open_part(part) for part in parts if not part.endswith(ORIGINAL)),
+            tuple(open_part(part) for part in parts if part.endswith(ORIGINAL)),
+        )
+        for name, parts in given.items()
     }

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from shared import PLACES
 
 from acqo_rl.cli import module_of
-from acqo_rl.cli.open_systems import open_systems
+from acqo_rl.cli.evaluate import open_systems
 from acqo_rl.conversations import read_history
 from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.reformulation.load import (
