@@ -42,7 +42,7 @@ def test_every_stage_is_a_valid_command(recipe, tmp_path, monkeypatch, name, fir
 @pytest.mark.parametrize(
     ("stage", "settings", "message"),
     [
-        ("stage2", '{"temperatur": 1}', r"'Stage II: converge' cannot run: .*--temperatur"),
+        ("stage2", '{"temperatur": 1}', r"'Stage II: converge' cannot run: .*temperatur"),
         ("stage1", '{"trainer": {"max_step": 3}}', r"'Stage I: explore' .*max_step\b.*max_steps"),
         ("stage2", '{"rollouts": -1}', "'Stage II: converge' cannot run: .*rollouts is '-1'"),
         ("stage2", '{"trainer": {"report_to": "wandb"}}', "report_to is wandb"),
