@@ -49,7 +49,7 @@ from acqo_rl.types import Positive
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from acqo_rl.language_models.recorded import RecordedModel
+    from acqo_rl.evaluation.cache import CachedModel
     from acqo_rl.roles import Retriever
     from acqo_rl.types import Conversation, Document
 
@@ -136,7 +136,7 @@ def label_questions(config: LabelConfig, corpus: Mapping[str, Document], retriev
         flush=True,
     )
     asked = [conversation_for(draft) for draft in drafts]
-    model = None if config.model == HEADINGS else recorded(config, asked, max_new_tokens=200)
+    model = None if config.model == HEADINGS else cached(config, asked, max_new_tokens=200)
     if config.plan:
         return
     questions = ask(drafts, model) if model else extract(drafts, config.seed)
@@ -167,7 +167,7 @@ def judge_queries(config: LabelConfig, corpus: Mapping[str, Document], retriever
     pairs = [Pair(query, corpus[doc_id]) for query in queries for doc_id in pooled[query.id] if doc_id in corpus]
     folder = Path(config.output)
     print(f"{len(pairs):,} pairs of {len(queries):,} queries are pooled.", flush=True)
-    model = recorded(config, [conversation_for(pair) for pair in pairs], max_new_tokens=16)
+    model = cached(config, [conversation_for(pair) for pair in pairs], max_new_tokens=16)
     if config.plan:
         return
     graded = dict(zip(pairs, judge_by_model(pairs, model), strict=True))
@@ -177,14 +177,14 @@ def judge_queries(config: LabelConfig, corpus: Mapping[str, Document], retriever
     print(f"Read {folder / 'report.md'} before you train.")
 
 
-def recorded(config: LabelConfig, conversations: Sequence[Conversation], max_new_tokens: int) -> RecordedModel:
+def cached(config: LabelConfig, conversations: Sequence[Conversation], max_new_tokens: int) -> CachedModel:
     """The model, which keeps its replies in the output folder; prints what it will be asked."""
-    from acqo_rl.language_models.recorded import RecordedModel
+    from acqo_rl.evaluation.cache import CachedModel
     from acqo_rl.reformulation.load import load_strategy_model
 
     greedy = replace(config.strategy, temperature=0.0, max_new_tokens=max_new_tokens)
-    model = RecordedModel(
-        config.model, partial(load_strategy_model, config.model, greedy), Path(config.output, f"{config.task}.jsonl")
+    model = CachedModel(
+        config.model, partial(load_strategy_model, config.model, greedy), Path(config.output, "replies.sqlite")
     )
     missing = model.missing(conversations)
     characters = sum(len(message["content"]) for conversation in missing for message in conversation)

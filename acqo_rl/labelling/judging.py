@@ -11,8 +11,8 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.labelling.question_filters import words_of
 from acqo_rl.language_models.structured import example, fields, one_of, problem_of, read_reply
+from acqo_rl.pipeline.context import window
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.roles import Fusion, LanguageModel, Reformulator, Retriever
 from acqo_rl.searching.path import SearchPath, search
@@ -126,11 +126,6 @@ def conversation_for(pair: Pair) -> Conversation:
 
 def part_to_read(pair: Pair) -> str:
     """The document as a judge reads it: of a long one, the part that shares most words with what the user said."""
-    from semantic_text_splitter import TextSplitter
-
     query, document = pair
-    if len(document.text) <= _CHARACTERS:
-        return passage_text(document)
-    said = words_of(" ".join([query.text, *(turn.text for turn in query.history if turn.speaker == "user")]))
-    parts = TextSplitter(_CHARACTERS).chunks(document.text)
-    return passage_text(replace(document, text=max(parts, key=lambda part: len(said & words_of(part)))))
+    said = " ".join([query.text, *(turn.text for turn in query.history if turn.speaker == "user")])
+    return passage_text(replace(document, text=window(document.text, said, _CHARACTERS)[1]))
