@@ -41,17 +41,18 @@ folder is either complete or not written at all.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Literal
 
 from acqo_rl.addresses import Address
 from acqo_rl.errors import ConfigError
+from acqo_rl.files import atomic_folder, write_atomic
 from acqo_rl.settings import setting
-from acqo_rl.types import Positive
+from acqo_rl.types import Positive, Share
 
-OF_FILES = ("documents", "queries", "qrels", "document_fields", "query_fields", "max_skipped")
+OF_FILES = ("documents", "queries", "qrels", "document_fields", "query_fields")
 
 
 @dataclass
@@ -69,9 +70,7 @@ class PrepareDataConfig:
     qrels: list[str] = setting("files: SPLIT=FILE for each split, or one FILE.", [])
     document_fields: list[str] = setting("files: field names of documents: id=NAME, title=NAME, text=NAME.", [])
     query_fields: list[str] = setting("files: field names of queries: id=NAME, text=NAME, history=NAME.", [])
-    max_skipped: float | None = setting(
-        "files: maximum share of files and rows that may be skipped; by default 0.05.", None
-    )
+    max_skipped: Share = setting("files: maximum share of files and rows that may be skipped.", 0.05)
     sources: list[str] = setting("union: BEIR folders to merge.", [])
 
 
@@ -81,10 +80,9 @@ def main(config: PrepareDataConfig) -> None:
     if is_written(folder, config):
         print(f"{folder} already contains the data set.")
         return
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as unfinished:
-        write(Path(unfinished) / folder.name, config)
-        (Path(unfinished) / folder.name).replace(folder)
+    with atomic_folder(folder) as unfinished:
+        about = write(unfinished, config)
+        write_atomic(unfinished / "README.md", [about, "", f"Written by `{command_of(config)}`."])
     print(f"The data set is in {folder}.")
 
 
@@ -111,55 +109,44 @@ def command_of(config: PrepareDataConfig) -> str:
     return " ".join(["acqo data", *(f"--{key} {value}" for key, value in words.items())])
 
 
-def write(folder: Path, config: PrepareDataConfig) -> None:
-    """Writes the data set to a new folder.
+def write(folder: Path, config: PrepareDataConfig) -> str:
+    """Writes the data set to a new folder; returns the text of its README.
 
     Raises:
         ConfigError: a setting is given that the data set does not have.
     """
     from acqo_rl.data.embedded import EMBEDDED, write_embedded
-    from acqo_rl.data.importer import MAX_SKIPPED, write_files
+    from acqo_rl.data.importer import write_files
     from acqo_rl.data.union import write_union
 
-    name, made = config.dataset, command_of(config)
-    read = {
-        **dict.fromkeys(EMBEDDED, ()),
-        "union": ("sources", "limit"),
-        "files": OF_FILES,
-        "collection": ("documents",),
-    }[name]
-    optional = ("limit", "sources", *OF_FILES)
-    if odd := [key for key in optional if key not in read and getattr(config, key) not in ([], None)]:
+    name = config.dataset
+    read = {"union": ("sources", "limit"), "files": OF_FILES, "collection": ("documents",)}.get(name, ())
+    if odd := [key for key in ("limit", "sources", *OF_FILES) if key not in read and getattr(config, key)]:
         has = f"it has {', '.join(read)}" if read else "it has one size"
         raise ConfigError(f"The data set {name} has no setting {' and '.join(odd)}; {has}.")
     if name in EMBEDDED:
-        write_embedded(folder, name, made)
-    elif name == "union":
-        write_union(folder, config.sources, limit=config.limit, seed=config.seed, command=made)
-    elif name == "files":
-        given = {key: getattr(config, key) for key in OF_FILES if key != "max_skipped"}
-        accepted = MAX_SKIPPED if config.max_skipped is None else config.max_skipped
-        write_files(folder, **given, max_skipped=accepted, command=made)
-    else:
-        write_collection(folder, config)
+        return write_embedded(folder, name)
+    if name == "union":
+        return write_union(folder, config.sources, limit=config.limit, seed=config.seed)
+    if name == "files":
+        return write_files(folder, **{key: getattr(config, key) for key in OF_FILES}, max_skipped=config.max_skipped)
+    return write_collection(folder, config.documents)
 
 
-def write_collection(folder: Path, config: PrepareDataConfig) -> None:
-    """Writes the documents of a collection in a search engine.
+def write_collection(folder: Path, places: Sequence[Address]) -> str:
+    """Writes the documents of a collection in a search engine; returns the text of a README.
 
     Raises:
         ConfigError: not exactly one collection is given.
     """
     from acqo_rl.data.beir import write_beir
-    from acqo_rl.files import write_atomic
     from acqo_rl.retrieval.engines.location import is_engine
     from acqo_rl.retrieval.engines.opening import documents_of
 
-    if len(config.documents) != 1 or not is_engine(config.documents[0]):
-        given = " ".join(config.documents) or "nothing"
+    if len(places) != 1 or not is_engine(places[0]):
+        given = " ".join(places) or "nothing"
         raise ConfigError(
             f"documents is {given}; give the location of one collection, such as qdrant://HOST:PORT/NAME."
         )
-    documents = documents_of(config.documents[0])
-    write_beir(folder, documents.values(), [], {})
-    write_atomic(folder / "README.md", [f"# Documents of a collection\n\n`{command_of(config)}`"])
+    write_beir(folder, documents_of(places[0]).values(), [], {})
+    return "# Documents of a collection"

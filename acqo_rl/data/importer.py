@@ -21,7 +21,6 @@ from acqo_rl.data.lines import Faults, read_jsonl, read_lines
 from acqo_rl.data.pages import PAGES, read_page
 from acqo_rl.data.qrels import read_judged
 from acqo_rl.errors import ConfigError, DataError
-from acqo_rl.files import write_atomic
 from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Qrels
 
@@ -61,9 +60,8 @@ def write_files(
     document_fields: Sequence[str] = (),
     query_fields: Sequence[str] = (),
     max_skipped: float = MAX_SKIPPED,
-    command: str = "",
-) -> None:
-    """Writes documents, queries and judgements as a BEIR folder; its README reports what was skipped.
+) -> str:
+    """Writes documents, queries and judgements as a BEIR folder.
 
     Args:
         folder: output folder.
@@ -75,7 +73,9 @@ def write_files(
             joins those that a table has; it needs one of them. Each name must be in a table.
         query_fields: ``id=NAME``, ``text=NAME`` or ``history=NAME``, for fields with other names.
         max_skipped: maximum share of files and rows that may be skipped.
-        command: command that writes the folder, for its README.
+
+    Returns:
+        The text of a README, with what was skipped.
 
     Raises:
         ConfigError: a setting is malformed, or there are no documents.
@@ -109,14 +109,9 @@ def write_files(
     if note:
         _log.warning(note)
     splits = ", ".join(f"{len(judgements):,} {split}" for split, judgements in judged.items()) or "none"
-    readme = f"""# Imported files
+    return f"""# Imported files
 
-{len(corpus):,} documents and {len(asked):,} queries in BEIR format, written by
-
-`{command}`
-
-Queries with judgements: {splits}. {note}"""
-    write_atomic(Path(folder) / "README.md", [readme])
+{len(corpus):,} documents and {len(asked):,} queries in BEIR format. Queries with judgements: {splits}. {note}"""
 
 
 def read_fields(targets: Sequence[str], settings: Sequence[str]) -> dict[str, list[str]]:

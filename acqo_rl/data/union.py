@@ -9,13 +9,10 @@ from pathlib import Path
 from acqo_rl.data.beir import read_beir, read_splits, write_beir
 from acqo_rl.data.draw import draw
 from acqo_rl.errors import ConfigError, DataError, check_positive
-from acqo_rl.files import write_atomic
 from acqo_rl.types import Document, Qrels, Query
 
 
-def write_union(
-    folder: str | Path, sources: Sequence[str | Path], *, limit: int | None = None, seed: int = 0, command: str = ""
-) -> None:
+def write_union(folder: str | Path, sources: Sequence[str | Path], *, limit: int | None = None, seed: int = 0) -> str:
     """Writes one BEIR folder with the corpora of all sources and their train and dev queries, if they have any.
 
     Ids get the name of their folder as a prefix. The name is also the ``kind`` of each query, so that an evaluation
@@ -28,7 +25,9 @@ def write_union(
             gives the same number of dev queries, that of the smallest one, so that all sources have equal weight when a
             checkpoint is chosen.
         seed: seed of the random choices.
-        command: command that writes the folder, for its README.
+
+    Returns:
+        The text of a README.
 
     Raises:
         ConfigError: there is no source, two sources have the same name, or the limit is out of range.
@@ -62,13 +61,10 @@ def write_union(
     write_beir(folder, documents, queries, {split: some for split, some in qrels.items() if some}, metadata)
     counts = ", ".join(f"{len(judgements):,} {split}" for split, judgements in qrels.items())
     places = "\n".join(f"- `{name}`: {path}" for name, path in paths.items())
-    readme = f"""# Union
+    return f"""# Union
 
-{len(documents):,} passages and {counts} queries in BEIR format, written by
-
-`{command}`
+{len(documents):,} passages and {counts} queries in BEIR format.
 
 {places}
 
 Ids start with the name of their source, which is also the `kind` of each query. The licences are theirs."""
-    write_atomic(Path(folder) / "README.md", [readme])
