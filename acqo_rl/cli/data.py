@@ -52,7 +52,7 @@ from acqo_rl.files import atomic_folder, write_atomic
 from acqo_rl.settings import setting
 from acqo_rl.types import Positive, Share
 
-OF_FILES = ("documents", "queries", "qrels", "document_fields", "query_fields")
+OF_FILES = ("documents", "queries", "qrels", "document_fields", "query_fields", "max_skipped")
 
 
 @dataclass
@@ -70,7 +70,9 @@ class PrepareDataConfig:
     qrels: list[str] = setting("files: SPLIT=FILE for each split, or one FILE.", [])
     document_fields: list[str] = setting("files: field names of documents: id=NAME, title=NAME, text=NAME.", [])
     query_fields: list[str] = setting("files: field names of queries: id=NAME, text=NAME, history=NAME.", [])
-    max_skipped: Share = setting("files: maximum share of files and rows that may be skipped.", 0.05)
+    max_skipped: Share | None = setting(
+        "files: maximum share of files and rows that may be skipped; by default 0.05.", None
+    )
     sources: list[str] = setting("union: BEIR folders to merge.", [])
 
 
@@ -129,7 +131,7 @@ def write(folder: Path, config: PrepareDataConfig) -> str:
     if name == "union":
         return write_union(folder, config.sources, limit=config.limit, seed=config.seed)
     if name == "files":
-        return write_files(folder, **{key: getattr(config, key) for key in OF_FILES}, max_skipped=config.max_skipped)
+        return write_files(folder, **{key: getattr(config, key) for key in OF_FILES})
     return write_collection(folder, config.documents)
 
 

@@ -59,7 +59,7 @@ def write_files(
     *,
     document_fields: Sequence[str] = (),
     query_fields: Sequence[str] = (),
-    max_skipped: float = MAX_SKIPPED,
+    max_skipped: float | None = None,
 ) -> str:
     """Writes documents, queries and judgements as a BEIR folder.
 
@@ -72,7 +72,7 @@ def write_files(
         document_fields: ``id=NAME``, ``title=NAME`` or ``text=NAME``, for fields with other names. ``text=ONE+OTHER``
             joins those that a table has; it needs one of them. Each name must be in a table.
         query_fields: ``id=NAME``, ``text=NAME`` or ``history=NAME``, for fields with other names.
-        max_skipped: maximum share of files and rows that may be skipped.
+        max_skipped: maximum share of files and rows that may be skipped; by default ``MAX_SKIPPED``.
 
     Returns:
         The text of a README, with what was skipped.
@@ -96,7 +96,7 @@ def write_files(
         judged = _read_qrels(qrels, faults, asked, corpus)
     left_out = sum(len(names) for kind, names in skipped.items() if kind != ASSETS)
     total = left_out + len(corpus) + len(asked)
-    if left_out > max_skipped * total:
+    if left_out > (MAX_SKIPPED if max_skipped is None else max_skipped) * total:
         raise DataError(
             f"{left_out:,} of {total:,} files and rows would be skipped: {_counted(skipped)}. Convert or remove them, "
             "name the tables in a folder one by one, or accept this with --max_skipped "
