@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -33,11 +34,11 @@ class Metrics:
         )
         self._max_score = shares(
             "rag_retrieval_max_score",
-            "Best similarity of a search (a retriever score, not a fused score).",
+            "Best cosine of a search; searches of BM25 and hybrid indexes are not counted.",
             ["used_rewriting"],
         )
         self._routes = counter("acqo_searches", "Number of searches by route.", ["route"])
-        self._route_score = shares("acqo_route_max_score", "Best similarity by route.", ["route"])
+        self._route_score = shares("acqo_route_max_score", "Best cosine by route.", ["route"])
         self._stage_seconds = seconds("acqo_stage_duration_seconds", "Duration of each stage.", ["stage"])
         self._cache = counter("acqo_cache_requests", "Look-ups in the caches.", ["cache", "outcome"])
         self._failures = counter("acqo_failures", "Number of failed calls.", ["step", "kind"])
@@ -66,12 +67,12 @@ class Metrics:
         if seconds is not None:
             self._rewriting_seconds.labels(reformulation.made_by).observe(seconds)
 
-    def searched(self, found: SearchResult) -> None:
-        """Counts a search."""
+    def searched(self, found: SearchResult, cosines: Collection[float]) -> None:
+        """Counts a search, whose documents have these cosines."""
         reformulation = found.reformulation
         self._routes.labels(reformulation.route).inc()
-        if found.fused.similarities:
-            best = max(found.fused.similarities)
+        if cosines:
+            best = max(cosines)
             self._max_score.labels(str(reformulation.route != "pass").lower()).observe(best)
             self._route_score.labels(reformulation.route).observe(best)
         self._stages(found.trace)

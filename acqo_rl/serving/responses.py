@@ -190,9 +190,7 @@ def _results(
 ) -> list[Result]:
     top = found.fused.first(limit)
     documents, about = fetch(corpus, top.doc_ids), searched_texts(found.reformulation)
-    scales = {one.scale for collection in collections for one in collection.all_retrievers if one.cosine}
-    dense = [ranking for ranking in found.rankings if ranking.retriever in scales]
-    cosines = best_scores(pair for one in dense for pair in zip(one.doc_ids, one.scores, strict=True))
+    cosines = cosines_of(found, collections)
     scored = [hit for hit in zip(top.doc_ids, top.scores, top.similarities, strict=True) if hit[0] in documents]
     return [
         Result.of(
@@ -205,6 +203,13 @@ def _results(
         )
         for rank, (key, score, best) in enumerate(scored, start=1)
     ]
+
+
+def cosines_of(found: SearchResult, collections: tuple[Collection, ...]) -> dict[str, float]:
+    """The best cosine of each document in the rankings of dense indexes."""
+    scales = {one.scale for collection in collections for one in collection.all_retrievers if one.cosine}
+    dense = [ranking for ranking in found.rankings if ranking.retriever in scales]
+    return best_scores(pair for one in dense for pair in zip(one.doc_ids, one.scores, strict=True))
 
 
 def _rankings(found: SearchResult, corpus: Mapping[str, Document]) -> list[RankingBeforeFusion]:

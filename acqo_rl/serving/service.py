@@ -27,7 +27,7 @@ from acqo_rl.serving.collections import Collection, DocumentsOf, left_out, searc
 from acqo_rl.serving.logs import log_failures
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.requests import Asked, ReformulateRequest, SearchRequest
-from acqo_rl.serving.responses import QueryRewriteInfo, ReformulateResponse, SearchResponse
+from acqo_rl.serving.responses import QueryRewriteInfo, ReformulateResponse, SearchResponse, cosines_of
 from acqo_rl.serving.strategies import Strategies
 from acqo_rl.types import UNRESTRICTED, Query, Scope
 
@@ -108,7 +108,7 @@ class Service:
             asked = asked._replace(strategy="raw")
         searcher = self.searcher(asked.strategy, body.num_variants, asked.collections)
         found = searcher.search(asked.query, DEPTH, context=asked.context, score_threshold=body.score_threshold)
-        self.metrics.searched(found)
+        self.metrics.searched(found, cosines_of(found, asked.collections).values())
         log_failures(found.failures)
         return SearchResponse.of(found, body, asked, 1000 * (time.perf_counter() - begin))
 

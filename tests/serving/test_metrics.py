@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pipeline_stand_ins import BrokenModel
 from prometheus_client.parser import text_string_to_metric_families
-from serving_stand_ins import Parts, Scripted, serving
+from serving_stand_ins import Parts, Scripted, Words, collection, serving
 
 from acqo_rl.searching.searcher import Timeouts
+from acqo_rl.serving.collections import InCollection
 
 DASHBOARD = Path(__file__).parents[2] / "configs" / "serve" / "dashboard.json"
 QUERY = {"query": "capital of Peru and capital of Chad"}
@@ -51,6 +52,17 @@ def test_requests_and_searches_are_counted():
     assert seen["acqo_http_requests_total", ("method", "GET"), ("path", "other"), ("status", "404")] == 1
     assert "Peru" not in text
     assert "users" not in text
+
+
+def test_the_best_score_is_a_cosine():
+    world = collection()
+    words = InCollection(Words(name="bm25", cosine=False, extra=9.0), "world", "world/bm25")
+    hybrid = {"retrievers": (*world.retrievers, words)}
+    for indexes, counted in (({"originals": (words,)}, 1), (hybrid, 0), ({"retrievers": (words,)}, 0)):
+        with serving([replace(world, **indexes)]) as client:
+            client.post("/v1/search", json=QUERY)
+            seen = values(client.get("/metrics").text)
+        assert seen.get(("rag_retrieval_max_score_bucket", ("le", "1.0"), ("used_rewriting", "true")), 0) == counted
 
 
 def test_an_expanded_query_counts_as_rewritten():
