@@ -203,6 +203,7 @@ def _one_each(question: str, marks: Mapping[str, str]) -> list[str]:
     items, before, after = re.findall(MARK, match[0]), question[: match.start()], question[match.end() :]
     before = _COMPARING.sub(lambda one: f"{one['what']} of " if one["what"] else "", before)
     is_of_both = " or " in match[0] and len(items) > 2 and before[-2:] not in ("", ", ", ": ")  # "is in Peru, A or B"
+    is_of_both |= len(re.findall(r" (?:and|or|vs\.?|versus|than) ", match[0])) > 1  # "A and B or C"
     is_mixed = len({" of " in marks[item] for item in items}) > 1  # "area of Peru and GDP of Chad"
     is_mixed |= " of " in before and bool(re.match(r"(?: \w+)? of ", after))  # "area of Peru and Birth rate of Chad"
     is_half = _HALF.search(before + after) or _AFTER_STATEMENT.match(after)

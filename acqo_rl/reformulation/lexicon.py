@@ -6,7 +6,7 @@ Marks are characters of the private use area.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -40,9 +40,12 @@ OPENERS = frozenset(
 
 _JOINED = re.compile(r" (?:and|or|&|vs\.?|versus) |, ", re.I)
 _WITH_READING = re.compile(r"\A(.+?)(?: \(([^()]+)\)|, ([A-Z][\w.'\u2019-]*(?: [A-Z][\w.'\u2019-]*){0,2}))")
+_CAPITALISED = re.compile(rf"\b{NAME_WORD}")
+_PAIR = re.compile(rf"\b({NAME_WORD}(?: {NAME_WORD})*) and ((?:the )?{NAME_WORD}(?: {NAME_WORD})*)")
+_LEAST_PAIRS, _LEAST_SHARE = 5, 2 / 3
 _TITLE_WORDS = 8
-_MOST_READ = 100_000
-"""Maximum number of documents that are read, which takes a few seconds."""
+_MOST_READ, _CHARACTERS_READ = 100_000, 2_000
+"""Maximum number of documents that are read, and of characters of each, which takes a few seconds."""
 
 _COMMON_READINGS = {
     "apple": ("company", "fruit"),
@@ -78,6 +81,26 @@ def _capitalised(text: str) -> list[tuple[int, int]]:
     return found
 
 
+def joined_names(texts: Iterable[str]) -> frozenset[str]:
+    """The names with "and" in some texts, in lower case: "bosnia and herzegovina".
+
+    At least five texts contain both parts joined. These are at least two thirds of all texts with the last word of the
+    first part, or with that of the second part.
+    """
+    pairs: Counter[str] = Counter()
+    words: Counter[str] = Counter()
+    for text in texts:
+        found = [(_capitalised(match[1]), match) for match in _PAIR.finditer(text)]
+        pairs.update({f"{match[1][spans[0][0] :]} and {match[2]}" for spans, match in found if spans})
+        words.update(set(_CAPITALISED.findall(text)))
+
+    def is_name(pair: str, number: int) -> bool:
+        ends = [words[part.split(" ")[-1]] for part in pair.split(" and ")]
+        return number >= max(_LEAST_PAIRS, _LEAST_SHARE * min(ends))
+
+    return frozenset(pair.lower() for pair, number in pairs.items() if is_name(pair, number))
+
+
 @dataclass(frozen=True)
 class Lexicon:
     """Names that a corpus has documents about; all keys are in lower case.
@@ -85,15 +108,18 @@ class Lexicon:
     Attributes:
         titles: titles of documents of at most eight words, also without the words that distinguish meanings.
         readings: name -> words that distinguish its meanings: "Lund (town)" and "Lund, Nevada" give two for "lund".
+        joined: names with "and"; see :func:`joined_names`.
     """
 
     titles: frozenset[str] = frozenset()
     readings: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _COMMON_READINGS)
+    joined: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, documents: Iterable[Document]) -> Lexicon:
-        """Reads the titles of the first 100,000 documents and adds a few common ambiguous names."""
-        titles = {one_line(document.title) for document in islice(documents, _MOST_READ)}
+        """Reads titles and texts of the first 100,000 documents and adds a few common ambiguous names."""
+        read = list(islice(documents, _MOST_READ))
+        titles = {one_line(document.title) for document in read}
         short = {title for title in titles if title and len(title.split()) <= _TITLE_WORDS}
         found: dict[str, set[str]] = defaultdict(set)
         bare = set()
@@ -102,7 +128,8 @@ class Lexicon:
                 bare.add(match[1].lower())
                 found[match[1].lower()].add(match[2] or match[3])
         readings = {name: tuple(sorted(several)) for name, several in found.items() if len(several) > 1}
-        return cls(frozenset(title.lower() for title in short) | bare, {**_COMMON_READINGS, **readings})
+        joined = joined_names(f"{one.title}. {one.text[:_CHARACTERS_READ]}" for one in read)
+        return cls(frozenset(title.lower() for title in short) | bare, {**_COMMON_READINGS, **readings}, joined)
 
     def names(self, text: str) -> list[str]:
         """The names in a text, in order; see :meth:`spans`."""
@@ -133,14 +160,15 @@ class Lexicon:
         return frozenset(word.strip("(),.") for title in self.titles for word in title.split())
 
     def _titles_in(self, text: str) -> list[tuple[int, int]]:
-        words = [match.span() for match in re.finditer(r"[^\s,;:?!]+", text)] if self.titles else []
+        known = (self.titles, self.joined)
+        words = [match.span() for match in re.finditer(r"[^\s,;:?!]+", text)] if any(known) else []
         found: list[tuple[int, int]] = []
         place = 0
         while place < len(words):
             start = words[place][0]
             for last in range(min(len(words), place + _TITLE_WORDS), place, -1):
                 title = re.sub(r"['\u2019]s$|\.$", "", text[start : words[last - 1][1]])
-                if title.lower() in self.titles and (title[0].isupper() or len(title) > 3):
+                if any(title.lower() in some for some in known) and (title[0].isupper() or len(title) > 3):
                     found.append((start, start + len(title)))
                     place = last - 1
                     break

@@ -72,6 +72,7 @@ def test_simple_questions_pass_unchanged(text):
         "Which is bigger: the port of Lima in those years, 1990 or 2010?",
         "Which river is in Peru, the Ucayali or the Loire?",
         "gold vs stainless steel",
+        "Which is larger, Bosnia and Herzegovina or Serbia?",
         "How long do I boil eggs and how do I peel them?",
         "Who wrote Emma and Ulysses and when was it published?",
         "my password is urgent; call me",

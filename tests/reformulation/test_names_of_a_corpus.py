@@ -29,6 +29,13 @@ def test_capitalised_spans_without_words_that_start_a_sentence(text, found):
     assert Lexicon().names(text) == found
 
 
+def test_a_name_with_and_is_one_that_texts_use_as_one():
+    texts = ["Peru and Chad"] * 5 + ["Peru", "Chad"] * 3 + ["In Bosnia and Herzegovina", "Bosnia"] * 5
+    known = Lexicon.of(Document(str(i), "", text) for i, text in enumerate(texts))
+    assert known.names("bosnia and herzegovina or Serbia") == ["bosnia and herzegovina", "Serbia"]
+    assert known.names("Peru and Chad") == ["Peru", "Chad"]
+
+
 @given(st.lists(st.sampled_from(["Lund", "lund", "and", "of", "(", ")", "Malmo", ",", "&", "a", "\u00c9", "7", "."])))
 def test_spans_are_in_order_and_do_not_overlap(words):
     text = " ".join(words)
