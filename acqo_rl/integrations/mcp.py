@@ -18,7 +18,7 @@ from acqo_rl import __version__
 from acqo_rl.conversations import HISTORY_SCHEMA
 from acqo_rl.errors import AcqoError
 from acqo_rl.integrations import missing
-from acqo_rl.serving.requests import MAX_LIMIT, ReformulateRequest, SearchRequest
+from acqo_rl.serving.requests import MAX_LIMIT, KnownFields, ReformulateRequest, SearchRequest
 from acqo_rl.serving.service import Service
 from acqo_rl.types import well_formed
 
@@ -129,7 +129,7 @@ def _tool(function: Callable[..., dict[str, Any]]) -> Tool:
     tool = Tool.from_function(call, annotations=hints)
     known = tool.fn_metadata.arg_model
     # The SDK drops unknown arguments without a word.
-    strict = {**known.model_config, "extra": "forbid"}
-    tool.fn_metadata.arg_model = type(known.__name__, (known,), {"model_config": strict, "__module__": __name__})
+    strict = {"model_config": {**known.model_config, "extra": "forbid"}, "__module__": __name__}
+    tool.fn_metadata.arg_model = type(known.__name__, (KnownFields, known), strict)
     tool.parameters = tool.fn_metadata.arg_model.model_json_schema(by_alias=True)
     return tool

@@ -114,4 +114,5 @@ def public_reason_of(error: Exception) -> str:
 
 def public_problem(problem: str) -> str:
     """The failure of a model call, for clients of a service: without the text and the address of its server."""
-    return f"The language model did not answer ({'timeout' if 'timeout' in problem.lower() else 'error'})."
+    reason = " in time" if "timeout" in problem.lower() else "; the log says why"
+    return f"The language model returned no text{reason}."

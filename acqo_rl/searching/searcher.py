@@ -28,12 +28,8 @@ from acqo_rl.text import one_line, within_limits
 from acqo_rl.time_limit import TimeLimit, limited
 from acqo_rl.types import Query, Reformulation
 
-REWRITTEN, REPAIRED, FELL_BACK = (
-    "query_rewriting_completed",
-    "query_rewriting_repaired",
-    "query_rewriting_fell_back",
-)
-"""Log events: a reformulation, one that was changed before the search, and one that failed. They have no texts."""
+REWRITTEN, FELL_BACK = "query_rewriting_completed", "query_rewriting_fell_back"
+"""Log events: a reformulation, and one that failed. They have no texts."""
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -204,10 +200,7 @@ class _LimitedCalls(Calls):
         """Only the reformulations of the path's own reformulator are cached and have a time-out."""
         own = reformulator is self._path.reformulator
         answers = self._cached(reformulator, queries) if own else one_each(reformulator, queries)
-        searched = normalise_sub_queries(answers, self._asked)
-        for before, after in zip(answers, searched, strict=True):
-            _log_repair(before, after)
-        return [_with_context(one, self._context) for one in searched]
+        return [_with_context(one, self._context) for one in normalise_sub_queries(answers, self._asked)]
 
     def attempt(self, step: str, component: str, call: Callable[[], list[T]]) -> list[T] | Failure:
         """What a call returns, or its failure."""
@@ -282,17 +275,6 @@ def cluster_by_sub_query(found: SearchResult) -> dict[str, tuple[str, ...]]:
     for doc_id in found.fused.doc_ids:
         clusters.setdefault(rank[doc_id][1], []).append(doc_id)
     return {text: tuple(doc_ids) for text, doc_ids in clusters.items()}
-
-
-def _log_repair(before: Reformulation, after: Reformulation) -> None:
-    """Logs how a reformulation was changed before the search, without its texts."""
-    left_out = any(s.min_margin is None and s not in after.sub_queries for s in before.sub_queries)
-    if before.route == after.route and not left_out:
-        return
-    reason = "sub-queries were left out" if left_out else "the only sub-query is the query itself"
-    fields = {"strategy": before.made_by, "reason": reason, "route": after.route, "route_before": before.route}
-    counts = {"num_variants": len(after.sub_queries), "num_variants_before": len(before.sub_queries)}
-    _log.info(REPAIRED, extra={**fields, **counts})
 
 
 def _with_context(reformulation: Reformulation, context: str) -> Reformulation:

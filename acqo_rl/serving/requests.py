@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from acqo_rl.conversations import FORMS, HISTORY_SCHEMA, read_history
-from acqo_rl.errors import ConfigError
+from acqo_rl.errors import ConfigError, did_you_mean
 from acqo_rl.pipeline.questions import AnyMode
 from acqo_rl.retrieval.filters import FILTER_SCHEMA, read_filter, whole_number
 from acqo_rl.serving.collections import Collection
@@ -55,7 +55,21 @@ def request_config(**example: Any) -> ConfigDict:
     return ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [example]})
 
 
-class ReformulateRequest(BaseModel):
+class KnownFields(BaseModel):
+    """Refuses unknown fields with the names of the known ones."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown(cls, given: Any) -> Any:
+        unknown = sorted(set(given) - set(cls.model_fields)) if isinstance(given, dict) else []
+        if unknown:
+            hint = did_you_mean(unknown, cls.model_fields)
+            known = ", ".join(cls.model_fields)
+            raise ValueError(f"Unknown field {unknown[0][:100]!r}{hint}; the fields are {known}.")
+        return given
+
+
+class ReformulateRequest(KnownFields):
     """A query, its conversation, and the strategy that reformulates it."""
 
     model_config = request_config(query="Mercury", rewriting_strategy="rules", user_context="astronomy")

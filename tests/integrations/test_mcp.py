@@ -130,7 +130,7 @@ async def test_collection_strategy_and_conversation_are_used(service):
         ({"query": " "}, "query"),
         ({"strategy": "none"}, "rules, turns, raw"),
         ({"history": [{"role": "user"}]}, "role and content"),
-        ({"limit": 2}, "limit"),
+        ({"limit": 2}, "query, k, collections, strategy, history"),
         ({"collections": ["elsewhere"]}, "world"),
     ],
 )

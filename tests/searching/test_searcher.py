@@ -16,7 +16,6 @@ from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.searching.searcher import (
     FELL_BACK,
-    REPAIRED,
     REWRITTEN,
     AdaptiveSearcher,
     Timeouts,
@@ -149,16 +148,9 @@ def test_if_the_reformulation_fails_the_raw_query_is_searched_and_the_result_is_
 
 
 @pytest.mark.parametrize(
-    ("texts", "route", "repaired"),
-    [
-        (("secret A", "secret b"), "decompose", []),
-        (("secret",), "pass", []),
-        (("SECRET",), "decompose", [("pass", 1, 1)]),
-        (("secret one", "", "Secret one?", "secret two"), "decompose", [("decompose", 4, 2)]),
-        (("", " "), "decompose", [("pass", 2, 1)]),
-    ],
+    ("texts", "route"), [(("secret A", "secret b"), "decompose"), (("secret",), "pass"), (("", " "), "decompose")]
 )
-def test_each_reformulation_and_each_repair_is_logged_without_a_text(texts, route, repaired, caplog):
+def test_each_reformulation_is_logged_without_a_text(texts, route, caplog):
     front = searcher(Scripted(*texts, route=route), ScriptedRetriever({}))
     with caplog.at_level(logging.INFO, logger="acqo_rl"):
         front.search_many(["secret", "secret", "q"])
@@ -168,8 +160,6 @@ def test_each_reformulation_and_each_repair_is_logged_without_a_text(texts, rout
         (len(texts), 1, False),
     ]
     assert all(e.asked == e.strategy and e.rewriting_duration_ms >= 0 and e.model_calls == 1 for e in events)
-    first = [e for e in caplog.records if e.message == REPAIRED][: len(repaired)]
-    assert [(e.route, e.num_variants_before, e.num_variants) for e in first] == repaired
     assert "secret" not in str([vars(e) for e in caplog.records]).lower()
 
 

@@ -66,7 +66,7 @@ def test_what_other_servers_say_is_logged_and_not_shown(gateway, caplog, path, b
     with serving([collection(retriever=index)], strategies=strategies, answer_model=model) as client:
         answer = post(client, path)
     shown = answer.text.lower()
-    assert "timeout" in shown or "error" in shown or answer.status_code == 503
+    assert "no text" in shown or "timeout" in shown or "error" in shown or answer.status_code == 503
     assert not [secret for secret in ("<h", "10.1.2.3", "gateway", "127.0.0.1") if secret in shown]
     assert any("Bad Gateway" in str(getattr(record, "error", "")) for record in caplog.records)
 
@@ -87,8 +87,8 @@ def test_a_field_outside_the_schema_is_named(client, path, fields, location):
     content = json.dumps({"query": "capital of Peru", **fields})
     answer = client.post(path, content=content, headers={"Content-Type": "application/json"})
     [problem] = answer.json()["detail"]
-    assert (answer.status_code, problem["loc"][:2]) == (422, ["body", location])
-    assert problem["msg"]
+    assert (answer.status_code, problem["loc"][0]) == (422, "body")
+    assert location in (*problem["loc"], *problem["msg"].split("'"))
 
 
 def test_an_unexpected_error_is_a_500_without_details(monkeypatch):
