@@ -14,7 +14,7 @@
 The tags are single tokens in common vocabularies, so the route costs one token.
 
 With a list of words, each word of a sub-query must be a word of the query, the conversation or the feedback, or one of
-the list; so identifiers and names are searched whole or not at all.
+the list; so each word is searched whole or not at all.
 
 Sub-queries are rendered and parsed in canonical form, without repeated words (:func:`acqo_rl.text.each_word_once`),
 because repeated words do not improve the results.

@@ -7,6 +7,7 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.load import STRATEGIES, WITHOUT_MODEL, load_reformulator
 from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.searching.hop import Hops
+from acqo_rl.searching.path import search
 from acqo_rl.searching.result import notes_of
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.text import MAX_QUERY
@@ -49,6 +50,15 @@ def test_words_left_out_and_added_are_named(sub_queries, words):
     assert bool(notes) == (words is not None)
     named = {word for note in notes[1:] for word in note.partition(": ")[2].rstrip(".").split(", ")}
     assert named >= (words or set())
+
+
+@pytest.mark.parametrize("kind", ["variant", "hypothetical"])
+def test_a_text_of_a_model_without_a_result_of_the_raw_query_is_noted(kind):
+    good, refusal = SubQuery("budget hotel Oslo", kind), SubQuery("Sorry, I cannot compare one price.", kind)
+    retriever = ScriptedRetriever({RAW.text: ("a", "b"), good.text: ("b", "c"), refusal.text: ("d",)})
+    [found] = search([Reformulation(ASKED, "expand", (RAW, good, refusal), "any")], retriever, RankScoreFusion())
+    noted = set(found.notes) - set(notes_of(found.reformulation))
+    assert [refusal.text in note for note in noted] == [True]
 
 
 @pytest.mark.parametrize(
