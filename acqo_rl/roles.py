@@ -145,17 +145,6 @@ class Restrictable(Protocol):
         ...
 
 
-@runtime_checkable
-class Composite(Protocol):
-    """A retriever that searches other retrievers and merges their rankings of each text."""
-
-    parts: Sequence[Retriever]
-
-    def merge(self, rankings: Sequence[Ranking], k: int) -> Ranking:
-        """Merges the rankings of one text, from the parts that succeeded; uses at most ``k`` documents per part."""
-        ...
-
-
 def restrict(retriever: Retriever, scope: Scope) -> Retriever:
     """Returns a retriever that searches only the documents in the scope.
 

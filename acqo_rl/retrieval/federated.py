@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import best_scores
-from acqo_rl.retrieval.hybrid import search_all
-from acqo_rl.roles import Composite, Fusion, Restrictable, Retriever, restrict
+from acqo_rl.retrieval.hybrid import Composite
+from acqo_rl.roles import Fusion, Restrictable, Retriever, restrict
 from acqo_rl.types import Ranking, Scope
 
 
@@ -64,8 +64,8 @@ class InCollection(Retriever, Restrictable):
         return replace(renamed, scores=scores, ceiling=1.0)
 
 
-class FederatedRetriever(Retriever, Composite):
-    """Searches several collections and merges the rankings of each text by score.
+class FederatedRetriever(Composite):
+    """Searches several collections and merges the rankings of each text by score: the best ``k`` of each collection.
 
     The merged score is the cosine, or the square root of a BM25 score divided by its upper bound for the text, the sum
     of the query terms' idf. The two are comparable: among the first 20 results of 600 training queries, the quartiles
@@ -85,12 +85,9 @@ class FederatedRetriever(Retriever, Composite):
         Raises:
             ConfigError: there are no parts, or two parts have the same name.
         """
-        names = [part.name for part in parts]
-        if not names or len(set(names)) < len(names):
-            raise ConfigError(f"The collections are {names}; give at least one, each with a different name.")
+        super().__init__(parts)
         scales = {part.scale for part in parts}
         self.name = name
-        self.parts: Sequence[InCollection] = parts
         self.cosine = all(part.cosine for part in parts) and len(scales) == 1
         self._is_mixed = len({part.cosine for part in parts}) > 1
         self.scale = scales.pop() if len(scales) == 1 else name
@@ -99,15 +96,6 @@ class FederatedRetriever(Retriever, Composite):
     def fingerprint(self) -> str:  # type: ignore[override]
         """The fingerprints of all collections, joined by spaces; it changes with their documents."""
         return " ".join(part.fingerprint for part in self.parts)
-
-    def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
-        """Returns one ranking per text, in input order, with the best ``k`` documents of each collection by score.
-
-        Raises:
-            ConfigError: a collection's scores have no known upper bound.
-            Exception: an exception of a collection's retriever.
-        """
-        return [self.merge(lists, k) for lists in search_all(self.parts, texts, k)]
 
     def merge(self, rankings: Sequence[Ranking], k: int) -> Ranking:
         """Merges rankings of one text by score; keeps the first ``k`` documents of each collection.
@@ -129,8 +117,8 @@ class FederatedRetriever(Retriever, Composite):
             found += [pair for pair in pairs if pair[1] > 0 or not self._is_mixed]
         top = sorted(best_scores(found).items(), key=lambda item: -item[1])
         doc_ids, scores = zip(*top, strict=True) if top else ((), ())
-        query, windows = rankings[0].query if rankings else "", max((r.windows for r in rankings), default=1)
-        return Ranking(doc_ids, scores, self.scale, query, ceiling=1.0, windows=windows)
+        windows = max(ranking.windows for ranking in rankings)
+        return Ranking(doc_ids, scores, self.scale, rankings[0].query, ceiling=1.0, windows=windows)
 
 
 class FederatedFusion(Fusion):

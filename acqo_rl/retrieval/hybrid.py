@@ -1,25 +1,65 @@
-"""Hybrid retrieval: several retrievers over the same documents, merged by a fusion."""
+"""Several retrievers as one, and hybrid retrieval: those over the same documents, merged by a fusion."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 
 from acqo_rl.errors import ConfigError, check_positive
-from acqo_rl.roles import Composite, Fusion, Restrictable, Retriever, restrict
+from acqo_rl.roles import Fusion, Restrictable, Retriever, restrict
 from acqo_rl.types import Ranking, Scope
 
 _PER_PART = 100
 """Minimum number of documents of each part that are fused."""
 
 
-class HybridRetriever(Retriever, Composite, Restrictable):
-    """Searches several retrievers and merges their rankings of each text.
+class Composite(Retriever):
+    """Searches other retrievers and merges their rankings of each text.
 
     They are searched one after another here, and concurrently by the search path.
+
+    Attributes:
+        parts: the retrievers.
+        least: minimum number of documents of each part that are merged.
     """
+
+    least = 1
+
+    def __init__(self, parts: Sequence[Retriever]) -> None:
+        """Creates the retriever.
+
+        Raises:
+            ConfigError: there are no parts, or two have the same name.
+        """
+        names = [part.name for part in parts]
+        if not names or len(set(names)) < len(names):
+            raise ConfigError(f"The parts of an index are {names}; give at least one, each with a different name.")
+        self.parts = parts
+
+    def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
+        """Returns one ranking per text, in input order.
+
+        Raises:
+            ConfigError: ``k`` is less than 1.
+            ValueError: a part did not return one ranking per text.
+            Exception: an exception of a part.
+        """
+        check_positive("k", k)
+        found = [part.search(texts, max(k, self.least)) for part in self.parts]
+        return [replace(self.merge(lists, k), query=text) for text, *lists in zip(texts, *found, strict=True)]
+
+    @abstractmethod
+    def merge(self, rankings: Sequence[Ranking], k: int) -> Ranking:
+        """Merges the rankings of one text, from the parts that succeeded; uses at most ``k`` documents per part."""
+
+
+class HybridRetriever(Composite, Restrictable):
+    """Retrievers over the same documents, merged by a fusion."""
+
+    least = _PER_PART
 
     def __init__(self, retrievers: Sequence[Retriever], fusion: Fusion, name: str = "hybrid") -> None:
         """Creates the retriever.
@@ -33,11 +73,8 @@ class HybridRetriever(Retriever, Composite, Restrictable):
         Raises:
             ConfigError: there is no retriever, or two have the same name.
         """
-        names = [retriever.name for retriever in retrievers]
-        if not names or len(set(names)) < len(names):
-            raise ConfigError(f"The retrievers of a hybrid are {names}; give at least one, each with a different name.")
+        super().__init__(retrievers)
         self.name = name
-        self.parts = retrievers
         self._fusion = fusion
 
     @property
@@ -51,17 +88,6 @@ class HybridRetriever(Retriever, Composite, Restrictable):
         parts = [restrict(part, scope) for part in self.parts]
         return HybridRetriever(parts, self._fusion, self.name)
 
-    def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
-        """Returns at most ``k`` documents per text, in input order.
-
-        Raises:
-            ConfigError: ``k`` is less than 1.
-            Exception: an exception of a retriever.
-        """
-        check_positive("k", k)
-        found = search_all(self.parts, texts, max(k, _PER_PART))
-        return [replace(self.merge(lists, k), query=text) for lists, text in zip(found, texts, strict=True)]
-
     def merge(self, rankings: Sequence[Ranking], k: int) -> Ranking:
         """Fuses the parts' rankings of one text into one of at most ``k`` documents."""
         merged = self._fusion.fuse([rankings], k)[0]
@@ -73,14 +99,3 @@ class HybridRetriever(Retriever, Composite, Restrictable):
 def joined_fingerprint(fingerprints: Sequence[str], fusion: str = "rsf") -> str:
     """The fingerprint of a hybrid whose retrievers have these fingerprints, in the order of fusion."""
     return hashlib.sha256(json.dumps([fusion, _PER_PART, *fingerprints]).encode()).hexdigest()
-
-
-def search_all(retrievers: Sequence[Retriever], texts: Sequence[str], k: int) -> list[tuple[Ranking, ...]]:
-    """Returns the rankings of each text, one per retriever, in input order.
-
-    Raises:
-        ValueError: a retriever did not return one ranking per text.
-        Exception: an exception of a retriever.
-    """
-    found = [retriever.search(texts, k) for retriever in retrievers]
-    return [tuple(rankings) for _, *rankings in zip(texts, *found, strict=True)]

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from acqo_rl.roles import Composite, Retriever
+from acqo_rl.retrieval.hybrid import Composite
+from acqo_rl.roles import Retriever
 from acqo_rl.searching.result import Failure
 from acqo_rl.searching.sub_queries import Retrievers, searched_text, split_retrievers
 from acqo_rl.searching.workers import Workers
