@@ -9,7 +9,7 @@ The components that process them are in :mod:`acqo_rl.roles`.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Annotated, Any, Literal
@@ -276,6 +276,15 @@ class Ranking:
     def first(self, k: int) -> Ranking:
         """The top ``k`` documents of this ranking."""
         return replace(self, doc_ids=self.doc_ids[:k], scores=self.scores[:k], similarities=self.similarities[:k])
+
+    def at(self, places: Sequence[int]) -> Ranking:
+        """The documents at some places, in the given order."""
+        return replace(
+            self,
+            doc_ids=tuple(self.doc_ids[i] for i in places),
+            scores=tuple(self.scores[i] for i in places),
+            similarities=tuple(self.similarities[i] for i in places) if self.similarities else (),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,8 +171,4 @@ def _first_positions(rankings: Sequence[Ranking]) -> dict[str, int]:
 
 
 def _of(ranking: Ranking, collections: set[str]) -> Ranking:
-    kept = [i for i, doc_id in enumerate(ranking.doc_ids) if split_id(doc_id)[0] in collections]
-    if len(kept) == len(ranking.doc_ids):
-        return ranking
-    doc_ids, scores = tuple(ranking.doc_ids[i] for i in kept), tuple(ranking.scores[i] for i in kept)
-    return replace(ranking, doc_ids=doc_ids, scores=scores, similarities=())
+    return ranking.at([i for i, doc_id in enumerate(ranking.doc_ids) if split_id(doc_id)[0] in collections])

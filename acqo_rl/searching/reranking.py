@@ -97,9 +97,4 @@ def _reordered(ranking: Ranking, scores: Sequence[float]) -> Ranking:
     best = sorted(range(len(scores)), key=lambda i: -scores[i])
     order = [*best, *range(len(scores), len(ranking.doc_ids))]
     lowest = min(scores, default=0.0)
-    return replace(
-        ranking,
-        doc_ids=tuple(ranking.doc_ids[i] for i in order),
-        scores=(*(scores[i] for i in best), *[lowest] * (len(order) - len(best))),
-        similarities=tuple(ranking.similarities[i] for i in order) if ranking.similarities else (),
-    )
+    return replace(ranking.at(order), scores=(*(scores[i] for i in best), *[lowest] * (len(order) - len(best))))

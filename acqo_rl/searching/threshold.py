@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.roles import Fusion, Retriever
@@ -28,17 +27,10 @@ def fuse_similar(
     if score_threshold is None:
         return fusion.fuse(batch, k)
     every = [sum(len(ranking.doc_ids) for ranking in rankings) for rankings in batch]
-    return [_at_least(fused, score_threshold).first(k) for fused in fusion.fuse(batch, max(every, default=0))]
-
-
-def _at_least(fused: Ranking, similarity: float) -> Ranking:
-    kept = [i for i, its in enumerate(fused.similarities) if its >= similarity]
-    return replace(
-        fused,
-        doc_ids=tuple(fused.doc_ids[i] for i in kept),
-        scores=tuple(fused.scores[i] for i in kept),
-        similarities=tuple(fused.similarities[i] for i in kept),
-    )
+    return [
+        fused.at([i for i, its in enumerate(fused.similarities) if its >= score_threshold]).first(k)
+        for fused in fusion.fuse(batch, max(every, default=0))
+    ]
 
 
 def check_cosine(setting: str, value: float | None, retrievers: Sequence[Retriever]) -> None:
