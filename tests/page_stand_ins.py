@@ -3,7 +3,6 @@
 import shutil
 from contextlib import contextmanager
 
-from pipeline_stand_ins import ModelByRole
 from serving_stand_ins import DOCUMENTS, Parts, Scripted, collection, serving
 
 from acqo_rl.searching.searcher import Timeouts
@@ -13,17 +12,6 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 
 EVIL = "<script>window.hacked=1</script><img src=x onerror='window.hacked=1'>"
 EVIL_DOCUMENT = Document("evil", f"Title {EVIL}", f"Planted about Peru {EVIL}")
-MODEL = {"analyzer": "simple", "synthesis": "Lima.", "grounding": '{"claims": [{"claim": "Lima", "source": 1}]}'}
-
-
-class Writing(ModelByRole):
-    """Streams its answer in two pieces."""
-
-    def stream(self, conversation, on_text):
-        [completion] = self.generate([conversation])
-        for piece in (completion.text[:2], completion.text[2:]):
-            on_text(piece)
-        return completion
 
 
 @contextmanager
@@ -33,6 +21,5 @@ def served(*, names=("world",), **settings):
     collections = [collection(name, documents=documents) for name in names]
     offered = Scripted(parts=Parts())
     limits = Timeouts(sub_query=0.5)
-    model = Writing(**MODEL)
-    with serving(collections, strategies=offered, timeouts=limits, answer_model=model, **settings) as client:
+    with serving(collections, strategies=offered, timeouts=limits, **settings) as client:
         yield str(client.base_url).rstrip("/")

@@ -6,28 +6,23 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-import threading
-from collections.abc import Callable
-from contextlib import suppress
-from functools import wraps
-from typing import Annotated, Any
+from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 from acqo_rl import __version__
-from acqo_rl.conversations import HISTORY_SCHEMA
-from acqo_rl.errors import AcqoError
+from acqo_rl.errors import AcqoError, ConfigError
 from acqo_rl.integrations import missing
-from acqo_rl.serving.requests import MAX_LIMIT, KnownFields, ReformulateRequest, SearchRequest
+from acqo_rl.serving.requests import ReformulateRequest, SearchRequest
 from acqo_rl.serving.service import Service
 from acqo_rl.types import well_formed
 
 try:
-    from mcp.server.mcpserver import MCPServer
-    from mcp.server.mcpserver.exceptions import ToolError
-    from mcp.server.mcpserver.tools import Tool
-    from mcp_types import ToolAnnotations
-    from pydantic import Field, ValidationError, WithJsonSchema
+    import anyio
+    from mcp.server.lowlevel import Server
+    from mcp.server.stdio import stdio_server
+    from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, TextContent, Tool, ToolAnnotations
+    from pydantic import ValidationError
 except ImportError as error:
     raise missing("mcp", error) from error
 
@@ -35,101 +30,81 @@ _INSTRUCTIONS = """Searches documents. Give the question in the user's words, wi
 conversation. If needed, the question is split or disambiguated, and the results of all searches are merged.
 Collections: {collections}. Strategies: {strategies}."""
 
+_SEARCH = "Find documents for a question. A compound question is split; an ambiguous one is searched in each meaning."
+_REFORMULATE = "Return the sub-queries that a search for a question would use, without searching."
 
-Question = Annotated[str, Field(description="The question, in the user's words.")]
-Limit = Annotated[int | None, Field(ge=1, le=MAX_LIMIT, description="Maximum number of documents; by default 5.")]
-Names = Annotated[list[str] | None, Field(max_length=50, description="Collections to search; by default all.")]
-Strategy = Annotated[str | None, Field(description="Reformulation strategy; by default the server's first one.")]
-History = Annotated[Any, WithJsonSchema(HISTORY_SCHEMA)]
+_ARGUMENTS = ("query", "history", "rewriting_strategy", "knowledge_pool_ids", "limit")
+"""Fields of the service's requests that language models write; a tenant is not among them."""
 
 _FIELDS = {"results", "query_rewrite_info", "failures", "notes"}
 """Fields of the service's responses that language models read."""
 
 
-def run(server: MCPServer[None]) -> None:
-    """Serves over stdin and stdout until stdin is closed.
+def run(server: Server[Any]) -> None:
+    """Serves over stdin and stdout until stdin is closed."""
 
-    Lone surrogates (JavaScript writes broken emojis in this way) are replaced by U+FFFD, because the SDK does not
-    answer messages that contain them.
+    async def serve() -> None:
+        async with stdio_server(stdin=_lines()) as (read, write):  # type: ignore[arg-type]
+            await server.run(read, write, server.create_initialization_options())
+
+    anyio.run(serve)
+
+
+async def _lines() -> AsyncIterator[str]:
+    """The messages, in which lone surrogates (JavaScript writes broken emojis so) are replaced by U+FFFD.
+
+    The SDK does not answer messages that contain them.
     """
-    read_end, write_end = os.pipe()
-    given, sys.stdin = sys.stdin.buffer, os.fdopen(read_end)
-
-    def forward() -> None:
-        with os.fdopen(write_end, "wb", buffering=0) as forwarded, suppress(BrokenPipeError):
-            for line in given:
-                forwarded.write(_well_formed_json(line))
-
-    threading.Thread(target=forward, daemon=True).start()
-    server.run()
+    async for line in anyio.wrap_file(sys.stdin.buffer):
+        text = line.decode(errors="replace")
+        try:
+            yield well_formed(json.dumps(json.loads(text), ensure_ascii=False))
+        except (ValueError, RecursionError):
+            yield text  # the SDK reports the error
 
 
-def _well_formed_json(line: bytes) -> bytes:
-    if b"\\ud" not in line.lower():
-        return line
-    try:
-        return well_formed(json.dumps(json.loads(line), ensure_ascii=False)).encode() + b"\n"
-    except (ValueError, RecursionError):
-        return line  # the SDK reports the error
-
-
-def make_server(service: Service) -> MCPServer[None]:
+def make_server(service: Service) -> Server[Any]:
     """Creates a server with the tools ``search`` and ``reformulate``; :func:`run` serves it over stdin and stdout.
 
-    Errors such as an empty question, an unknown strategy or collection, or the failure of all searches are returned as
-    tool errors with the message of the exception.
+    The arguments of the tools are fields of the HTTP requests; ``null`` is the default of each. Errors such as an
+    empty question, an unknown argument, strategy or collection, or the failure of all searches are returned as tool
+    errors.
 
     Args:
         service: the service whose strategies and collections are offered.
     """
-
-    def search(
-        query: Question, k: Limit = None, collections: Names = None, strategy: Strategy = None, history: History = ()
-    ) -> dict[str, Any]:
-        """Find documents for a question. A compound question is split; an ambiguous one is searched in each meaning."""
-        body = SearchRequest(
-            query=query,
-            history=history or (),
-            rewriting_strategy=strategy,
-            knowledge_pool_ids=collections or [],
-            limit=k or 5,
-        )
-        return service.search(body).model_dump(mode="json", include=_FIELDS)
-
-    def reformulate(query: Question, strategy: Strategy = None, history: History = ()) -> dict[str, Any]:
-        """Return the sub-queries that a search for a question would use, without searching."""
-        body = ReformulateRequest(query=query, history=history or (), rewriting_strategy=strategy)
-        return service.reformulate(body).model_dump(mode="json", include=_FIELDS)
-
-    return MCPServer(
-        "acqo-rl",
-        version=__version__,
-        instructions=_INSTRUCTIONS.format(
-            collections=", ".join(collection.name for collection in service.collections),
-            strategies=", ".join(service.strategies.names),
-        ),
-        tools=[_tool(search), _tool(reformulate)],
-        log_level="WARNING",
-    )
-
-
-def _tool(function: Callable[..., dict[str, Any]]) -> Tool:
-    """Offers a function as a tool that reports errors of this package and refuses unknown arguments."""
-
-    @wraps(function)
-    def call(**arguments: Any) -> dict[str, Any]:
-        try:
-            return function(**arguments)
-        except ValidationError as error:
-            raise ToolError("; ".join(f"{one['loc'][0]}: {one['msg']}" for one in error.errors())) from error
-        except AcqoError as error:
-            raise ToolError(str(error)) from error
-
     hints = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-    tool = Tool.from_function(call, annotations=hints)
-    known = tool.fn_metadata.arg_model
-    # The SDK drops unknown arguments without a word.
-    strict = {"model_config": {**known.model_config, "extra": "forbid"}, "__module__": __name__}
-    tool.fn_metadata.arg_model = type(known.__name__, (KnownFields, known), strict)
-    tool.parameters = tool.fn_metadata.arg_model.model_json_schema(by_alias=True)
-    return tool
+    calls: dict[str, tuple[type[ReformulateRequest], Callable[[Any], Any]]] = {
+        "search": (SearchRequest, service.search),
+        "reformulate": (ReformulateRequest, service.reformulate),
+    }
+    tools = [
+        Tool(name=name, description=text, input_schema=_schema(calls[name][0]), annotations=hints)
+        for name, text in (("search", _SEARCH), ("reformulate", _REFORMULATE))
+    ]
+
+    async def offer(*_: Any) -> ListToolsResult:
+        return ListToolsResult(tools=tools)
+
+    async def call(_: Any, asked: CallToolRequestParams) -> CallToolResult:
+        form, answer = calls[asked.name]
+        given = {name: value for name, value in (asked.arguments or {}).items() if value is not None}
+        try:
+            if unknown := sorted(given.keys() - set(_ARGUMENTS)):
+                raise ConfigError(f"Unknown argument {unknown[0]!r}; the arguments are {', '.join(_ARGUMENTS)}.")
+            reply = await anyio.to_thread.run_sync(lambda: answer(form(**given)))
+        except (AcqoError, ValidationError) as error:
+            return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
+        fields = reply.model_dump(mode="json", include=_FIELDS)
+        return CallToolResult(content=[TextContent(text=json.dumps(fields))], structured_content=fields)
+
+    named = {"collections": [one.name for one in service.collections], "strategies": service.strategies.names}
+    instructions = _INSTRUCTIONS.format(**{what: ", ".join(names) for what, names in named.items()})
+    return Server("acqo-rl", version=__version__, instructions=instructions, on_list_tools=offer, on_call_tool=call)
+
+
+def _schema(form: type[ReformulateRequest]) -> dict[str, Any]:
+    """The schema of the arguments."""
+    fields = form.model_json_schema()["properties"]
+    properties = {name: field for name, field in fields.items() if name in _ARGUMENTS}
+    return {"type": "object", "properties": properties, "required": ["query"], "additionalProperties": False}

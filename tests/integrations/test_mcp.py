@@ -52,7 +52,7 @@ async def test_a_process_over_stdio(folder):
         assert set(tools) == {"search", "reformulate"}
         assert tools["search"].input_schema["required"] == ["query"]
         assert tools["search"].annotations.read_only_hint
-        answer = await client.call_tool("search", {"query": QUERY, "k": 4})
+        answer = await client.call_tool("search", {"query": QUERY, "limit": 4})
         reply = answer.structured_content
         assert not answer.is_error
         assert {document["document_id"] for document in reply["results"]} == set(FOUND_BY)
@@ -107,7 +107,7 @@ def test_a_broken_emoji_is_replaced_and_later_messages_are_answered(folder):
 
 async def test_null_is_the_default(service):
     async with Client(make_server(service)) as client:
-        settings = dict.fromkeys(["k", "collections", "strategy", "history"])
+        settings = dict.fromkeys(["limit", "knowledge_pool_ids", "rewriting_strategy", "history"])
         answer, default = [await client.call_tool("search", {"query": QUERY, **some}) for some in (settings, {})]
         assert not answer.is_error
         assert answer.structured_content["results"] == default.structured_content["results"]
@@ -116,11 +116,11 @@ async def test_null_is_the_default(service):
 async def test_collection_strategy_and_conversation_are_used(service):
     async with Client(make_server(service)) as client:
         assert "Collections: world. Strategies: rules, turns, raw." in client.instructions
-        settings = {"query": "its currency?", "k": 1, "strategy": "turns", "collections": ["world"], "history": HISTORY}
-        reply = (await client.call_tool("search", settings)).structured_content
+        settings = {"limit": 1, "rewriting_strategy": "turns", "knowledge_pool_ids": ["world"], "history": HISTORY}
+        reply = (await client.call_tool("search", {"query": "its currency?", **settings})).structured_content
         assert [document["document_id"] for document in reply["results"]] == ["franc"]
         assert reply["query_rewrite_info"]["route"] == "disambiguate"
-        reply = (await client.call_tool("search", {"query": QUERY, "strategy": "raw"})).structured_content
+        reply = (await client.call_tool("search", {"query": QUERY, "rewriting_strategy": "raw"})).structured_content
         assert variants_of(reply) == [QUERY]
 
 
@@ -128,10 +128,11 @@ async def test_collection_strategy_and_conversation_are_used(service):
     ("arguments", "named"),
     [
         ({"query": " "}, "query"),
-        ({"strategy": "none"}, "rules, turns, raw"),
+        ({"rewriting_strategy": "none"}, "rules, turns, raw"),
         ({"history": [{"role": "user"}]}, "role and content"),
-        ({"limit": 2}, "query, k, collections, strategy, history"),
-        ({"collections": ["elsewhere"]}, "world"),
+        ({"limit": 21}, "limit"),
+        ({"tenant": "a"}, "query, history, rewriting_strategy, knowledge_pool_ids, limit"),
+        ({"knowledge_pool_ids": ["elsewhere"]}, "world"),
     ],
 )
 async def test_errors_are_returned_to_the_model(service, arguments, named):

@@ -70,11 +70,6 @@ def shown(page):
     page.locator("body:not(.busy)").wait_for()
 
 
-def answered(page):
-    page.click("#ask-answer")
-    page.locator("#answer[aria-busy=false]").wait_for()
-
-
 def rows(page):
     return page.locator("#documents tr")
 
@@ -101,7 +96,7 @@ def test_every_control_is_reachable_by_keyboard_shows_its_focus_and_has_a_name(v
             assert rows(page).first.get_by_text("Lima is the capital of Peru.").is_visible()
     names = [name for name, *_ in seen]
     assert names[0] == "Search"
-    assert {"ask-answer", "strategy", "limit", "Earlier turns", "API key", "Lima", "API", "question"} <= {*names}
+    assert {"follow-up", "strategy", "limit", "Earlier turns", "API key", "Lima", "API", "question"} <= {*names}
     assert [name for name, visible, named in seen if not (visible and named)] == []
 
 
@@ -129,48 +124,14 @@ class TestSearch:
         page = visit(url)
         page.click("text=Earlier turns")
         page.fill("#turns", "Where is Oslo?\nIn Norway.")
-        page.fill("#question", "capital of Peru")
-        answered(page)
+        search(page, "capital of Peru")
         page.click("#follow-up")
         assert (page.input_value("#question"), page.locator("#follow-up").is_disabled()) == ("", True)
-        with page.expect_request("**/v1/search") as searched, page.expect_request("**/v1/answer") as asked:
-            page.fill("#question", "its currency")
-            answered(page)
-        turns = ["U: Where is Oslo?", "S: In Norway.", "U: capital of Peru", "S: Lima."]
-        for request in (searched, asked):
-            assert request.value.post_data_json["history"] == turns
-            assert request.value.post_data_json["rewriting_strategy"] == page.input_value("#strategy")
-
-    def test_a_link_repeats_the_search_and_back_the_one_before(self, visit, url):
-        page = visit(url)
-        page.select_option("#strategy", "raw")
-        page.select_option("#limit", "5")
-        page.click("text=Earlier turns")
-        page.fill("#turns", "Where is Lima?")
-        search(page, "capital of Peru")
-        again = visit(url, page.url.partition("/#")[2].join(["#", ""]))
-        shown(again)
-        values = [again.locator(f"#{name}").input_value() for name in ("question", "turns", "strategy", "limit")]
-        assert values == ["capital of Peru", "Where is Lima?", "raw", "5"]
-        again.fill("#turns", "")
-        search(again, "capital of Chad")
-        again.go_back()
-        again.locator("#sub-queries .text", has_text="Peru").wait_for()
-        assert again.locator("#turns").input_value() == "Where is Lima?"
-
-
-class TestAnswer:
-    def test_an_answer_follows_its_search(self, visit, url):
-        page = visit(url)
-        page.fill("#question", "capital of Peru")
-        answered(page)
-        assert page.locator("#answer-text").inner_text() == "Lima."
-        assert "confidence" in page.locator("#answer-state").inner_text()
-        assert page.locator("#results").is_visible()
-        page.click("#answer-more summary:has-text('passage')")
-        assert "Lima is the capital of Peru." in page.locator("#answer-more").inner_text()
-        search(page, "capital of Chad")
-        assert not page.locator("#answer").is_visible()
+        with page.expect_request("**/v1/search") as searched:
+            search(page, "its currency")
+        asked = searched.value.post_data_json
+        assert asked["history"] == ["U: Where is Oslo?", "S: In Norway.", "U: capital of Peru"]
+        assert asked["rewriting_strategy"] == page.input_value("#strategy")
 
 
 class TestRefusals:
@@ -208,7 +169,6 @@ class TestSafety:
         document = rows(page).first
         assert document.locator("summary").inner_text() == EVIL_DOCUMENT.title
         assert EVIL_DOCUMENT.text in document.text_content()
-        answered(page)
         assert page.locator("main img, main script, body > script").count() == 0
 
     def test_the_files_of_the_page_need_no_key_and_have_security_headers(self):

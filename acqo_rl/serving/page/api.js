@@ -7,32 +7,13 @@ export class Problem extends Error {
   }
 }
 
-/** Sends a request; returns the response, or throws a Problem if its status is an error. */
-export async function call(path, { body, key, signal }) {
+/** Sends a request; returns its response as JSON, or throws a Problem if the status is an error. */
+export async function json(path, { body, key, signal }) {
   const headers = { ...(body && { "Content-Type": "application/json" }), ...(key && { "X-API-Key": key }) };
   const request = { method: body ? "POST" : "GET", headers, signal, body: body && JSON.stringify(body) };
   const response = await reach(fetch(path, request));
   if (!response.ok) throw new Problem(await sentence(response), response.status);
-  return response;
-}
-
-/** A response as JSON. */
-export const json = async (path, options) => reach((await call(path, options)).json());
-
-/** Name and data of each server-sent event of a response. */
-export async function* events(response) {
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  for (;;) {
-    const { value, done } = await reach(reader.read());
-    if (done) return;
-    const blocks = (text + value).split("\n\n");
-    text = blocks.pop();
-    for (const block of blocks) {
-      const [, name, data] = block.match(/^event: ([^\n]*)\ndata: ([^\n]*)$/) ?? [];
-      if (name) yield [name, JSON.parse(data)];
-    }
-  }
+  return reach(response.json());
 }
 
 async function reach(promise) {

@@ -1,6 +1,5 @@
-// The form, and the address of the page that contains its values.
+// The form.
 
-import { showAnswer } from "./answer.js";
 import { json } from "./api.js";
 import { $, h, plural } from "./dom.js";
 import { showResults } from "./results.js";
@@ -8,39 +7,28 @@ import { showResults } from "./results.js";
 const form = $("ask");
 let current = new AbortController(); // aborts the latest request; results of older requests are never shown
 let offered = false; // whether strategies and collections have been loaded
-let said = []; // the latest question and its answer, as turns
+let asked = ""; // the latest question
 
-/** The values of the form; the API key has no name, so that it is not among them. */
-const values = () => new URLSearchParams([...new FormData(form)].filter(([, value]) => value));
-
-/** Sends the request of the form: a search, and then an answer if wanted. */
-function ask(wantsAnswer) {
+/** Searches with the values of the form. */
+function search() {
   return run(async (options) => {
-    const given = values();
-    const history = (given.get("turns") ?? "").split("\n").map((turn) => turn.trim()).filter(Boolean);
-    const body = { query: given.get("q"), history, knowledge_pool_ids: given.getAll("collection"),
-      rewriting_strategy: given.get("strategy") };
-    const how = { limit: Number(given.get("limit")), include_rankings: true };
-    const found = await json("v1/search", { body: { ...body, ...how }, ...options });
+    const given = new FormData(form);
+    const body = { query: given.get("q"), history: turns(), knowledge_pool_ids: given.getAll("collection"),
+      rewriting_strategy: given.get("strategy"), limit: Number(given.get("limit")), include_rankings: true };
+    const found = await json("v1/search", { body, ...options });
     options.signal.throwIfAborted();
     showResults(found);
-    busy(false);
-    keep(`U: ${body.query}`);
-    if (wantsAnswer) keep(`U: ${body.query}`, `S: ${await showAnswer(body, options)}`);
+    asked = body.query.replace(/\s+/g, " ").trim();
+    $("follow-up").disabled = false;
   });
 }
 
-/** Keeps turns for a follow-up, each on one line. */
-function keep(...turns) {
-  said = turns.map((turn) => turn.replace(/\s+/g, " ").trim());
-  $("follow-up").disabled = false;
-}
+const turns = () => $("turns").value.split("\n").map((turn) => turn.trim()).filter(Boolean);
 
-/** Moves the latest question and its answer to the earlier turns; turns without a speaker alternate. */
+/** Moves the latest question to the earlier turns; turns without a speaker alternate. */
 function followUp() {
-  const turns = $("turns").value.split("\n").filter((turn) => turn.trim())
-    .map((turn, i) => (/^\s*(U|S|user|assistant)\s*:/i.test(turn) ? turn : `${i % 2 ? "S" : "U"}: ${turn}`));
-  $("turns").value = [...turns, ...said].join("\n");
+  const earlier = turns().map((turn, i) => (/^(U|S|user|assistant)\s*:/i.test(turn) ? turn : `${i % 2 ? "S" : "U"}: ${turn}`));
+  $("turns").value = [...earlier, `U: ${asked}`].join("\n");
   $("turns-fold").open = true;
   $("question").value = "";
   $("question").focus();
@@ -52,7 +40,7 @@ async function run(task) {
   current.abort();
   const { signal } = (current = new AbortController());
   const options = { key: $("key").value, signal };
-  for (const id of ["problem", "answer"]) $(id).hidden = true;
+  $("problem").hidden = true;
   busy(true);
   try {
     if (!offered) await offer(options);
@@ -83,7 +71,7 @@ function showProblem(error, retry) {
   }
 }
 
-/** Loads the strategies and collections, and then fills the form from the address. */
+/** Loads the strategies and collections. */
 async function offer(options) {
   const [strategies, { collections }] = await Promise.all([json("v1/strategies", options), json("v1/collections", options)]);
   $("strategy").replaceChildren(...strategies.strategies.map((name) => h("option", { value: name }, name)));
@@ -92,46 +80,17 @@ async function offer(options) {
     h("label", { title: `${plural(documents, "document")}, ${retrievers.join(" and ")}` },
       h("input", { type: "checkbox", name: "collection", value: name }), ` ${name}`)));
   offered = true;
-  if (location.hash) fill();
-}
-
-/** Fills the form from the address. */
-function fill() {
-  const given = new URLSearchParams(location.hash.slice(1));
-  for (const field of form.elements) {
-    if (field.type === "checkbox") field.checked = given.getAll(field.name).includes(field.value);
-    else if (given.has(field.name) || field.name === "turns") field.value = given.get(field.name) ?? "";
-  }
-  $("turns-fold").open ||= given.has("turns");
-}
-
-/** Repeats the search of the address, if it has one. */
-function open() {
-  if (offered) fill();
-  if (new URLSearchParams(location.hash.slice(1)).has("q")) ask(false);
-  else run(async () => {
-    $("results").hidden = true;
-    $("status").replaceChildren();
-  });
-}
-
-function submit(wantsAnswer) {
-  if (!form.reportValidity()) return;
-  if (location.hash !== `#${values()}`) history.pushState(null, "", `#${values()}`);
-  ask(wantsAnswer);
 }
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  submit(false);
+  search();
 });
 $("question").addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
   event.preventDefault();
-  submit(false);
+  form.requestSubmit();
 });
-$("ask-answer").addEventListener("click", () => submit(true));
 $("follow-up").addEventListener("click", followUp);
-window.addEventListener("popstate", open);
 
-open();
+run(async () => $("status").replaceChildren());
