@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from acqo_rl.pipeline.context import excerpt, searched_texts, window
+from acqo_rl.pipeline.context import searched_texts, window
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.text import one_line
@@ -50,13 +50,20 @@ def lines(answer: SearchResult, corpus: Mapping[str, Document], score_name: str)
     scored = zip(fused.doc_ids, fused.scores, fused.similarities, strict=True)
     documents = fetch(corpus, fused.doc_ids)
     rows = [
-        (str(rank), f"{score:.3f}", f"{best:.3f}", d, found.title, excerpt(one_line(found.text), about, EXCERPT))
+        (str(rank), f"{score:.3f}", f"{best:.3f}", d, found.title, _part(found.text, about))
         for rank, (d, score, best) in enumerate(scored, start=1)
         if (found := documents.get(d))
     ]
     yield from table(("rank", score_name, "best", "id", "title", "text"), rows)
     yield ""
     yield ", ".join(f"{step.name} {step.ms:.1f} ms" for step in answer.trace)
+
+
+def _part(text: str, about: str) -> str:
+    """The text, or the part of a long one that matches best, after its first and last character."""
+    start, part = window(text, about, EXCERPT)
+    place = f"[{start + 1}-{start + len(part)} of {len(text)}] " if part != text else ""
+    return place + one_line(part)
 
 
 def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[str]:

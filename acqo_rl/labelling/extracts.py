@@ -67,7 +67,8 @@ def _query(draft: Draft, query_id: str, generator: random.Random) -> Query:
     documents = draft.documents
     names = [name_of(document.title) for document in documents]
     asked = [_asked(document, generator) for document in documents]
-    if not all(asked):
+    is_named = all(name and not name.endswith("?") for name in names)
+    if not all(asked) or not (is_named or draft.kind in ("simple", "several")):
         return Query(query_id, "")
     if draft.kind == "several":
         return Query(query_id, f"{asked[0].rstrip(' ?')}{generator.choice(_LINKS)}{asked[1]}")

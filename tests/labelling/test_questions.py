@@ -214,6 +214,9 @@ def test_without_a_model_titles_and_headings_become_questions(written, capsys):
     assert extract([draft("follow_up", named)], 0).kept[0].query.text == "Visits to"
     linked = Document("d", "Veld mill", LONG, {"linked_as": ["how mustard is ground"]})
     assert extract([draft("simple", linked)], 0).kept[0].query.text == "how mustard is ground"
+    faq = (Document("a", "Who grinds mustard?", LONG), Document("b", "Who grinds corn?", LONG))
+    assert extract([draft("simple", faq[0])], 0).kept[0].query.text == "Who grinds mustard?"
+    assert extract([draft("comparison", *faq)], 0).kept == []
     for query, documents in kinds["several"] + kinds["comparison"]:
         assert all(name_of(document.title) in query.text for document in documents)
     for query, [document] in kinds["topic_change"]:
