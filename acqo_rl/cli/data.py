@@ -19,7 +19,9 @@ The documents of a collection in a search engine, to write questions about it (a
 
 ``embedded`` is generated data in this package: 8,422 passages on places, languages and currencies, and 1,500 / 300 /
 500 train, dev and test questions. ``embedded_more`` adds a split ``train-more`` of 4,500 train questions, in which
-compound and ambiguous questions are more frequent.
+compound and ambiguous questions are more frequent. ``embedded_bridge`` adds splits train-bridge, dev-bridge and
+test-bridge: the questions of train, dev and test, and 750 / 150 / 200 bridge questions. A bridge question needs two or
+three linked passages, and names only the subject of the first one.
 
 ``union`` merges BEIR folders, to search all of them, or to train one policy for all of them: --limit train queries from
 each, and as many dev queries from each as the smallest source has. A source may have no queries. For public data sets,
@@ -60,7 +62,7 @@ class PrepareDataConfig:
     """Settings of a data set."""
 
     output: str = setting("Folder to write.")
-    dataset: Literal["embedded", "embedded_more", "union", "files", "collection"] = setting(
+    dataset: Literal["embedded", "embedded_more", "embedded_bridge", "union", "files", "collection"] = setting(
         "Name of the data set, see above.", "embedded"
     )
     limit: Positive | None = setting("union: maximum number of train queries of a source; by default all.", None)

@@ -1,6 +1,7 @@
 """The embedded data set: a BEIR folder of generated questions and passages, shipped in ZIP archives.
 
-The README in each archive describes the data set and its sources. ``embedded_more.zip`` adds the split ``train-more``.
+The README in each archive describes the data set and its sources. ``embedded_more.zip`` adds the split ``train-more``,
+and ``embedded_bridge.zip`` the splits ``train-bridge``, ``dev-bridge`` and ``test-bridge``.
 """
 
 from __future__ import annotations
@@ -8,12 +9,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-EMBEDDED = ("embedded", "embedded_more")
-"""Names of the data set without and with the split ``train-more``."""
+EMBEDDED = ("embedded", "embedded_more", "embedded_bridge")
+"""Names of the data set without and with further splits."""
 
 
 def write_embedded(folder: str | Path, name: str = EMBEDDED[0]) -> str:
-    """Writes the embedded data set as a BEIR folder; the other splits are the same under both names.
+    """Writes the embedded data set as a BEIR folder; the other splits are the same under all names.
 
     Args:
         folder: output folder.

@@ -1,12 +1,14 @@
 """The benchmarks run all their cases; how fast these are is not tested."""
 
 import re
+import shutil
 import subprocess
 import sys
 
 from test_entry_points import ROOT
 
 from acqo_rl.data.beir import read_beir
+from acqo_rl.data.embedded import write_embedded
 
 
 def rows_of(name, settings, pattern):
@@ -58,6 +60,27 @@ def test_turning_conversations(tmp_path):
                 assert names <= said or not query.id.startswith("choice")
                 assert not names <= said or not query.id.startswith("switch")
     assert not (asked["train"] & asked["dev"] or asked["train"] & asked["test"] or asked["dev"] & asked["test"])
+
+
+def test_bridge_questions(tmp_path):
+    """The archive is reproduced; a question names no later subject of its chain, and no entity is in two splits."""
+    rows_of("bridge_questions", f"--output {tmp_path}/embedded_bridge.zip", "$")
+    shutil.unpack_archive(tmp_path / "embedded_bridge.zip", tmp_path / "made")
+    write_embedded(tmp_path / "shipped", "embedded_bridge")
+    made = {file.relative_to(tmp_path / "made"): file.read_text() for file in (tmp_path / "made").rglob("*.*")}
+    for name, text in made.items():
+        assert (tmp_path / "shipped" / name).read_text() == text
+    splits = ("train-bridge", "dev-bridge", "test-bridge")
+    data = read_beir(tmp_path / "shipped", *splits)
+    asked = []
+    for split in splits:
+        chains = [(q, list(data.qrels[split][q.id])) for q in data.queries[split] if q.id.startswith(split)]
+        asked.append({doc_id.rpartition("-")[0] for _, chain in chains for doc_id in chain})
+        for query, chain in chains:
+            assert len(chain) == data.metadata[query.id]["needs"] in (2, 3)
+            title = data.corpus[chain[-1]].title
+            assert not {word for word in words(title) if word[0].isupper()} & words(query.text) - words("ISO")
+    assert not (asked[0] & asked[1] or asked[0] & asked[2] or asked[1] & asked[2])
 
 
 def words(text):

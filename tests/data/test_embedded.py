@@ -15,6 +15,7 @@ SHA256 = {
 }
 QUERIES = {
     "embedded": "5ae6c02a1fd396f3e82b193e6ece6c52fa4bf28ec72f92205ac463c660380f6d",
+    "embedded_bridge": "08a5dcae6711451ddc9f159eb08101d163a73c21c3811bfff32ca8902935eab3",
     "embedded_more": "a872318ab7e3db39588fb9148347ea78d93e7bbf21cf103d4d0756e7904f6cb2",
 }
 
