@@ -39,6 +39,8 @@ class ShowDemoConfig:
 
 def main(config: ShowDemoConfig) -> None:
     """Prints the table, the examples and the commands."""
+    import numpy as np
+
     from acqo_rl.data.beir import read_corpus
     from acqo_rl.evaluation.significance import paired_bootstrap
     from acqo_rl.evaluation.tables import Table, aligned, interval
@@ -48,17 +50,17 @@ def main(config: ShowDemoConfig) -> None:
     for line in (out / "evaluation" / "queries.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         results.setdefault(row["system"], []).append(row)
-    scores = {system: [row["measures"][MEASURE] for row in rows] for system, rows in results.items()}
+    scores = {system: np.array([row["measures"][MEASURE] for row in rows]) for system, rows in results.items()}
     titles = {doc_id: document.title for doc_id, document in read_corpus(out / "data").items()}
     print(f"\nOn {len(results['raw'])} held-out test questions:\n")
     means = (
-        (LABELS.get(s, s), f"{sum(v) / len(v):.3f}", interval(paired_bootstrap(scores["raw"], v)))
+        (LABELS.get(s, s), f"{sum(v) / len(v):.3f}", interval(paired_bootstrap(v - scores["raw"])))
         for s, v in scores.items()
     )
     print(aligned(Table("", "", ("", MEASURE, "difference to the raw query [95 % CI]"), tuple(means))))
     print(f"\nWhat reinforcement learning added, in {MEASURE} with 95 % confidence interval:")
     for stage, before, after in STAGES:
-        print(f"  {stage} {interval(paired_bootstrap(scores[before], scores[after]))}")
+        print(f"  {stage} {interval(paired_bootstrap(scores[after] - scores[before]))}")
     print("\nThree questions before and after:")
     for kind in KINDS:
         show_example(kind, results["raw"], results["policy"], titles)

@@ -114,8 +114,7 @@ def main(config: EvaluateConfig) -> None:
     open_run(config.output, {"data": data_folder, "split": config.split}, inputs_of(data_folder, [config.split]))
     queries = list(data.queries[config.split][: config.limit])
     kinds = kinds_of(queries, data.metadata)  # by the rules, where the data set has none
-    metadata = {query_id: {**data.metadata.get(query_id, {}), "kind": kind} for query_id, kind in kinds.items()}
-    retrievers, measure = open_systems(config, models, data.corpus, data.qrels[config.split], metadata)
+    retrievers, measure = open_systems(config, models, data.corpus, data.qrels[config.split], kinds)
     evaluations = measure(queries)
     variants: dict[str, Any] = {name: measure(mistype(queries, config.seed)) for name in config.robustness}
     study = Study(evaluations, variants, baseline, config.measures)
@@ -168,7 +167,7 @@ def open_systems(
     models: Mapping[str, str],
     corpus: Mapping[str, Document],
     qrels: Qrels,
-    metadata: Mapping[str, Mapping[str, Any]],
+    kinds: Mapping[str, str],
 ) -> tuple[dict[str, IndexParts], Callable[[Sequence[Query]], Evaluations]]:
     """Opens the parts of all systems; a model is loaded when it is first needed.
 
@@ -189,7 +188,7 @@ def open_systems(
         fusions={name: fusion_named(name.removesuffix(RERANKED)) for name in config.fusion},
         corpus=corpus,
         qrels=qrels,
-        metadata=metadata,
+        kinds=kinds,
         measures=config.measures,
         batch_size=config.batch_size,
         steps=steps,

@@ -58,7 +58,7 @@ def main(config: HeadroomConfig) -> None:
     from acqo_rl.data.beir import read_beir
     from acqo_rl.evaluation.report import relative_to, write_report
     from acqo_rl.evaluation.run import evaluate
-    from acqo_rl.evaluation.study import Study, with_kinds
+    from acqo_rl.evaluation.study import Study
     from acqo_rl.evaluation.summary import summarise
     from acqo_rl.evaluation.systems import System
     from acqo_rl.evaluation.tables import aligned
@@ -86,7 +86,7 @@ def main(config: HeadroomConfig) -> None:
         for name, model in models.items():
             if name != "turns" or any(query.history for query in asked):
                 path = SearchPath(load_reformulator(name, model, lexicon=lexicon), retriever, fusion, corpus)
-                found.append(with_kinds(evaluate(path, asked, qrels, name=name, measures=[_MEASURE]), kinds))
+                found.append(evaluate(path, asked, qrels, name=name, measures=[_MEASURE], kinds=kinds))
         return found
 
     def rest(done: int) -> Iterator[list[ScoredQuery]]:

@@ -88,7 +88,7 @@ def evaluate(
     measures: Sequence[str] = MEASURES,
     k: int = 100,
     batch_size: int = 64,
-    metadata: Mapping[str, Mapping[str, Any]] | None = None,
+    kinds: Mapping[str, str] | None = None,
     progress: bool = True,
     costs: Callable[[SearchResult], dict[str, Any]] | None = None,
 ) -> Evaluation:
@@ -102,7 +102,7 @@ def evaluate(
         measures: see ``acqo_rl.measures``.
         k: length of the fused ranking.
         batch_size: number of queries searched together.
-        metadata: query id -> metadata; ``kind`` groups the results. The searcher does not see it.
+        kinds: query id -> kind, which groups the results. The searcher does not see it.
         progress: shows a progress bar.
         costs: returns the costs of a result, by attribute of :class:`QueryResult`; by default those of this run.
 
@@ -112,7 +112,6 @@ def evaluate(
     """
     from tqdm import tqdm
 
-    metadata = metadata or {}
     check_measures(measures, DEPTH)
     relevant = judged(qrels)
     measured = [query for query in queries if query.id in relevant]
@@ -146,7 +145,7 @@ def evaluate(
             ranking=result.fused,
             measures={measure: values[measure][query.id] for measure in measures},
             gold_ranks=_gold_ranks(result.fused, relevant[query.id]),
-            kind=str(metadata.get(query.id, {}).get("kind", "")),
+            kind=(kinds or {}).get(query.id, ""),
             **paid,
         )
         for query, (result, paid) in zip(measured, found, strict=True)

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from acqo_rl.errors import DataError
-
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
@@ -49,29 +47,12 @@ class Difference:
         return (self.low > 0 or self.high < 0) and self.p < 1 - CONFIDENCE
 
 
-def paired_bootstrap(baseline: ArrayLike, system: ArrayLike) -> Difference:
-    """Confidence interval and p-value of the mean difference ``system - baseline``.
+def paired_bootstrap(differences: ArrayLike) -> Difference:
+    """Confidence interval and p-value of a mean difference.
 
     Args:
-        baseline: float[queries].
-        system: float[queries], the same queries in the same order.
-
-    Raises:
-        DataError: the two are not aligned, are empty, or hold a value that is not finite.
+        differences: system minus baseline of each query, float[queries]; at least one.
     """
-    before, after = np.asarray(baseline, dtype=np.float64), np.asarray(system, dtype=np.float64)
-    if before.shape != after.shape or before.ndim != 1 or not before.size:
-        raise DataError(
-            f"A paired test needs one value per query for each system, but got the shapes {before.shape} and "
-            f"{after.shape}. Evaluate both systems on the same queries."
-        )
-    if not np.isfinite(after - before).all():
-        raise DataError("A paired test needs finite values: a measure is NaN or infinite for at least one query.")
-    return mean_difference(after - before)
-
-
-def mean_difference(differences: ArrayLike) -> Difference:
-    """The same, from the differences of the queries, float[queries]; at least one."""
     from scipy.stats import bootstrap
 
     values = np.asarray(differences, dtype=np.float64)

@@ -79,9 +79,3 @@ class Study:
             system: replace(comparison, corrected={m: corrected[m][position] for m in measures})
             for position, (system, comparison) in enumerate(zip(pairs, found, strict=True))
         }
-
-
-def with_kinds(evaluation: Evaluation, groups: Mapping[str, str]) -> Evaluation:
-    """The evaluation with another kind for each query; ``groups`` is query id -> kind."""
-    results = tuple(replace(r, kind=groups[r.reformulation.query.id]) for r in evaluation.results)
-    return replace(evaluation, results=results)

@@ -11,7 +11,7 @@ import numpy as np
 
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.run import Evaluation, QueryResult, searched_texts
-from acqo_rl.evaluation.significance import Difference, mean_difference, paired_bootstrap
+from acqo_rl.evaluation.significance import Difference, paired_bootstrap
 from acqo_rl.text import distinct
 
 TIMED = ("reformulation", "retrieval", "reranking")
@@ -125,8 +125,8 @@ def compare(system: Evaluation, baseline: Evaluation, measures: Sequence[str]) -
     return Comparison(
         system=system.name,
         baseline=baseline.name,
-        differences={m: paired_bootstrap(baseline.scores(m), system.scores(m)) for m in measures},
-        by_kind={str(kind): mean_difference(gains[kinds == kind]) for kind in np.unique(kinds) if kind},
+        differences={m: paired_bootstrap(system.scores(m) - baseline.scores(m)) for m in measures},
+        by_kind={str(kind): paired_bootstrap(gains[kinds == kind]) for kind in np.unique(kinds) if kind},
         helped=float(np.mean(gains > EQUAL)),
         hurt=float(np.mean(gains < -EQUAL)),
     )

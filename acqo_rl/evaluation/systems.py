@@ -98,7 +98,7 @@ def evaluate_systems(
     fusions: Mapping[str, Fusion],
     corpus: Mapping[str, Document],
     qrels: Qrels,
-    metadata: Mapping[str, Mapping[str, Any]],
+    kinds: Mapping[str, str],
     measures: Sequence[str],
     batch_size: int = 64,
     steps: Mapping[str, Steps] | None = None,
@@ -108,13 +108,13 @@ def evaluate_systems(
     """Evaluates all reformulators with each retriever and fusion; what the caches hold is not computed again.
 
     Args:
-        queries: see :func:`acqo_rl.evaluation.run.evaluate`, also for ``metadata``.
+        queries: see :func:`acqo_rl.evaluation.run.evaluate`, also for ``kinds``.
         reformulators: by name; those with ``retry_below`` need a dense index.
         retrievers: by name.
         fusions: by name; those whose name ends with ``+reranker`` are followed by the reranker.
         corpus: document id -> document, for feedback.
         qrels: judgements.
-        metadata: query id -> metadata.
+        kinds: query id -> kind.
         measures: see ``acqo_rl.measures``.
         batch_size: number of queries reformulated and searched together.
         steps: reformulator -> its steps that read results.
@@ -140,7 +140,7 @@ def evaluate_systems(
             name=system.name,
             measures=measures,
             batch_size=batch_size,
-            metadata=metadata,
+            kinds=kinds,
             costs=partial(_costs, reformulator, parts, reranking, reranker, choice),
         )
     return evaluations

@@ -15,7 +15,6 @@ from typing import Literal
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.run import Evaluation, evaluate
 from acqo_rl.evaluation.significance import FEWEST, Difference
-from acqo_rl.evaluation.study import with_kinds
 from acqo_rl.evaluation.summary import compare
 from acqo_rl.roles import Reformulator
 from acqo_rl.searching.path import SearchPath
@@ -108,8 +107,7 @@ def measure_bounds(
     for name, options in ((ONE_FORM, chosen), (BEST, best)):
         given = FixedReformulations(name, {query.id: _answer(query, options[query.id], reward) for query in queries})
         path = SearchPath(given, reward.retriever, reward.fusion, feedback=FeedbackSpec(0))
-        found = evaluate(path, queries, qrels, name=name, measures=[measure])
-        evaluations.append(with_kinds(found, kinds))
+        evaluations.append(evaluate(path, queries, qrels, name=name, measures=[measure], kinds=kinds))
     return (evaluations[0], evaluations[1]), forms
 
 

@@ -246,7 +246,7 @@ def against_imitation(sets: Mapping[str, Sequence[ScoredOptions]], settings: Tra
     for name, options in sets.items():
         first = {one.query_id: one for one in reversed(options) if one.query_id in held}.values()
         gains = np.array([[_gains(one, first, settings.cost) for one in scorer.networks()] for scorer in scorers])
-        added = paired_bootstrap(*gains.mean(axis=1))
+        added = paired_bootstrap((gains[1] - gains[0]).mean(axis=0))
         by_network = ", ".join(f"{gain:+.3f}" for gain in (gains[1] - gains[0]).mean(axis=1))
         means = [f"{gain:+.3f}" for gain in gains.mean(axis=(1, 2))]
         rows.append((name, str(added.queries), *means, interval(added), by_network))

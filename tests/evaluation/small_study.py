@@ -29,7 +29,7 @@ QRELS = {
     "ambiguous": {"chad": 1},
     "unjudged": {"chad": 0},
 }
-METADATA = {query_id: {"kind": query_id, "needs": 1} for query_id in ("simple", "compound", "ambiguous")}
+KINDS = {kind: kind for kind in ("simple", "compound", "ambiguous")}
 GOOD = {
     "compound": ("decompose", "capital of peru", "money of chad"),
     "ambiguous": ("disambiguate", "capital of chad", "and its capital"),
@@ -80,4 +80,4 @@ def evaluated(
 ):
     """The evaluation of a reformulator on the one path."""
     path = SearchPath(reformulator, retriever or WordRetriever(), fusion or RankScoreFusion(), CORPUS, feedback)
-    return evaluate(path, queries, qrels, name=name or reformulator.name, metadata=METADATA, **settings)
+    return evaluate(path, queries, qrels, name=name or reformulator.name, kinds=KINDS, **settings)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from small_study import CORPUS, GOOD, METADATA, QRELS, QUERIES, Scripted, WordRetriever, evaluated
+from small_study import CORPUS, GOOD, KINDS, QRELS, QUERIES, Scripted, WordRetriever, evaluated
 from stand_ins import ScriptedHop
 
 from acqo_rl.evaluation.cache import CachedReformulator, CachedRetriever
@@ -62,7 +62,7 @@ def study(tmp_path):
         made = {n: CachedReformulator(n, lambda n=n: Asked(known[n], feedback, asked), n, cache) for n in names}
         both = {"words": IndexParts((words,)), "other": IndexParts((other,)), "both": IndexParts((words, other))}
         fusions = {"rsf": RankScoreFusion(), "rrf": ReciprocalRankFusion()}
-        about = {"qrels": QRELS, "metadata": METADATA, "measures": MEASURES, "batch_size": batch_size}
+        about = {"qrels": QRELS, "kinds": KINDS, "measures": MEASURES, "batch_size": batch_size}
         return {"reformulators": made, "retrievers": both, "fusions": fusions, "corpus": CORPUS, **about}
 
     return SimpleNamespace(make=make, asked=asked, searched=retriever.calls)
