@@ -54,7 +54,7 @@ class RecipeConfig(WithPolicy, IndexSettings):
     warm_start: dict = setting("Settings of acqo warm-start.", {})
     stage1: dict = setting("Settings of acqo grpo in Stage I.", {})
     stage2: dict = setting("Settings of acqo grpo in Stage II.", {})
-    plan: bool = setting("Print the steps and about how much CPU time they take, by a measurement; run none.", False)
+    plan: bool = setting("Print the steps and about how long they take, by a measurement; run none.", False)
 
 
 @dataclass(frozen=True)
@@ -105,9 +105,7 @@ def main(config: RecipeConfig) -> None:
 
 
 def times(steps: Sequence[Step]) -> Iterator[str]:
-    """About how much CPU time each training takes, from two training steps and 32 completions measured here."""
-    from transformers import TrainerCallback
-
+    """About how long each training takes, from two training steps and 32 completions measured here."""
     from acqo_rl.data.beir import read_queries
     from acqo_rl.data.embedded import write_embedded
     from acqo_rl.reformulation.grammar import TAGS
@@ -115,15 +113,8 @@ def times(steps: Sequence[Step]) -> Iterator[str]:
     from acqo_rl.training.settings import rows_per_step
     from acqo_rl.training.warm_start import Example, train
 
-    class Clock(TrainerCallback):
-        def on_step_begin(self, *_: Any, **__: Any) -> None:
-            self.seconds = -time.process_time()
-
-        def on_step_end(self, *_: Any, **__: Any) -> None:
-            self.seconds += time.process_time()
-
     trainings = [(step, check(step)) for step in steps if step.command in ("warm-start", "grpo")]
-    warm, clock = trainings[0][1], Clock()
+    warm = trainings[0][1]
     with TemporaryDirectory() as folder:
         if steps[0].command == "data":
             write_embedded(folder)
@@ -132,11 +123,11 @@ def times(steps: Sequence[Step]) -> Iterator[str]:
         measured = replace(warm, trainer=two_steps, output_dir=f"{folder}/run")
         settings, given = module_of("warm-start").check(measured)
         examples = [Example(q.id, "disambiguate", f"{TAGS['disambiguate']}\n{q.text}", 0.0, 0.0) for q in queries[:32]]
-        model = train(queries, examples, settings, given, model=warm.model, lora_rank=warm.lora_rank, callbacks=[clock])
+        model = train(queries, examples, settings, given, model=warm.model, lora_rank=warm.lora_rank)
+        trained = json.loads(model.with_name("log.json").read_text())[-1]["train_samples_per_second"]
         policy = Policy.from_pretrained(str(model), batch_size=32)
-        begin = time.process_time()
-        written = len(policy.reformulate(queries[:32])) / (time.process_time() - begin)
-        trained = min(rows_per_step(given), len(examples)) / clock.seconds
+        begin = time.monotonic()
+        written = len(policy.reformulate(queries[:32])) / (time.monotonic() - begin)
     for step, one in trainings:
         _, given = module_of(step.command).check(one)
         asked = min(one.limit or len(queries), len(queries))
@@ -147,10 +138,10 @@ def times(steps: Sequence[Step]) -> Iterator[str]:
             evaluated = 2 * one.eval_limit * (1 + rows // rows_per_step(given) // given.eval_steps)
             completions = rows + asked * one.rollouts + evaluated
         minutes = (rows / trained + completions / written) / 60
-        yield f"{step.name}: about {minutes:.1f} min of CPU time ({rows:,.0f} rows, {completions:,.0f} completions)"
+        yield f"{step.name}: about {minutes:.1f} min ({rows:,.0f} rows, {completions:,.0f} completions)"
     yield (
         f"Measured here with {warm.model}: {trained:.2f} rows of a training step and {written:.2f} completions per "
-        "second of CPU time. Searches, teachers, the index and the evaluation are not counted."
+        "second. Searches, teachers, the index and the evaluation are not counted."
     )
 
 

@@ -226,7 +226,6 @@ def train(
     *,
     model: str,
     lora_rank: int,
-    callbacks: Sequence[Any] = (),
 ) -> Path:
     """Fine-tunes a model on the examples with TRL's SFT trainer; resumes from the last checkpoint in its folder.
 
@@ -237,7 +236,6 @@ def train(
         arguments: see :func:`warm_start_arguments`.
         model: starting model.
         lora_rank: rank of the adapter; 0 trains all weights.
-        callbacks: of transformers.
 
     Returns:
         The folder of the model.
@@ -253,7 +251,6 @@ def train(
         args=arguments,
         processing_class=tokenizer,
         train_dataset=sft_dataset(pairs, prompt, missing_end(tokenizer)),
-        callbacks=list(callbacks),
     )
     resume(trainer)
     return save_run(trainer, settings)
