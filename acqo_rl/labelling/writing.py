@@ -71,26 +71,17 @@ def conversation_for(draft: Draft) -> Conversation:
 def ask(drafts: Sequence[Draft], model: LanguageModel) -> FilteredQuestions:
     """Asks the model once per draft. A dropped question has the problem or the reply as its text."""
     asked = FilteredQuestions([], {CALL_FAILED: [], NOT_READABLE: []})
-    completions = _complete(drafts, model)
-    for number, (draft, completion) in enumerate(zip(drafts, completions, strict=True), start=1):
-        query_id = f"{draft.kind}-{number}"
-        if completion.problem is not None:
-            asked.dropped[CALL_FAILED].append(Question(draft, Query(query_id, completion.problem)))
-        elif question := read_question(draft, completion, query_id):
-            asked.kept.append(question)
-        else:
-            asked.dropped[NOT_READABLE].append(Question(draft, Query(query_id, completion.text)))
-    return asked
-
-
-def _complete(drafts: Sequence[Draft], model: LanguageModel) -> list[Completion]:
-    """Returns one reply per draft, in input order."""
-    replies: dict[int, Completion] = {}
     for schema in (_QUESTION, _FOLLOW_UP):
-        some = [i for i, draft in enumerate(drafts) if _schema_of(draft) == schema]
-        written = model.generate([conversation_for(drafts[i]) for i in some], schema) if some else []
-        replies |= dict(zip(some, written, strict=True))
-    return [replies[i] for i in range(len(drafts))]
+        some = {f"{d.kind}-{number}": d for number, d in enumerate(drafts, start=1) if _schema_of(d) == schema}
+        completions = model.generate([*map(conversation_for, some.values())], schema)
+        for (query_id, draft), completion in zip(some.items(), completions, strict=True):
+            if completion.problem is not None:
+                asked.dropped[CALL_FAILED].append(Question(draft, Query(query_id, completion.problem)))
+            elif question := read_question(draft, completion, query_id):
+                asked.kept.append(question)
+            else:
+                asked.dropped[NOT_READABLE].append(Question(draft, Query(query_id, completion.text)))
+    return asked
 
 
 def read_question(draft: Draft, completion: Completion, query_id: str) -> Question | None:

@@ -142,29 +142,24 @@ def open_materials(paths: PathSettings, feedback: FeedbackSpec) -> Materials:
         ConfigError: no query of a split has a gold document, or a query is in both splits.
     """
     data = read_beir(paths.data, paths.split, paths.dev_split)
-    corpus = data.corpus
+    corpus, judged, held_out = data.corpus, data.qrels[paths.split], data.qrels[paths.dev_split]
     retriever = paths.open_index_of(paths.index, corpus)
-    qrels: Qrels = {}
-    parts: list[list[Query]] = []
-    for split, limit in ((paths.split, paths.limit), (paths.dev_split, 0)):
-        judgements = data.qrels[split]
-        if split != paths.split and (both := judgements.keys() & qrels.keys()):
-            raise ConfigError(
-                f"{len(both)} queries of {paths.data} are both in {paths.split} and in {split}, such as {min(both)!r}."
-                f" Dev queries must not be used for training; remove them from one of the two splits."
-            )
-        qrels |= judgements
-        queries = with_gold(data.queries[split], judgements, limit, paths.seed)
-        if not queries:
-            raise ConfigError(f"No query of {paths.data}/qrels/{split}.tsv has a relevant document; add judgements.")
-        parts.append(queries)
-    train, dev = parts
+    if paths.split != paths.dev_split and (both := judged.keys() & held_out.keys()):
+        raise ConfigError(
+            f"{len(both)} queries of {paths.data} are both in {paths.split} and in {paths.dev_split}, such as "
+            f"{min(both)!r}. Dev queries must not be used for training; remove them from one of the two splits."
+        )
+    train = with_gold(data.queries[paths.split], judged, paths.limit, paths.seed)
+    dev = with_gold(data.queries[paths.dev_split], held_out, 0, paths.seed)
+    if not train or not dev:
+        empty = paths.dev_split if train else paths.split
+        raise ConfigError(f"No query of {paths.data}/qrels/{empty}.tsv has a relevant document; add judgements.")
     fusion = fusion_named(paths.fusion)
     first_search = retriever, fusion, corpus, feedback
     return Materials(
         train=add_feedback(train, *first_search),
         dev=add_feedback(dev, *first_search),
-        qrels=qrels,
+        qrels=judged | held_out,
         kinds=kinds_of(train, data.metadata),
         corpus=corpus,
         retriever=retriever,
