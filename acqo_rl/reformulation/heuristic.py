@@ -84,31 +84,30 @@ class Heuristic(Reformulator):
         self._lexicon = lexicon or Lexicon()
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """Returns one reformulation per query, in input order, with query type and reasoning; small talk passes."""
+        """Returns one reformulation per query, in input order, with its query type; small talk passes."""
         answers = past_small_talk(queries, lambda asked: [self._reformulate(query) for query in asked], self.name)
         return [replace(answer, query_type=query_type_of(answer.query.text)) for answer in answers]
 
     def _reformulate(self, query: Query) -> Reformulation:
         text = one_line(query.text).replace("\u2019", "'").rstrip(" ?!.,;:")
-        route, found, reasoning = self._rewritten(query, text if len(text) <= _LONGEST else "")
+        route, found = self._rewritten(query, text if len(text) <= _LONGEST else "")
         sub_queries = distinct(found)[: self.max_sub_queries]
         if not sub_queries or [normalised(s.text) for s in sub_queries] == [normalised(query.text)]:
-            return replace(pass_through(query, self.name), reasoning="No rule applies, so the raw query is searched")
-        return Reformulation(query, route, sub_queries, self.name, reasoning=reasoning)
+            return pass_through(query, self.name)
+        return Reformulation(query, route, sub_queries, self.name)
 
-    def _rewritten(self, query: Query, text: str) -> tuple[Route, list[SubQuery], str]:
+    def _rewritten(self, query: Query, text: str) -> tuple[Route, list[SubQuery]]:
         parts = parts_of(text, self._lexicon)
         is_comparison = bool(parts) and query_type_of(text) == "comparison"
         leans = query.history and not (is_comparison and not _REFERS.search(text))
         if leans and (found := list(follow_up(query, text, self._lexicon))):
-            return "disambiguate", found, f"Depends on the conversation; searched as {found[0].text!r}"
+            return "disambiguate", found
         if readings := self._lexicon.readings.get(_BARE.sub("", text).lower(), ()):
-            found = [SubQuery(f"{text} {reading}", "reading") for reading in readings]
-            return "disambiguate", found, f"A name with {len(readings)} meanings"
+            return "disambiguate", [SubQuery(f"{text} {reading}", "reading") for reading in readings]
         found = [SubQuery(part, "part") for part in parts]
         if is_comparison:
             found.append(SubQuery(query.text, "original"))
-        return "decompose", found, f"Asks for {len(parts)} things, each with a search of its own"
+        return "decompose", found
 
 
 def follow_up(query: Query, text: str, lexicon: Lexicon) -> Iterator[SubQuery]:

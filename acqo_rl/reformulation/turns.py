@@ -12,8 +12,6 @@ from acqo_rl.types import Query, Reformulation, SubQuery
 _TURN_CHARACTERS = 240
 """Maximum characters per turn: an encoder reads only the first 128 to 512 tokens, and the query comes last."""
 
-_SHORTENED = f"Of a turn with more than {_TURN_CHARACTERS} characters, only both ends are searched."
-
 
 class RecentTurns(Reformulator):
     """Searches the last turns and the query as one text; without a history, the raw query.
@@ -34,15 +32,18 @@ class RecentTurns(Reformulator):
         if not query.history:
             return pass_through(query, self.name)
         text = with_last_turns(query, self.turns)
-        is_cut = any(str(turn) not in text for turn in query.history[-self.turns :])
-        return Reformulation(
-            query, "disambiguate", (SubQuery(text, "reading"),), self.name, notes=(_SHORTENED,) * is_cut
-        )
+        return Reformulation(query, "disambiguate", (SubQuery(text, "reading"),), self.name)
 
 
 def with_last_turns(query: Query, turns: int = 2) -> str:
     """The last turns, each shortened to 240 characters, and the query."""
     return " ".join([*(drop_middle(str(turn), _TURN_CHARACTERS) for turn in query.history[-turns:]), query.text])
+
+
+def shortens_a_turn(query: Query, text: str) -> bool:
+    """Whether a text contains only both ends of a turn, as :func:`with_last_turns` shortened it."""
+    turns = list(map(str, query.history))
+    return any(len(turn) > _TURN_CHARACTERS and drop_middle(turn, _TURN_CHARACTERS) in text for turn in turns)
 
 
 def first_searches(queries: Sequence[Query]) -> list[Reformulation]:

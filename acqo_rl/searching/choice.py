@@ -257,5 +257,4 @@ def _together(made: Sequence[Reformulation]) -> Reformulation:
     """The searches of one or two arms; route, costs and problem are those of the last one."""
     if len(made) == 1:
         return made[0]
-    notes = tuple(dict.fromkeys(note for one in made for note in one.notes))
-    return replace(made[-1], sub_queries=distinct([s for one in made for s in one.sub_queries]), notes=notes)
+    return replace(made[-1], sub_queries=distinct([s for one in made for s in one.sub_queries]))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from acqo_rl.addresses import masked
 from acqo_rl.errors import AcqoError, SearchError
+from acqo_rl.reformulation.turns import shortens_a_turn
 from acqo_rl.searching.trace import Step
 from acqo_rl.text import normalised, words_by_stem
 from acqo_rl.types import Ranking, Reformulation, SubQueryKind
@@ -104,6 +105,8 @@ def notes_of(made: Reformulation) -> list[str]:
         notes.append(f"The raw query is used only if its best score exceeds the others by {raw[0]:g}.")
     elif len(made.sub_queries) > 1:
         notes.append(f"The raw query is one of {len(made.sub_queries)} searches.")
+    if any(shortens_a_turn(made.query, one.text) for one in made.sub_queries):
+        notes.append("Of a long turn, only both ends are searched.")
     asked = words_by_stem(made.query.text)
     said = words_by_stem(" ".join(map(str, made.query.history)))
     searched = words_by_stem(" ".join(one.text for one in made.sub_queries if one.min_margin is None))
