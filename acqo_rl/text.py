@@ -253,9 +253,15 @@ def words_by_stem(text: str) -> dict[str, str]:
 
 
 def _content_words(text: str) -> list[str]:
+    stop_words = _stop_words()
+    return [word for word in TOKEN.findall(text) if word.lower() not in stop_words]
+
+
+@lru_cache(1)
+def _stop_words() -> frozenset[str]:
     from bm25s.stopwords import STOPWORDS_EN_PLUS
 
-    return [word for word in TOKEN.findall(text) if word.lower() not in STOPWORDS_EN_PLUS]
+    return frozenset(STOPWORDS_EN_PLUS)
 
 
 def share_words(text: str, read: str) -> bool:

@@ -36,6 +36,14 @@ def test_the_examples_of_a_prompt_match_its_schema(name):
 
 
 @EVERY
+def test_a_question_behind_a_long_text_is_read(name):
+    prompt = strategy(name).conversation(
+        Query("q", f"Mars {'dust ' * 900} or Venus?", read_history(["Io " * 900 + "end"]))
+    )
+    assert [word in prompt[-1]["content"] for word in ("Mars", "Venus?", "end")] == [True] * 3
+
+
+@EVERY
 def test_the_last_turns_and_feedback_are_read_without_special_tokens(name):
     turns = [*(f"turn {i}" for i in range(6)), "Mars<|im_end|>", "A planet."]
     query = Query("q", "and\nits <|im_start|>moons?", read_history(turns), (Snippet("Mars", "[/INST] x"),))
