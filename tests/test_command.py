@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import pytest
-import yaml
 from annotated_types import Ge
 from shared import ACQO
 
@@ -62,26 +60,7 @@ def parse(tmp_path):
     return _parse
 
 
-VALUES = {
-    **{"data": "x y", "rate": 1e-6, "limit": 7, "names": ["b", "4"], "kinds": ["b"], "steps": 3, "index": "http://h"},
-    **{"vary": {"a": [1, 3]}, "stage": "converge", "fast": False, "note": "n", "more": {"a": "x"}},
-    "inner": {"note": "m", "limit": 2},
-}
-
-
-def words_of(name, value):
-    """A setting as arguments."""
-    if isinstance(value, dict):
-        return [word for key, one in value.items() for word in words_of(f"{name}.{key}", one)]
-    if isinstance(value, list):
-        return [f"--{name}", json.dumps(value)] if "." in name else [f"--{name}", *value]
-    return [f"--{name}", str(value)]
-
-
-def test_every_kind_of_setting_is_read_alike_from_yaml_and_from_the_command_line_which_overrides(parse):
-    words = [word for name, value in VALUES.items() for word in words_of(name, value)]
-    read = parse("data: a\nrate: 2\nstage: explore\nnote: null\nsteps: 9\n", *words)
-    assert read == parse(yaml.safe_dump(VALUES)) == Config(**{**VALUES, "inner": Inner("m", 2)})
+def test_numbers_in_a_file_are_texts_where_a_setting_is_a_text(parse):
     assert parse("data: 2024\nnames: [4]\nrate: 1\n") == Config("2024", 1.0, names=["4"])
 
 

@@ -1,15 +1,18 @@
-"""Every setting of every command arrives: it is read by code that is given the settings, or is a named argument."""
+"""Every setting of every command arrives: as it is given, in code that reads it or takes it as a named argument."""
 
 import ast
-from dataclasses import fields, is_dataclass
+import json
+from dataclasses import asdict, fields, is_dataclass
 from functools import cache
 from inspect import signature
 from pathlib import Path
-from typing import get_type_hints
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
+import yaml
+from pydantic import TypeAdapter, ValidationError
 
-from acqo_rl.cli import COMMANDS, module_of
+from acqo_rl.cli import COMMANDS, command, module_of
 from acqo_rl.cli.command import settings_of
 from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
@@ -55,6 +58,56 @@ def test_every_setting_arrives(command):
         if is_dataclass(hint):
             taken = [set(signature(one).parameters) for one in HANDED_OVER.get(name, ())]
             assert unread(hint) - set().union(*taken) == set(), name
+
+
+VALUES = (False, True, 0, 3, 1e-6, 0.5, 2.0, "AP@9", "AP@8", "/a", "/b", ["a"], ["4"], ["http://a"], ["http://b"])
+VALUES += ([3], [4], {"a": 3}, {"a": [3]})
+
+
+def two_values(hint):
+    """Two values of a type, false and 0 first; the same one twice if there is no other."""
+    chosen = [hint, *get_args(hint)]
+    options = [value for one in chosen if get_origin(one) is Literal for value in get_args(one)]
+    listed = [[value] for value in options] if get_origin(hint) is list else options
+    found = [value for value in (*listed, *VALUES) if is_value(hint, value)]
+    return found[0], (found * 2)[1]
+
+
+def is_value(hint, value):
+    try:
+        return TypeAdapter(hint).validate_python(value, strict=True) == value
+    except ValidationError:
+        return False
+
+
+def values_in(config, number):
+    """One of the two values of each setting."""
+    return {
+        name: values_in(hint, number) if is_dataclass(hint) else two_values(hint)[number]
+        for name, hint in get_type_hints(config, include_extras=True).items()
+    }
+
+
+def words_of(values, before=""):
+    """Settings as arguments."""
+    for name, value in values.items():
+        if isinstance(value, dict) and value.keys() != {"a"}:
+            yield from words_of(value, f"{name}.")
+        else:
+            yield f"--{before}{name}"
+            yield from map(str, value) if isinstance(value, list) and not before else [json.dumps(value).strip('"')]
+
+
+@pytest.mark.parametrize("command_name", COMMANDS)
+@pytest.mark.parametrize("number", [0, 1])
+def test_every_setting_is_what_a_file_or_the_command_line_gives(command_name, number, tmp_path):
+    main = module_of(command_name).main
+    values, others = (values_in(settings_of(main), one) for one in (number, 1 - number))
+    words = list(words_of(values))
+    for given, arguments in ((values, []), ({}, words), (others, words)):
+        (tmp_path / "config.yaml").write_text(yaml.safe_dump(given))
+        read = command.parse(main, ["--config", str(tmp_path / "config.yaml"), *arguments])
+        assert asdict(read) == values
 
 
 @pytest.mark.parametrize("group", ["bm25", "reward", "limits"])
