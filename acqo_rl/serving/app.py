@@ -20,7 +20,7 @@ from acqo_rl import __version__
 from acqo_rl.errors import AcqoError, SearchError
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.pipeline.state import RetrievalState
-from acqo_rl.serving.http import AT_ROOT, REFUSALS, Web, detail_of, finish_app, in_thread
+from acqo_rl.serving.http import REFUSALS, Web, detail_of, finish_app, in_thread
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.logs import log_failures
 from acqo_rl.serving.requests import AnswerRequest, Asked, ReformulateRequest, SearchRequest
@@ -52,7 +52,7 @@ _PAGE_HEADERS = {
 _log = logging.getLogger(__name__)
 
 
-def make_app(service: Service, limits: Limits, web: Web = AT_ROOT) -> FastAPI:
+def make_app(service: Service, limits: Limits, web: Web = Web()) -> FastAPI:
     """Creates the application.
 
     Args:
@@ -159,7 +159,7 @@ async def _events(
         while (event := await events.get()) is not None:
             yield event
         result = work.result()
-        service.metrics.answered(result, service.max_model_calls)
+        service.metrics.answered(result)
         log_failures(failure for failure in result.failures if failure.reason != failure.public)
         response = AnswerResponse.of(result, body, asked, 1000 * (time.perf_counter() - begin))
         yield ServerSentEvent(event="result", data=response.model_dump(mode="json"))

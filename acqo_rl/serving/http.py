@@ -91,10 +91,6 @@ def accepted_hosts(address: str, names: Sequence[str]) -> tuple[str, ...]:
     return (listening, "localhost", "127.0.0.1", "[::1]", *names) if is_local or names else ()
 
 
-AT_ROOT = Web()
-"""No prefix, no other origins, and all hosts."""
-
-
 _GRACE = 1.0
 """Seconds after its time limit at which a call is given up: those that observe the limit have then returned."""
 
@@ -154,19 +150,17 @@ _METHODS = ("GET", "HEAD", "OPTIONS", "POST")
 class Observed:
     """The outermost ASGI middleware: ids, metrics and log lines of requests, and responses to unexpected errors."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, paths: Collection[str], quiet: Collection[str]) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, paths: Collection[str]) -> None:
         """Creates the middleware.
 
         Args:
             app: the application.
             metrics: count the requests.
             paths: paths with separate metrics; all other paths are counted together.
-            quiet: paths that are not logged.
         """
         self._app = app
         self._metrics = metrics
         self._paths = paths
-        self._quiet = quiet
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forwards a request, and logs and counts it when it has ended."""
@@ -199,7 +193,7 @@ class Observed:
             path = requested if requested in self._paths else "other"
             method = scope["method"] if scope["method"] in _METHODS else "other"
             self._metrics.request(method, path, status, seconds)
-            if path not in self._quiet:
+            if path not in _PLAIN:
                 fields = {"method": method, "path": path, "status": status, "ms": round(1000 * seconds, 3)}
                 _log.info("request_completed", extra=fields)
 
@@ -251,7 +245,7 @@ def finish_app(
     if web.hosts:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=web.hosts, www_redirect=False)
     paths = {path for route in app.routes if (path := getattr(route, "path", ""))}
-    app.add_middleware(Observed, metrics=metrics, paths=paths, quiet=_PLAIN)
+    app.add_middleware(Observed, metrics=metrics, paths=paths)
     app.root_path = web.root_path
     if web.cors_origins:
         app.add_middleware(

@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.searching.result import SearchResult
-from acqo_rl.searching.trace import Step, ms_of
+from acqo_rl.searching.trace import ms_of
 from acqo_rl.types import Reformulation
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -39,11 +39,9 @@ class Metrics:
         )
         self._routes = counter("acqo_searches", "Number of searches by route.", ["route"])
         self._route_score = shares("acqo_route_max_score", "Best cosine by route.", ["route"])
-        self._stage_seconds = seconds("acqo_stage_duration_seconds", "Duration of each stage.", ["stage"])
         self._cache = counter("acqo_cache_requests", "Look-ups in the caches.", ["cache", "outcome"])
         self._failures = counter("acqo_failures", "Number of failed calls.", ["step", "kind"])
         self._model_calls = counts("acqo_model_calls", "Completions requested per query.", ["use"])
-        self._budget = shares("acqo_budget_used_ratio", "Used share of the budget of model calls.")
         self._requests = counter("acqo_http_requests", "Number of answered requests.", ["method", "path", "status"])
         self._request_seconds = seconds("acqo_http_request_duration_seconds", "Duration of requests.", ["path"])
         self.in_flight = gauge("acqo_http_requests_in_flight", "Requests in progress.")
@@ -75,7 +73,6 @@ class Metrics:
             best = max(cosines)
             self._max_score.labels(str(reformulation.route != "pass").lower()).observe(best)
             self._route_score.labels(reformulation.route).observe(best)
-        self._stages(found.trace)
         is_cached = bool(reformulation.completion and not reformulation.calls)
         self.reformulated(reformulation, None if is_cached else ms_of(found.trace, "reformulation") / 1000)
         self._model_calls.labels("search").observe(reformulation.calls)
@@ -84,13 +81,11 @@ class Metrics:
         for failure in found.failures:
             self.failed(failure.step, failure.reason)
 
-    def answered(self, result: RetrievalState, max_model_calls: int) -> None:
+    def answered(self, result: RetrievalState) -> None:
         """Counts an answer and the reformulation of its question."""
         self._cache.labels("answer", "hit" if result.cached else "miss").inc()
         self._model_calls.labels("answer").observe(result.model_calls)
-        self._budget.observe(result.model_calls / max_model_calls)
         if not result.cached:
-            self._stages(result.trace.steps)
             for failure in result.failures:
                 self.failed(failure.step, failure.reason)
             if result.reformulation:
@@ -100,10 +95,6 @@ class Metrics:
         """Counts a request; ``path`` is a path of the application, so that the number of labels is limited."""
         self._requests.labels(method, path, str(status)).inc()
         self._request_seconds.labels(path).observe(seconds)
-
-    def _stages(self, steps: tuple[Step, ...]) -> None:
-        for step in (step for step in steps if step.ms):  # steps without a duration describe decisions
-            self._stage_seconds.labels(step.name).observe(step.ms / 1000)
 
     def failed(self, step: str, reason: str) -> None:
         """Counts a failed call, or a request for which all calls failed."""

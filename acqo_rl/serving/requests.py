@@ -55,21 +55,7 @@ def request_config(**example: Any) -> ConfigDict:
     return ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [example]})
 
 
-class KnownFields(BaseModel):
-    """Refuses unknown fields with the names of the known ones."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _refuse_unknown(cls, given: Any) -> Any:
-        unknown = sorted(set(given) - set(cls.model_fields)) if isinstance(given, dict) else []
-        if unknown:
-            hint = did_you_mean(unknown, cls.model_fields)
-            known = ", ".join(cls.model_fields)
-            raise ValueError(f"Unknown field {unknown[0][:100]!r}{hint}; the fields are {known}.")
-        return given
-
-
-class ReformulateRequest(KnownFields):
+class ReformulateRequest(BaseModel):
     """A query, its conversation, and the strategy that reformulates it."""
 
     model_config = request_config(query="Mercury", rewriting_strategy="rules", user_context="astronomy")
@@ -107,6 +93,16 @@ class ReformulateRequest(KnownFields):
         max_length=50,
         description="Names of the collections to search; by default all. Their results are merged.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown(cls, given: Any) -> Any:
+        unknown = sorted(set(given) - set(cls.model_fields)) if isinstance(given, dict) else []
+        if unknown:
+            hint = did_you_mean(unknown, cls.model_fields)
+            known = ", ".join(cls.model_fields)
+            raise ValueError(f"Unknown field {unknown[0][:100]!r}{hint}; the fields are {known}.")
+        return given
 
     def scope(self) -> Scope:
         """The part of the documents that the request searches."""

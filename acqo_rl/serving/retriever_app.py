@@ -13,7 +13,7 @@ from acqo_rl import __version__
 from acqo_rl.retrieval.manifest import IndexInfo
 from acqo_rl.retrieval.remote import Rankings
 from acqo_rl.roles import Retriever
-from acqo_rl.serving.http import AT_ROOT, REFUSALS, Web, finish_app, in_thread
+from acqo_rl.serving.http import REFUSALS, Web, finish_app, in_thread
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.requests import Text, Whole, request_config
@@ -37,7 +37,7 @@ class TextsRequest(BaseModel):
         return [Passage(text) if i in passages else text for i, text in enumerate(self.texts)]
 
 
-def make_retriever_app(retriever: Retriever, info: IndexInfo, limits: Limits, web: Web = AT_ROOT) -> FastAPI:
+def make_retriever_app(retriever: Retriever, info: IndexInfo, limits: Limits, web: Web = Web()) -> FastAPI:
     """Creates the application.
 
     Requests are searched one at a time and not combined into batches. An encoder rounds differently if a batch contains
