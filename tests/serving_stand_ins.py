@@ -197,7 +197,7 @@ class Scripted:
         self.default = self.names[0]
         self.asked = []
 
-    def get(self, name, num_variants):
+    def get(self, name, num_variants=None):
         self.asked.append((name, num_variants))
         if name not in self._offered:
             raise NotFoundError(f"Unknown strategy {name!r}.")

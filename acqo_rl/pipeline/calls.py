@@ -12,7 +12,7 @@ from acqo_rl.reformulation.prompted import complete
 from acqo_rl.roles import LanguageModel, StreamingModel
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import Failure, SearchResult, public_problem
-from acqo_rl.searching.searcher import AdaptiveSearcher, cluster_by_sub_query
+from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.text import normalised
 from acqo_rl.types import Completion, Document, Schema
 
@@ -56,13 +56,11 @@ class PassageSearch:
 
     def add(self, state: RetrievalState, source: str, found: SearchResult, k: int) -> list[Chunk]:
         """Adds the best ``k`` passages and the failures of a result to the state; returns the passages."""
-        found_by = {doc_id: text for text, doc_ids in cluster_by_sub_query(found).items() for doc_id in doc_ids}
         best = found.fused.first(k)
         documents = fetch(self.corpus, best.doc_ids)
         values = best.similarities if self.searcher.cosine else map(by_rank, range(1, k + 1))
-        for doc_id, value in zip(best.doc_ids, values, strict=False):
-            if doc_id in documents:
-                state.add_chunks([(documents[doc_id], value)], source, found_by[doc_id])
+        scored = zip(best.doc_ids, values, strict=False)
+        state.add_chunks([(documents[doc_id], value) for doc_id, value in scored if doc_id in documents], source)
         for failure in found.failures:
             state.fail(failure, "model" if failure.step == "reformulation" else "search")
         return [state.found[doc_id] for doc_id in best.doc_ids if doc_id in documents]

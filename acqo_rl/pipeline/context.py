@@ -19,15 +19,6 @@ _SHORT = 2
 """Words of at most this many letters are ignored, because they say nothing about a topic."""
 
 
-def cut(text: str, characters: int) -> str:
-    """Truncates a text to ``characters`` characters, at the end of a word if possible."""
-    if len(text) <= characters:
-        return text
-    head = text[:characters]
-    space = head.rfind(" ")
-    return f"{head[:space] if space > characters // 2 else head[:-1]}\u2026"
-
-
 def window(text: str, about: str, characters: int = SHOWN_CHARACTERS) -> tuple[int, str]:
     """Returns the part of a text that matches ``about`` best, and its place: the number of characters before it.
 

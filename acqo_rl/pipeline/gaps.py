@@ -44,7 +44,7 @@ class GapSearch:
     ``self_query`` reads several, and searches the first that is new.
 
     Attributes:
-        name: which kind; also where the rounds are recorded in the state.
+        name: which kind.
         rounds: maximum number of searches, including the first one and hops.
         k: passages per search.
     """
@@ -59,11 +59,7 @@ class GapSearch:
         """Adds rounds and passages until nothing is missing, there is no new gap, or the limit is reached."""
         if not state.has_searched(state.query.text):
             self.search.search(state, f"{self.name} 1", [state.query.text], self.k)
-        rounds = [*state.hops] or [Round(1, state.query.text, tuple(chunk.document.id for chunk in state.chunks))]
-        if self.name == "multi_hop":
-            state.hops = rounds
-        else:
-            state.iterations = rounds
+        rounds = state.hops = state.hops or [Round(1, state.query.text, tuple(c.document.id for c in state.chunks))]
         while len(rounds) < self.rounds:
             [reply] = self.model.ask(state, self.name, GAPS, [_seen(state)])
             if reply is None:

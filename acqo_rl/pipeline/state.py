@@ -28,13 +28,11 @@ class Chunk:
         document: the passage.
         similarity: its best cosine, without boost; derived from its best rank if scores are not cosines.
         source: the step that first found it.
-        query: the text that first found it.
     """
 
     document: Document
     similarity: float
     source: str
-    query: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +161,8 @@ class RetrievalState:
         fused: document ids of a first search with fused rankings, best first; these passages keep their order.
         boost: returns a factor for the similarity of a passage, used only for ordering.
         reformulation: the reformulation of the first search; ``None`` if the search failed.
-        hops: searches of a chain: the question, the hops of the first search, searches for what a model missed.
-        iterations: rounds of self-querying.
+        hops: searches of a chain: the question, the hops of the first search, searches for what a model missed; in the
+            mode ``self_query``, its iterations.
         sub_questions: parts of the question.
         path: steps of following references.
         context: the passages as text, as the answer is written from them; empty until then.
@@ -189,7 +187,6 @@ class RetrievalState:
     boost: Callable[[Chunk], float] = lambda _: 1.0
     reformulation: Reformulation | None = None
     hops: list[Round] = field(default_factory=list)
-    iterations: list[Round] = field(default_factory=list)
     sub_questions: list[SubQuestion] = field(default_factory=list)
     path: list[RetrievalStep] = field(default_factory=list)
     context: str = ""
@@ -208,10 +205,10 @@ class RetrievalState:
         """Number of model calls for this result; 0 if it was cached."""
         return self.budget.used
 
-    def add_chunks(self, found: Iterable[tuple[Document, float]], source: str, query: str) -> None:
+    def add_chunks(self, found: Iterable[tuple[Document, float]], source: str) -> None:
         """Adds passages; a known passage keeps its source and its higher similarity."""
         for document, similarity in found:
-            chunk = self.found.setdefault(document.id, Chunk(document, similarity, source, query))
+            chunk = self.found.setdefault(document.id, Chunk(document, similarity, source))
             self.found[document.id] = replace(chunk, similarity=max(similarity, chunk.similarity))
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from acqo_rl.language_models.structured import INTEGER, fields, or_none, several, text
 from acqo_rl.pipeline.calls import BudgetedModel, Task
-from acqo_rl.pipeline.context import CONTEXT_CHARACTERS, asked, cut, numbered
+from acqo_rl.pipeline.context import CONTEXT_CHARACTERS, asked, numbered
 from acqo_rl.pipeline.state import Chunk, Claim, Confidence, RetrievalState
 from acqo_rl.reformulation.strategies import question_text
 
@@ -61,7 +61,7 @@ class Synthesizer:
             state.skip(self.name, "there are no passages")
             return
         passages = passages or numbered(state.chunks[:PASSAGES], asked(state), CONTEXT_CHARACTERS)
-        state.context = cut(passages, CONTEXT_CHARACTERS)
+        state.context = passages[:CONTEXT_CHARACTERS]
         answers = [f"{part.text} {part.answer}" for part in state.sub_questions if part.answer]
         partial = "\n".join(["", "Partial answers:", *answers, ""]) if answers else ""
         content = f"Passages:\n{state.context}\n{partial}\n{question_text(state.query)}"

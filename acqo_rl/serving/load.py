@@ -126,7 +126,6 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
         fusion_named(settings.fusion, settings.rrf_k),
         Timeouts(limits.search, limits.reformulation, limits.sub_query, limits.reranking),
         answer_model=answer_model,
-        num_variants=strategies.num_variants,
         max_model_calls=settings.max_model_calls,
         answer_timeout=limits.answer,
         cache_size=settings.result_cache_size,

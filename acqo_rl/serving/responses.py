@@ -240,8 +240,7 @@ class Retrieval(BaseModel):
     """
 
     mode: str = Field(description="pipeline, or the mode that was used.")
-    hops: list[Round]
-    iterations: list[Round]
+    hops: list[Round] = Field(description="Searches of a chain, or the iterations of self_query.")
     sub_questions: list[SubQuestion]
     path: list[RetrievalStep]
 
@@ -279,7 +278,7 @@ class AnswerResponse(BaseModel):
         }
         mode = body.mode if body.mode == "pipeline" else result.strategies[0]  # the mode that auto has chosen
         same = ("challenges", "strategies", "model_calls", "skipped", "cached")
-        steps = ("hops", "iterations", "sub_questions", "path")
+        steps = ("hops", "sub_questions", "path")
         return cls(
             answer=well_formed(result.answer),
             **{name: getattr(result, name) for name in same},

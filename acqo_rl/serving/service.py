@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
-from cachetools import LRUCache
+from cachetools import LRUCache, cachedmethod
 
 from acqo_rl.errors import ConfigError, NotFoundError
 from acqo_rl.pipeline.pipeline import Pipeline
@@ -34,10 +34,23 @@ from acqo_rl.types import UNRESTRICTED, Query, Scope
 _SEARCHERS = 256
 """Maximum number of searchers and pipelines to keep (least recently used are dropped); each has its own cache."""
 
+Made = TypeVar("Made", bound=Callable[..., Any])
+
 _CHANGING = 60.0
 """Lifetime in seconds of a cached answer from documents that may be deleted; others are cached for an hour."""
 
-Made = TypeVar("Made")
+
+def _kept(kind: str) -> Callable[[Made], Made]:
+    """Keeps what a method makes for a strategy and for what is searched; makes it once for concurrent requests."""
+
+    def key(service: Service, *asked: Any) -> Hashable:
+        *strategy, collections = asked
+        # Nothing that is kept for one part of the documents serves another one.
+        parts = tuple((collection.name, collection.scope) for collection in collections)
+        return kind, id(service.strategies.get(*strategy)) if strategy else None, parts
+
+    kept = cachedmethod(lambda service: service._made, key, condition=lambda service: service._making)
+    return kept  # type: ignore[return-value]
 
 
 @dataclass(eq=False)
@@ -50,7 +63,6 @@ class Service:
         fusion: merges the lists of the sub-queries; each sub-query has one list over all collections and indexes.
         timeouts: time limits of a search.
         answer_model: writes answers; without it, only passages are returned.
-        num_variants: default number of paraphrases that ``multi_query`` writes.
         max_model_calls: maximum number of model calls per answer.
         answer_timeout: time limit of an answer, in seconds.
         cache_size: number of cached reformulations per searcher, and of answers per pipeline; 0 disables the caches.
@@ -71,7 +83,6 @@ class Service:
     fusion: Fusion
     timeouts: Timeouts
     answer_model: LanguageModel | None = None
-    num_variants: int = 3
     max_model_calls: int = 20
     answer_timeout: float | None = None
     cache_size: int = 1024
@@ -88,8 +99,8 @@ class Service:
             raise ConfigError(f"The collections are {names}; give at least one, with distinct names.")
         self.metrics = Metrics()
         self._workers = Workers(self.threads)
-        self._made: LRUCache[Hashable, object] = LRUCache(_SEARCHERS)
-        self._lock = threading.RLock()
+        self._made: LRUCache[Hashable, Any] = LRUCache(_SEARCHERS)
+        self._making = threading.Condition()
         self._probed = tuple(collection.for_probes() for collection in self.collections)
         self.searcher("raw", None, self._probed)
 
@@ -154,6 +165,7 @@ class Service:
             raise NotFoundError(f"Unknown collection {missing[0]!r}; choose from {', '.join(known)}.")
         return tuple(one.restrict(scope) for one in self.collections if one.name in (names or known))
 
+    @_kept("searcher")
     def searcher(
         self, strategy: str, num_variants: int | None, collections: tuple[Collection, ...]
     ) -> AdaptiveSearcher:
@@ -168,43 +180,34 @@ class Service:
             ConfigError: a threshold is set and the scores of a collection are not cosines.
             NotFoundError: the strategy is unknown.
         """
-        offered = self.strategies.get(strategy, num_variants or self.num_variants)
+        offered = self.strategies.get(strategy, num_variants)
+        retriever, documents = searched_as_one(collections), DocumentsOf(collections)
+        words = partial(self._words, collections)
+        steps = self.steps.open_steps(strategy, documents, words, asks=bool(offered.max_calls))
+        return AdaptiveSearcher(
+            offered,
+            [retriever, *searched_apart(collections)],
+            FederatedFusion(self.fusion) if len(collections) > 1 else self.fusion,
+            corpus=documents,
+            timeouts=self.timeouts,
+            workers=self._workers,
+            reranking=Reranking(self.reranker, documents, self.rerank_depth) if self.reranker else None,
+            score_threshold=self.score_threshold,
+            **steps._asdict(),
+            **self._cache_of(collections),
+        )
 
-        def make() -> AdaptiveSearcher:
-            retriever, documents = searched_as_one(collections), DocumentsOf(collections)
-            fusion = FederatedFusion(self.fusion) if len(collections) > 1 else self.fusion
-            words = partial(self._words, collections)
-            steps = self.steps.open_steps(strategy, documents, words, asks=bool(offered.max_calls))
-            return AdaptiveSearcher(
-                offered,
-                [retriever, *searched_apart(collections)],
-                fusion,
-                corpus=documents,
-                timeouts=self.timeouts,
-                workers=self._workers,
-                reranking=Reranking(self.reranker, documents, self.rerank_depth) if self.reranker else None,
-                score_threshold=self.score_threshold,
-                **steps._asdict(),
-                **self._cache_of(collections),
-            )
-
-        return self._keep((id(offered), _key(collections)), make)
-
+    @_kept("pipeline")
     def pipeline(self, strategy: str, num_variants: int | None, collections: tuple[Collection, ...]) -> Pipeline:
         """The pipeline of some collections; its first search uses the strategy. Arguments as in :meth:`searcher`."""
-        offered = self.strategies.get(strategy, num_variants or self.num_variants)
-
-        def make() -> Pipeline:
-            return Pipeline(
-                self.searcher(strategy, num_variants, collections),
-                DocumentsOf(collections),
-                self.answer_model,
-                max_model_calls=self.max_model_calls,
-                seconds=self.answer_timeout,
-                **self._cache_of(collections),
-            )
-
-        return self._keep(("pipeline", id(offered), _key(collections)), make)
+        return Pipeline(
+            self.searcher(strategy, num_variants, collections),
+            DocumentsOf(collections),
+            self.answer_model,
+            max_model_calls=self.max_model_calls,
+            seconds=self.answer_timeout,
+            **self._cache_of(collections),
+        )
 
     def is_ready(self, seconds: float = 2.0) -> bool:
         """Whether every retriever answers within the given time."""
@@ -226,29 +229,16 @@ class Service:
         """Ends the threads."""
         self._workers.close()
 
+    @_kept("words")
     def _words(self, collections: tuple[Collection, ...]) -> CorpusWords:
         """Titles and words of local documents; those of a search engine are not read."""
-        if _may_change(collections):
-            return CorpusWords()
-        return self._keep(("words", _key(collections)), lambda: CorpusWords.of(DocumentsOf(collections)))
+        return CorpusWords() if _may_change(collections) else CorpusWords.of(DocumentsOf(collections))
 
     def _cache_of(self, collections: Sequence[Collection]) -> dict[str, Any]:
         seconds = min(self.cache_ttl, _CHANGING) if _may_change(collections) else self.cache_ttl
         return {"cache_size": self.cache_size, "cache_seconds": seconds}
 
-    def _keep(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        with self._lock:
-            if key not in self._made:
-                self._made[key] = make()
-            made: Made = self._made[key]  # type: ignore[assignment]
-            return made
-
 
 def _may_change(collections: Sequence[Collection]) -> bool:
     """Whether documents are those of a search engine, where they and tenants may be deleted."""
     return any(isinstance(collection.documents, RemoteCorpus) for collection in collections)
-
-
-def _key(collections: Sequence[Collection]) -> Hashable:
-    """What is searched: nothing that is kept for one part of the documents serves another one."""
-    return tuple((collection.name, collection.scope) for collection in collections)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+
+from cachetools import cachedmethod
 
 from acqo_rl.errors import NotFoundError
 from acqo_rl.language_models.local import TransformersModel
@@ -40,18 +42,19 @@ class Strategies:
     def __post_init__(self) -> None:
         self.names = tuple(dict.fromkeys([*self.models, "raw"]))
         self.default = self.names[0]
-        self._language_models: dict[str, LanguageModel] = {}
-        self._loaded: dict[tuple[str, int], Reformulator] = {}
-        self._lock = threading.Lock()
+        self._language_models: dict[Hashable, LanguageModel] = {}
+        self._loaded: dict[Hashable, Reformulator] = {}
+        self._loading = threading.Condition()
         for name in self.names:
-            self.get(name, self.settings.num_variants)
+            self.get(name)
 
-    def get(self, name: str, num_variants: int) -> Reformulator:
+    def get(self, name: str, num_variants: int | None = None) -> Reformulator:
         """Returns a reformulator.
 
         Args:
             name: one of ``names``.
-            num_variants: number of paraphrases that ``multi_query`` writes, also if ``adaptive`` chooses it.
+            num_variants: number of paraphrases that ``multi_query`` writes, also if ``adaptive`` chooses it; by
+                default that of the settings.
 
         Raises:
             NotFoundError: the strategy is not offered.
@@ -59,12 +62,10 @@ class Strategies:
         if name not in self.names:
             raise NotFoundError(f"Unknown strategy {name!r}; choose one of {', '.join(self.names)}.")
         if name != "adaptive" and "multi_query" not in name.split("+"):
-            num_variants = self.settings.num_variants
-        with self._lock:
-            if (name, num_variants) not in self._loaded:
-                self._loaded[name, num_variants] = self._load(name, num_variants)
-            return self._loaded[name, num_variants]
+            num_variants = None
+        return self._load(name, num_variants or self.settings.num_variants)
 
+    @cachedmethod(lambda self: self._loaded, condition=lambda self: self._loading)
     def _load(self, name: str, num_variants: int) -> Reformulator:
         model = self.models.get(name, "")
         settings = replace(self.settings, num_variants=num_variants)
@@ -74,10 +75,9 @@ class Strategies:
             loaded.model = batched(loaded.model, self.batcher)
         return loaded
 
+    @cachedmethod(lambda self: self._language_models, condition=lambda self: self._loading)
     def _language_model(self, model: str) -> LanguageModel:
-        if model not in self._language_models:
-            self._language_models[model] = batched(load_strategy_model(model, self.settings), self.batcher)
-        return self._language_models[model]
+        return batched(load_strategy_model(model, self.settings), self.batcher)
 
 
 def batched(model: LanguageModel, batcher: Callable[..., Batcher[Any, Any]]) -> LanguageModel:

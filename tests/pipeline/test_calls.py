@@ -23,10 +23,10 @@ def state():
 def test_a_passage_is_kept_once_with_its_best_similarity_and_its_source(state):
     """By id, though the texts begin alike."""
     alike = [Document(str(i), "header", "header " * 50 + str(i)) for i in range(2)]
-    state.add_chunks([(alike[0], 0.5), (alike[1], 0.4)], "initial", "a")
-    state.add_chunks([(alike[0], 0.9), (alike[1], 0.1)], "hop 2", "b")
-    assert [(c.similarity, c.source, c.query) for c in state.chunks] == [(0.9, "initial", "a"), (0.4, "initial", "a")]
-    state.add_chunks([(Document("below", "", ""), -0.3), (Document("lower", "", ""), -0.35)], "initial", "q")
+    state.add_chunks([(alike[0], 0.5), (alike[1], 0.4)], "initial")
+    state.add_chunks([(alike[0], 0.9), (alike[1], 0.1)], "hop 2")
+    assert [(c.similarity, c.source) for c in state.chunks] == [(0.9, "initial"), (0.4, "initial")]
+    state.add_chunks([(Document("below", "", ""), -0.3), (Document("lower", "", ""), -0.35)], "initial")
     state.boost = lambda chunk: 1.4 if chunk.document.id == "lower" else 1.0
     assert [chunk.document.id for chunk in state.chunks][2:] == ["lower", "below"]  # also a negative one
 

@@ -19,17 +19,13 @@ def state():
     return RetrievalState(Query("q", QUESTION))
 
 
-def rounds_of(state):
-    return state.hops or state.iterations
-
-
 @KINDS
 def test_the_worked_example(state, search_over, budgeted, name):
     """Two searches; what a search finds is found once."""
     search, _ = search_over(FOUND)
     model = budgeted(gap=[gaps("Google parent company"), gaps()])
     GapSearch(name, search, model).run(state)
-    first, second = rounds_of(state)
+    first, second = state.hops
     assert (first.number, first.query, first.doc_ids, first.complete) == (1, QUESTION, ("bert",), False)
     assert first.missing == ("Google parent company",)
     assert (second.query, second.doc_ids, second.complete) == ("Google parent company", ("alphabet",), True)

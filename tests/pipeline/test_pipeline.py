@@ -244,7 +244,7 @@ FOUND = {"q": ("bert", "undated"), "Transformer": ("transformer",), "next": ("al
     [
         ("simple", {}, lambda result: [], 2, "[BERT]\nBERT is"),
         ("multi_hop", {"gap": [gaps("next"), gaps()]}, lambda result: result.hops, 4, "[Hop 2]\n[Alphabet]"),
-        ("self_query", {"gap": [gaps("next"), gaps()]}, lambda result: result.iterations, 4, "\n\n---\n\n"),
+        ("self_query", {"gap": [gaps("next"), gaps()]}, lambda result: result.hops, 4, "\n\n---\n\n"),
         (
             "recursive",
             {"decompose": split("q", "next"), "sub_answer": example(answer="Google")},
@@ -293,6 +293,6 @@ def test_the_hops_of_the_search_come_before_a_model_is_asked_what_is_missing(cor
     result = pipeline(corpus, the_model, searcher).ask(CHAIN, mode=mode)
     assert the_model.count("gap") == asked
     assert result.model_calls == asked + 2
-    rounds = [one.query for one in result.iterations or result.hops]
+    rounds = [one.query for one in result.hops]
     assert rounds == [CHAIN, *names, *("gap 1", "gap 2")[:asked]]
     assert result.sub_questions == []

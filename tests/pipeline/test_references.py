@@ -89,7 +89,7 @@ def test_the_default_limits(state, searching, documents, texts, found):
 
 
 def test_starts_from_what_is_there(state, search_over, corpus):
-    state.add_chunks([(corpus["transformer"], 0.5)], "initial", "q")
+    state.add_chunks([(corpus["transformer"], 0.5)], "initial")
     search, retriever = search_over(FOUND)
     ReferenceFollower(search).run(state)
     assert retriever.calls == [["Attention Is All You Need"]]

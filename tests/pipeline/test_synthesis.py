@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from pipeline_stand_ins import CLAIM, ModelByRole
 
 from acqo_rl.pipeline.calls import BudgetedModel
-from acqo_rl.pipeline.context import by_hop, by_sub_question, cut, excerpt, passages
+from acqo_rl.pipeline.context import by_hop, by_sub_question, excerpt, passages
 from acqo_rl.pipeline.state import RetrievalState, Round, SubQuestion
 from acqo_rl.pipeline.synthesis import ConfidenceCalibrator, Synthesizer, calibrate
 from acqo_rl.types import Document, Query
@@ -15,7 +15,7 @@ from acqo_rl.types import Document, Query
 @pytest.fixture
 def state(corpus):
     state = RetrievalState(Query("q", "who made BERT"))
-    state.add_chunks([(corpus["bert"], 0.9), (corpus["alphabet"], 0.5)], "initial", "who made BERT")
+    state.add_chunks([(corpus["bert"], 0.9), (corpus["alphabet"], 0.5)], "initial")
     return state
 
 
@@ -42,7 +42,7 @@ def test_of_a_long_passage_the_part_that_says_what_is_asked_is_read(budgeted, pl
     text = f"{before} It was built by the sisters Amery in 1871. {after}"
     state = RetrievalState(Query("q", "Who built the lighthouse of Quimbel?"))
     others = [(Document(str(n), "Other", filler(40)), 0.5) for n in range(7)]
-    state.add_chunks([(Document("d", "Lighthouse of Quimbel", text), 0.9), *others], "initial", "q")
+    state.add_chunks([(Document("d", "Lighthouse of Quimbel", text), 0.9), *others], "initial")
     model = budgeted(synthesis="The sisters Amery.", grounding=CLAIM)
     Synthesizer(model).run(state)
     ConfidenceCalibrator(model).run(state)
@@ -126,7 +126,7 @@ def test_contexts(state, corpus):
     assert by_hop(state, 4000) == f"[Hop 1]\n{bert}\n\n[Hop 2]\n{alphabet}"
     assert by_sub_question(state, 4000) == f"[Sub-query 1: part]\n{alphabet}\n\n===\n\n[Sub-query 2: other]\n{bert}"
     nameless = RetrievalState(Query("q", "q"))
-    nameless.add_chunks([(Document("x", "", "text"), 1.0)], "initial", "q")
+    nameless.add_chunks([(Document("x", "", "text"), 1.0)], "initial")
     assert passages(nameless.chunks, "", 4000) == "[Document 1]\ntext"
 
 
@@ -139,7 +139,7 @@ def test_a_document_adds_no_line_to_a_prompt(title, text):
     for given_document in (Document("d", "title", "text"), document):
         state = RetrievalState(Query("q", "who?"), hops=[Round(1, "q", ("d",))])
         state.sub_questions = [SubQuestion(1, "part", doc_ids=("d",))]
-        state.add_chunks([(given_document, 1.0)], "initial", "q")
+        state.add_chunks([(given_document, 1.0)], "initial")
         for mode in ("", by_hop(state, 5000), by_sub_question(state, 5000), passages(state.chunks, "", 5000)):
             model = BudgetedModel(ModelByRole(synthesis="x"))
             Synthesizer(model).run(state, mode)
@@ -147,10 +147,3 @@ def test_a_document_adds_no_line_to_a_prompt(title, text):
             assert len(state.context) <= 4001
             lines.setdefault(given_document is document, []).append(content.count("\n"))
     assert lines[True] == lines[False]
-
-
-@given(st.text(max_size=60), st.integers(1, 50))
-def test_cut_keeps_within_its_length(text, characters):
-    """At a word's end."""
-    assert len(cut(text, characters)) <= max(characters + 1, len(text) if len(text) <= characters else 0)
-    assert cut("one two three", 9) == "one two\u2026"

@@ -49,7 +49,7 @@ def test_claims_have_their_supporting_passages():
     [
         ("simple", set()),
         ("multi_hop", {"hops"}),
-        ("self_query", {"iterations"}),
+        ("self_query", {"hops"}),
         ("recursive", {"sub_questions", "path"}),
     ],
 )

@@ -50,14 +50,12 @@ class TestReformulation:
         plain = ["capital of Peru", "x"]
         assert read == [plain, ["capital of Peru for tourists", "x"], plain]
 
-    def test_num_variants_defaults_to_the_setting_of_the_service(self, path):
+    def test_num_variants_reaches_the_strategy(self, path):
         strategies = Scripted(parts=Parts())
-        with serving(strategies=strategies, num_variants=2) as client:
-            reply(client, path)
-            reply(client, path, num_variants=4)
-        asked = [number for name, number in strategies.asked if name == "parts"]
-        assert set(asked) == {2, 4}
-        assert asked == sorted(asked)
+        with serving(strategies=strategies) as client:
+            for number in (4, 2):
+                reply(client, path, num_variants=number)
+                assert strategies.asked[-1] == ("parts", number)
 
 
 class TestSearch:

@@ -35,6 +35,7 @@ def test_each_number_of_variants_has_its_own_reformulator(models):
     """All share one model; the number does not affect other strategies."""
     served = Strategies({"multi_query": "m", "adaptive": "m", "hyde": "m"}, StrategySettings())
     assert [len(variants(served.get("multi_query", n))) for n in (1, 3, 5)] == [1, 3, 5]
+    assert len(variants(served.get("multi_query"))) == StrategySettings().num_variants
     assert len(variants(served.get("adaptive", 2))) == 2
     assert served.get("hyde", 1) is served.get("hyde", 5)
     assert served.get("multi_query", 4) is served.get("multi_query", 4)
