@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.chat import Chat, prepare_template
-from acqo_rl.language_models.embedded import loading
+from acqo_rl.language_models.embedded import loading, resolve
 from acqo_rl.language_models.guided import GuidedDecoding
 from acqo_rl.roles import SamplingModel
 from acqo_rl.types import Completion, Conversation, Schema
@@ -57,11 +57,7 @@ def base_model_of(name: str) -> tuple[str, str | None]:
     Raises:
         ConfigError: the model does not exist, or it is an adapter with pickled weights.
     """
-    import json
-
     from transformers.utils import cached_file
-
-    from acqo_rl.language_models.embedded import resolve
 
     path = resolve(name)
     if is_missing_folder(path):
@@ -91,8 +87,6 @@ def load_base(base: str, dtype: torch.dtype) -> Any:
         ConfigError: the model cannot be loaded without running remote code or reading pickles.
     """
     from transformers import AutoModelForCausalLM
-
-    from acqo_rl.language_models.embedded import resolve
 
     remedy = (
         "Give safetensors weights of a causal language model that transformers supports; remote code and pickles are"
@@ -241,8 +235,6 @@ def load_tokenizer(name: str) -> Any:
     """
     from transformers import AutoTokenizer
     from transformers.utils import cached_file
-
-    from acqo_rl.language_models.embedded import resolve
 
     base, adapter = base_model_of(name)
     if adapter and cached_file(adapter, "tokenizer_config.json", _raise_exceptions_for_missing_entries=False):

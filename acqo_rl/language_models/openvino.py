@@ -20,7 +20,8 @@ from acqo_rl import time_limit
 from acqo_rl.errors import ConfigError
 from acqo_rl.files import hash_files
 from acqo_rl.language_models.chat import Chat
-from acqo_rl.language_models.embedded import loading
+from acqo_rl.language_models.embedded import cached, loading, resolve
+from acqo_rl.language_models.local import TransformersModel, base_model_of, default_device, load_tokenizer
 from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion, Conversation, Schema
 
@@ -65,49 +66,17 @@ class OpenVinoModel(LanguageModel):
             batch_size: maximum number of prompts per batch; by default 32.
             regex: regular expression that completions match.
         """
-        self.chat = chat
-        self._max_new_tokens, self._regex = max_new_tokens, regex
-        self._batch = _Batch(file, batch_size or 32)
-
-    @classmethod
-    def from_pretrained(cls, name: str, **settings: Any) -> OpenVinoModel:
-        """Loads a model from a Hub id, a folder, an ``embedded:`` or a ``trained:`` name, without :data:`PREFIX`.
-
-        Raises:
-            ConfigError: OpenVINO GenAI is not installed, or the model does not exist or is not supported.
-        """
-        from acqo_rl.language_models.local import load_tokenizer
-
-        file = gguf_file(name)
-        with loading("The GGUF file of", name, f"Delete {file}, or use the model without the prefix {PREFIX}."):
-            return cls(file, Chat(load_tokenizer(name)), **settings)
-
-    def generate(self, conversations: Sequence[Conversation], schema: Schema | None = None) -> list[Completion]:
-        """Returns one completion per conversation, in input order; calls of other threads share the batch.
-
-        Args:
-            conversations: the prompts.
-            schema: not used, because policies write no JSON.
-        """
-        import openvino_genai
-
-        config = openvino_genai.GenerationConfig()
-        config.max_new_tokens = self._max_new_tokens
-        config.stop_token_ids = set(self.chat.ends)
-        config.do_sample = False
-        if self._regex:
-            config.structured_output_config = openvino_genai.StructuredOutputConfig(regex=self._regex)
-        prompts = [self.chat.prompt_ids(conversation) for conversation in conversations]
-        return [self.chat.completion(ids) for ids in self._batch.complete(prompts, config)]
-
-
-class _Batch:
-    """The running batch of a model, which the prompts of all threads join."""
-
-    def __init__(self, file: str | Path, rows: int) -> None:
         import openvino_genai
         import torch
 
+        self.chat = chat
+        self._config = config = openvino_genai.GenerationConfig()
+        config.max_new_tokens = max_new_tokens
+        config.stop_token_ids = set(chat.ends)
+        config.do_sample = False
+        if regex:
+            config.structured_output_config = openvino_genai.StructuredOutputConfig(regex=regex)
+        rows = batch_size or 32
         scheduler = openvino_genai.SchedulerConfig()
         scheduler.enable_prefix_caching = True
         scheduler.num_kv_blocks = max(rows, 16) * _CACHED_TOKENS_PER_ROW // _TOKENS_PER_BLOCK
@@ -122,19 +91,31 @@ class _Batch:
         self._is_led = False
         self._requests = 0
 
-    def complete(self, prompts: Sequence[Sequence[int]], config: Any) -> list[list[int]]:
-        """Generates one completion per prompt.
+    @classmethod
+    def from_pretrained(cls, name: str, **settings: Any) -> OpenVinoModel:
+        """Loads a model from a Hub id, a folder, an ``embedded:`` or a ``trained:`` name, without :data:`PREFIX`.
+
+        Raises:
+            ConfigError: OpenVINO GenAI is not installed, or the model does not exist or is not supported.
+        """
+        file = gguf_file(name)
+        with loading("The GGUF file of", name, f"Delete {file}, or use the model without the prefix {PREFIX}."):
+            return cls(file, Chat(load_tokenizer(name)), **settings)
+
+    def generate(self, conversations: Sequence[Conversation], schema: Schema | None = None) -> list[Completion]:
+        """Returns one completion per conversation, in input order; calls of other threads share the batch.
 
         One of the calling threads makes the steps for all, until its own completions are finished; then another goes
         on.
 
-        Returns:
-            Token ids of each completion, in input order.
+        Args:
+            conversations: the prompts.
+            schema: not used, because policies write no JSON.
 
         Raises:
             TimeoutError: the time limit of the request has ended, see :mod:`acqo_rl.time_limit`.
         """
-        handles = [self._add(prompt, config) for prompt in prompts]
+        handles = [self._add(self.chat.prompt_ids(conversation)) for conversation in conversations]
 
         def is_done() -> bool:
             """Whether all completions are finished, or given up because the time limit of the request has ended."""
@@ -160,17 +141,19 @@ class _Batch:
                     self._changed.notify_all()
         if time_limit.current().seconds == 0.0:
             raise TimeoutError("the time limit ended this call")
-        return [
+        written = [
             list(handle.read_all()[0].generated_ids) if handle.get_status() == self._finished else []
             for handle in handles
         ]
+        return list(map(self.chat.completion, written))
 
-    def _add(self, prompt: Sequence[int], config: Any) -> Any:
+    def _add(self, prompt: Sequence[int]) -> Any:
         import openvino
 
         with self._changed:
             self._requests += 1
-            return self._pipeline.add_request(self._requests, openvino.Tensor(np.array([prompt], np.int64)), config)
+            ids = openvino.Tensor(np.array([prompt], np.int64))
+            return self._pipeline.add_request(self._requests, ids, self._config)
 
 
 def is_installed() -> bool:
@@ -180,8 +163,6 @@ def is_installed() -> bool:
 
 def fastest(name: str) -> str:
     """Adds the prefix of this engine to a policy of this package (``trained:NAME``), on a CPU."""
-    from acqo_rl.language_models.local import default_device
-
     if not name.startswith("trained:") or default_device() != "cpu":
         return name
     if not is_installed():
@@ -199,9 +180,7 @@ def gguf_file(name: str) -> Path:
     Raises:
         ConfigError: OpenVINO GenAI is not installed, or the model does not exist or is not supported.
     """
-    from acqo_rl.language_models.embedded import cached, resolve
     from acqo_rl.language_models.gguf import write_gguf
-    from acqo_rl.language_models.local import TransformersModel, base_model_of
 
     if not is_installed():
         raise ConfigError(

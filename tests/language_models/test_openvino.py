@@ -138,7 +138,7 @@ def test_other_architectures_are_refused(tmp_path):
 
 
 def test_the_engine_is_chosen_for_the_policies_of_the_package_on_a_cpu(monkeypatch, caplog):
-    monkeypatch.setattr("acqo_rl.language_models.local.default_device", lambda: "cpu")
+    monkeypatch.setattr("acqo_rl.language_models.openvino.default_device", lambda: "cpu")
     assert openvino.fastest("trained:demo") == "openvino:trained:demo"
     assert openvino.fastest("some/policy") == "some/policy"
     monkeypatch.setattr(openvino, "is_installed", lambda: False)
@@ -146,5 +146,5 @@ def test_the_engine_is_chosen_for_the_policies_of_the_package_on_a_cpu(monkeypat
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     with pytest.raises(ConfigError, match=r"acqo-rl\[openvino\]"):
         Policy.from_pretrained("openvino:trained:demo")
-    monkeypatch.setattr("acqo_rl.language_models.local.default_device", lambda: "cuda")
+    monkeypatch.setattr("acqo_rl.language_models.openvino.default_device", lambda: "cuda")
     assert openvino.fastest("trained:demo") == "trained:demo"
