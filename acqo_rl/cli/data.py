@@ -49,8 +49,14 @@ from pathlib import Path
 from typing import Literal
 
 from acqo_rl.addresses import Address
+from acqo_rl.data.beir import write_beir
+from acqo_rl.data.embedded import EMBEDDED, write_embedded
+from acqo_rl.data.importer import write_files
+from acqo_rl.data.union import write_union
 from acqo_rl.errors import ConfigError
 from acqo_rl.files import atomic_folder, write_atomic
+from acqo_rl.retrieval.engines.location import is_engine
+from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.settings import setting
 from acqo_rl.types import Positive, Share
 
@@ -119,10 +125,6 @@ def write(folder: Path, config: PrepareDataConfig) -> str:
     Raises:
         ConfigError: a setting is given that the data set does not have.
     """
-    from acqo_rl.data.embedded import EMBEDDED, write_embedded
-    from acqo_rl.data.importer import write_files
-    from acqo_rl.data.union import write_union
-
     name = config.dataset
     read = {"union": ("sources", "limit"), "files": OF_FILES, "collection": ("documents",)}.get(name, ())
     if odd := [key for key in ("limit", "sources", *OF_FILES) if key not in read and getattr(config, key)]:
@@ -143,10 +145,6 @@ def write_collection(folder: Path, places: Sequence[Address]) -> str:
     Raises:
         ConfigError: not exactly one collection is given.
     """
-    from acqo_rl.data.beir import write_beir
-    from acqo_rl.retrieval.engines.location import is_engine
-    from acqo_rl.retrieval.engines.opening import documents_of
-
     if len(places) != 1 or not is_engine(places[0]):
         given = " ".join(places) or "nothing"
         raise ConfigError(

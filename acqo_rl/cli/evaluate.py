@@ -44,12 +44,27 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from acqo_rl.addresses import Address
+from acqo_rl.data.beir import Beir, read_beir
+from acqo_rl.data.robustness import mistype
 from acqo_rl.errors import ConfigError
+from acqo_rl.evaluation.report import relative_to, write_report
+from acqo_rl.evaluation.study import Study
+from acqo_rl.evaluation.summary import QUANTITIES
+from acqo_rl.evaluation.systems import (
+    Evaluations,
+    IndexParts,
+    evaluate_systems,
+    open_reformulators,
+    open_reranker,
+    open_retrievers,
+)
+from acqo_rl.evaluation.tables import aligned
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import MEASURES, check_measures
+from acqo_rl.reformulation.heuristic import kinds_of
 from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
     check_strategy,
@@ -64,12 +79,8 @@ from acqo_rl.searching.reranking import RERANK_DEPTH
 from acqo_rl.searching.settings import StepSettings
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.settings import setting
-from acqo_rl.types import Positive
-
-if TYPE_CHECKING:
-    from acqo_rl.data.beir import Beir
-    from acqo_rl.evaluation.systems import Evaluations, IndexParts
-    from acqo_rl.types import Document, Qrels, Query
+from acqo_rl.training.run_folder import inputs_of, open_run
+from acqo_rl.types import Document, Positive, Qrels, Query
 
 
 @dataclass
@@ -98,15 +109,6 @@ class EvaluateConfig(StepSettings, WithStrategy, IndexSettings):
 
 def main(config: EvaluateConfig) -> None:
     """Computes what is missing, then writes the report."""
-    from acqo_rl.data.beir import read_beir
-    from acqo_rl.data.robustness import mistype
-    from acqo_rl.evaluation.report import write_report
-    from acqo_rl.evaluation.study import Study
-    from acqo_rl.evaluation.summary import QUANTITIES
-    from acqo_rl.evaluation.tables import aligned
-    from acqo_rl.reformulation.heuristic import kinds_of
-    from acqo_rl.training.run_folder import inputs_of, open_run
-
     models = check(config)
     baseline = next(name for name in models if name != REWRITE_RETRIEVE_READ)
     data = read_beir(config.data, config.split)
@@ -174,8 +176,6 @@ def open_systems(
     Returns:
         The indexes by name, and a function that evaluates all systems.
     """
-    from acqo_rl.evaluation.systems import evaluate_systems, open_reformulators, open_reranker, open_retrievers
-
     file = Path(config.output, "cache.sqlite")
     retrievers = open_retrievers(config.index, config, corpus, file)
     reformulators, steps = open_reformulators(models, config.strategy, config, corpus, file)
@@ -201,8 +201,6 @@ def settings_of(
     config: EvaluateConfig, models: Mapping[str, str], retrievers: Mapping[str, IndexParts], data: Beir, queries: int
 ) -> dict[str, Any]:
     """The settings of the report; paths are relative to the output folder."""
-    from acqo_rl.evaluation.report import relative_to
-
     place = partial(relative_to, config.output)
     settings: dict[str, Any] = {
         "data": place(config.data),

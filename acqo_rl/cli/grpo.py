@@ -18,20 +18,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.language_models.local import TransformersModel, load_tokenizer
 from acqo_rl.measures import check_measures
+from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.searching.sub_queries import DEPTH
+from acqo_rl.training.curriculum import Difficulty, by_gap, hardest_of, score_difficulty, select_band
+from acqo_rl.training.materials import Materials, start_run
+from acqo_rl.training.run_folder import continue_rows
 from acqo_rl.training.settings import GrpoSettings, PathSettings, WithPolicy, policy_settings, rows_per_step
+from acqo_rl.types import Query
 
 if TYPE_CHECKING:
     from trl import GRPOConfig
 
-    from acqo_rl.reformulation.policy import PolicySettings
-    from acqo_rl.training.curriculum import Difficulty
-    from acqo_rl.training.materials import Materials
-    from acqo_rl.types import Query
 
 _SAMPLED_AT_ONCE = 64
 
@@ -51,10 +54,7 @@ class GrpoRunConfig(GrpoSettings, WithPolicy, PathSettings):
 
 def main(config: GrpoRunConfig) -> None:
     """Trains, or resumes training."""
-    from acqo_rl.language_models.local import TransformersModel, load_tokenizer
-    from acqo_rl.reformulation.policy import prompt_of
     from acqo_rl.training.grpo import build_trainer, finish, grpo_dataset
-    from acqo_rl.training.materials import start_run
     from acqo_rl.training.model import load_trainable, resume
 
     settings, arguments = check(config)
@@ -105,8 +105,6 @@ def within_band(
     Raises:
         ConfigError: fewer queries remain than one batch needs.
     """
-    from acqo_rl.training.curriculum import by_gap, hardest_of, select_band
-
     queries = materials.train
     if config.rollouts:
         scored = difficulties(config, materials, settings, arguments)
@@ -126,13 +124,7 @@ def difficulties(
     config: GrpoRunConfig, materials: Materials, settings: PolicySettings, arguments: GRPOConfig
 ) -> list[Difficulty]:
     """The rewards of the starting model's rollouts; those of an earlier run are read, the others computed."""
-    from pathlib import Path
-
     from transformers import set_seed
-
-    from acqo_rl.reformulation.policy import Policy
-    from acqo_rl.training.curriculum import Difficulty, score_difficulty
-    from acqo_rl.training.run_folder import continue_rows
 
     def rest(done: int) -> Iterator[list[Difficulty]]:
         set_seed(config.seed + done)

@@ -21,18 +21,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from acqo_rl.addresses import Address
+from acqo_rl.data.beir import read_beir
+from acqo_rl.evaluation.report import relative_to, write_report
+from acqo_rl.evaluation.run import Evaluation, evaluate
+from acqo_rl.evaluation.study import Study
+from acqo_rl.evaluation.summary import summarise
+from acqo_rl.evaluation.systems import System
+from acqo_rl.evaluation.tables import aligned
 from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.reformulation.heuristic import kinds_of
+from acqo_rl.reformulation.load import lexicon_for, load_reformulator
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.searching.names import name_reformulators
+from acqo_rl.searching.path import SearchPath, add_feedback
 from acqo_rl.settings import setting
+from acqo_rl.training.candidates import candidates_in
+from acqo_rl.training.headroom import Headroom, advise, change_topics, measure_bounds
+from acqo_rl.training.materials import with_gold
+from acqo_rl.training.rewards import Reward
+from acqo_rl.training.run_folder import continue_rows, inputs_of, open_run
+from acqo_rl.training.warm_start import ScoredQuery, score_candidates
 from acqo_rl.types import Count, FeedbackSpec, Query
-
-if TYPE_CHECKING:
-    from acqo_rl.evaluation.run import Evaluation
-    from acqo_rl.training.warm_start import ScoredQuery
 
 _MEASURE = "nDCG@10"
 _MOST_SUB_QUERIES = 3
@@ -55,23 +66,6 @@ class HeadroomConfig(IndexSettings):
 
 def main(config: HeadroomConfig) -> None:
     """Scores the candidates that are not scored yet, then reports."""
-    from acqo_rl.data.beir import read_beir
-    from acqo_rl.evaluation.report import relative_to, write_report
-    from acqo_rl.evaluation.run import evaluate
-    from acqo_rl.evaluation.study import Study
-    from acqo_rl.evaluation.summary import summarise
-    from acqo_rl.evaluation.systems import System
-    from acqo_rl.evaluation.tables import aligned
-    from acqo_rl.reformulation.heuristic import kinds_of
-    from acqo_rl.reformulation.load import lexicon_for, load_reformulator
-    from acqo_rl.searching.path import SearchPath, add_feedback
-    from acqo_rl.training.candidates import candidates_in
-    from acqo_rl.training.headroom import Headroom, advise, change_topics, measure_bounds
-    from acqo_rl.training.materials import with_gold
-    from acqo_rl.training.rewards import Reward
-    from acqo_rl.training.run_folder import continue_rows, inputs_of, open_run
-    from acqo_rl.training.warm_start import ScoredQuery, score_candidates
-
     models = name_reformulators(["raw", *(name for name in config.reformulator if name != "raw")], None)
     data = read_beir(config.data, config.split)
     corpus, qrels = data.corpus, data.qrels[config.split]

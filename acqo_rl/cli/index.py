@@ -22,16 +22,23 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from annotated_types import Ge, Le
 
+from acqo_rl.data.beir import read_corpus
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.encoders import is_on_server
+from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
+from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
+from acqo_rl.retrieval.encoders import is_on_server, load_encoder
 from acqo_rl.retrieval.engines.location import is_engine
+from acqo_rl.retrieval.gpu import PLANNED, plan_indexes
+from acqo_rl.retrieval.load import describe
+from acqo_rl.retrieval.manifest import FILE_NAME, PARTS
+from acqo_rl.retrieval.shards import Shards
+from acqo_rl.retrieval.splitting import long_documents, split_passages
+from acqo_rl.roles import Encoder
 from acqo_rl.settings import group, setting
+from acqo_rl.types import Document
 
 if TYPE_CHECKING:
     from accelerate import PartialState
-
-    from acqo_rl.roles import Encoder
-    from acqo_rl.types import Document
 
 
 @dataclass
@@ -91,15 +98,9 @@ class BuildIndexConfig:
 
 def main(config: BuildIndexConfig) -> None:
     """Builds the index; under ``accelerate launch``, all processes encode shards, and the first one indexes them."""
-    from acqo_rl.data.beir import read_corpus
-
     check(config)
     import torch
     from accelerate import PartialState
-
-    from acqo_rl.retrieval.load import describe
-    from acqo_rl.retrieval.manifest import FILE_NAME, PARTS
-    from acqo_rl.retrieval.shards import Shards
 
     state = PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(days=1))  # waits for slow processes
     encoder = load_encoder_of(config, state) if config.kind != "bm25" else None
@@ -134,8 +135,6 @@ def main(config: BuildIndexConfig) -> None:
 
 def plan_lines(vectors: int, documents: int, dim: int) -> list[str]:
     """A table of the FAISS indexes that fit."""
-    from acqo_rl.retrieval.gpu import PLANNED, plan_indexes
-
     rows = [("--faiss.factory", "memory", "products a text", "memory on a GPU (--index_device)")]
     for index in plan_indexes(vectors, documents, dim):
         on_gpu = "only on the CPU" if index.gpu_memory is None else f"{index.gpu_memory / 1e6:,.1f} MB"
@@ -170,8 +169,6 @@ def check(config: BuildIndexConfig) -> None:
 
 def load_encoder_of(config: BuildIndexConfig, state: PartialState) -> Encoder:
     """Loads the encoder; with several processes, each one uses its own device."""
-    from acqo_rl.retrieval.encoders import load_encoder
-
     default = EncodingOptions(shard_size=config.encoding.shard_size)
     given = {name: value for name, value in asdict(config.encoding).items() if value != getattr(default, name)}
     if state.num_processes > 1 and not is_on_server(config.encoder):
@@ -186,9 +183,6 @@ def passages_of(
 
     Adds notes on documents without text, and on those that exceed the encoder's maximum length.
     """
-    from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
-    from acqo_rl.retrieval.splitting import long_documents, split_passages
-
     passages = documents
     if empty := [document.id for document in documents if not document.text.strip()]:
         notes.append(
@@ -212,8 +206,6 @@ def build(
     encoder: Encoder | None,
 ) -> None:
     """Builds the index, or both parts of a hybrid one, unless it is finished."""
-    from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
-
     if encoder is not None:
         size = config.encoding.shard_size
         build_dense_index(folders[0], documents, encoder, passages=passages, shard_size=size, **asdict(config.faiss))

@@ -31,27 +31,36 @@ and document is graded from 0 to 3; the grades 2 and 3 are relevant.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from acqo_rl.addresses import Address
+from acqo_rl.data.beir import read_corpus, read_queries
+from acqo_rl.data.draw import draw
 from acqo_rl.errors import ConfigError, DataError
+from acqo_rl.evaluation.cache import CachedModel
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.labelling.drafts import HEADINGS, KINDS
+from acqo_rl.labelling import judging, writing
+from acqo_rl.labelling.drafts import HEADINGS, KINDS, SHORTEST, choose_drafts, divide
+from acqo_rl.labelling.extracts import add_topic_changes, extract
+from acqo_rl.labelling.output import write_judged, write_questions
+from acqo_rl.labelling.question_filters import filter_questions
 from acqo_rl.language_models.load import without_url
+from acqo_rl.reformulation.heuristic import Heuristic
+from acqo_rl.reformulation.lexicon import Lexicon
+from acqo_rl.reformulation.load import load_strategy_model
+from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.settings import WithStrategy
+from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
+from acqo_rl.roles import Retriever
 from acqo_rl.settings import setting
-from acqo_rl.types import Positive
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from acqo_rl.evaluation.cache import CachedModel
-    from acqo_rl.roles import Retriever
-    from acqo_rl.types import Conversation, Document
+from acqo_rl.training.candidates import candidates_in
+from acqo_rl.training.run_folder import inputs_of, open_run
+from acqo_rl.types import Conversation, Document, Positive
 
 _QUESTIONS = 600
 _DEPTH = 10
@@ -84,9 +93,6 @@ class LabelConfig(WithStrategy, IndexSettings):
 
 def main(config: LabelConfig) -> None:
     """Writes the data set, and asks the model only for what is missing."""
-    from acqo_rl.data.beir import read_corpus
-    from acqo_rl.training.run_folder import inputs_of, open_run
-
     check(config)
     corpus = read_corpus(config.data)
     retriever = config.open_index_of(config.index, corpus)
@@ -115,12 +121,6 @@ def label_questions(config: LabelConfig, corpus: Mapping[str, Document], retriev
     Raises:
         DataError: no document has enough text.
     """
-    from acqo_rl.labelling.drafts import SHORTEST, choose_drafts, divide
-    from acqo_rl.labelling.extracts import add_topic_changes, extract
-    from acqo_rl.labelling.output import write_questions
-    from acqo_rl.labelling.question_filters import filter_questions
-    from acqo_rl.labelling.writing import ask, conversation_for
-
     splits = divide(corpus.values(), config.seed)
     kinds = [kind for kind in KINDS if kind != "bridge" or config.model != HEADINGS]
     drafts = choose_drafts(splits, kinds, config.limit or _QUESTIONS, retriever, config.seed)
@@ -135,11 +135,11 @@ def label_questions(config: LabelConfig, corpus: Mapping[str, Document], retriev
         "kind with fewer than the others has too few documents that suit it.",
         flush=True,
     )
-    asked = [conversation_for(draft) for draft in drafts]
+    asked = [writing.conversation_for(draft) for draft in drafts]
     model = None if config.model == HEADINGS else cached(config, asked, max_new_tokens=200)
     if config.plan:
         return
-    questions = ask(drafts, model) if model else extract(drafts, config.seed)
+    questions = writing.ask(drafts, model) if model else extract(drafts, config.seed)
     filter_questions(questions, retriever, RankScoreFusion())
     add_topic_changes(questions)
     folder = Path(config.output)
@@ -149,28 +149,20 @@ def label_questions(config: LabelConfig, corpus: Mapping[str, Document], retriev
 
 def judge_queries(config: LabelConfig, corpus: Mapping[str, Document], retriever: Retriever) -> None:
     """Pools, judges what is not judged yet, and writes the data set."""
-    from acqo_rl.data.beir import read_queries
-    from acqo_rl.data.draw import draw
-    from acqo_rl.labelling.judging import Pair, conversation_for, judge_by_model, pool
-    from acqo_rl.labelling.output import write_judged
-    from acqo_rl.reformulation.heuristic import Heuristic
-    from acqo_rl.reformulation.lexicon import Lexicon
-    from acqo_rl.reformulation.pass_through import PassThrough
-    from acqo_rl.reformulation.turns import RecentTurns
-    from acqo_rl.training.candidates import candidates_in
-
     queries = read_queries(config.data)
     queries = draw(queries, config.limit or len(queries), config.seed)
     candidates = candidates_in(corpus.values(), queries, 3)
     reformulators = PassThrough(), Heuristic(lexicon=Lexicon.of(corpus.values())), RecentTurns()
-    pooled = pool(queries, reformulators, candidates, retriever, RankScoreFusion(), depth=_DEPTH, most=_MOST)
-    pairs = [Pair(query, corpus[doc_id]) for query in queries for doc_id in pooled[query.id] if doc_id in corpus]
+    pooled = judging.pool(queries, reformulators, candidates, retriever, RankScoreFusion(), depth=_DEPTH, most=_MOST)
+    pairs = [
+        judging.Pair(query, corpus[doc_id]) for query in queries for doc_id in pooled[query.id] if doc_id in corpus
+    ]
     folder = Path(config.output)
     print(f"{len(pairs):,} pairs of {len(queries):,} queries are pooled.", flush=True)
-    model = cached(config, [conversation_for(pair) for pair in pairs], max_new_tokens=16)
+    model = cached(config, [judging.conversation_for(pair) for pair in pairs], max_new_tokens=16)
     if config.plan:
         return
-    graded = dict(zip(pairs, judge_by_model(pairs, model), strict=True))
+    graded = dict(zip(pairs, judging.judge_by_model(pairs, model), strict=True))
     judge, command = without_url(config.model), command_of(config)
     numbers = write_judged(folder, corpus, queries, graded, judge=judge, command=command)
     print(f"{folder} holds " + ", ".join(f"{n:,} {split}" for split, n in numbers.items()) + " queries.")
@@ -179,9 +171,6 @@ def judge_queries(config: LabelConfig, corpus: Mapping[str, Document], retriever
 
 def cached(config: LabelConfig, conversations: Sequence[Conversation], max_new_tokens: int) -> CachedModel:
     """The model, which keeps its replies in the output folder; prints what it will be asked."""
-    from acqo_rl.evaluation.cache import CachedModel
-    from acqo_rl.reformulation.load import load_strategy_model
-
     greedy = replace(config.strategy, temperature=0.0, max_new_tokens=max_new_tokens)
     model = CachedModel(
         config.model, partial(load_strategy_model, config.model, greedy), Path(config.output, "replies.sqlite")

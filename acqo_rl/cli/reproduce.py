@@ -25,6 +25,8 @@ from typing import Any
 from acqo_rl.cli import command
 from acqo_rl.cli.programs import run_program
 from acqo_rl.errors import ConfigError, DataError, did_you_mean
+from acqo_rl.evaluation.tables import Table, aligned
+from acqo_rl.files import write_atomic
 from acqo_rl.settings import setting
 
 ALL = "all"
@@ -63,8 +65,6 @@ class ReproduceConfig:
 
 def main(config: ReproduceConfig) -> None:
     """Computes the named results and those that they need, then checks or records their figures."""
-    from acqo_rl.evaluation.tables import Table, aligned
-
     file = Path(config.results or command.configs_folder() / "results.yaml")
     data_sets, results = read_results(file)
     figures_file = file.with_name("figures.json")
@@ -199,8 +199,6 @@ def compare(name: str, published: Figures, found: Figures, tolerance: float) -> 
 
 def write_figures(file: Path, figures: Mapping[str, Figures]) -> None:
     """Writes the published figures, one line per system and result."""
-    from acqo_rl.files import write_atomic
-
     results = []
     for name, systems in sorted(figures.items()):
         rows = ",\n".join(f"    {json.dumps(system)}: {json.dumps(values)}" for system, values in systems.items())

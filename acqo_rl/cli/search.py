@@ -28,25 +28,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from io import TextIOWrapper
-from typing import TYPE_CHECKING
 
 from acqo_rl.addresses import Address
 from acqo_rl.cli.search_output import as_json, cut, lines
 from acqo_rl.conversations import read_history
+from acqo_rl.data.beir import read_corpus
 from acqo_rl.errors import ConfigError
+from acqo_rl.fusion import fusion_named
+from acqo_rl.reformulation.load import check_strategy, lexicon_for, load_reformulator
 from acqo_rl.reformulation.settings import WithStrategy
 from acqo_rl.retrieval.engines.location import is_engine
+from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.retrieval.places import parts_of
+from acqo_rl.retrieval.rerankers import load_reranker
 from acqo_rl.retrieval.settings import INDEX_HELP
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.names import name_reformulators
+from acqo_rl.searching.reranking import Reranking
+from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.searching.settings import SearcherSettings, words_of
 from acqo_rl.settings import setting
 from acqo_rl.text import one_line
 from acqo_rl.types import Document, Positive, Query, Turn
-
-if TYPE_CHECKING:
-    from acqo_rl.searching.searcher import AdaptiveSearcher
 
 WORDS_OF_ANSWER = 20
 
@@ -68,14 +71,6 @@ class SearchConfig(SearcherSettings, WithStrategy):
 
 def open_searcher(config: SearchConfig) -> tuple[AdaptiveSearcher, Mapping[str, Document]]:
     """The searcher of the settings, after a first search, and the documents."""
-    from acqo_rl.data.beir import read_corpus
-    from acqo_rl.fusion import fusion_named
-    from acqo_rl.reformulation.load import check_strategy, lexicon_for, load_reformulator
-    from acqo_rl.retrieval.engines.opening import documents_of
-    from acqo_rl.retrieval.rerankers import load_reranker
-    from acqo_rl.searching.reranking import Reranking
-    from acqo_rl.searching.searcher import AdaptiveSearcher
-
     [(name, model)] = name_reformulators([config.reformulator], config.model, config.engine).items()
     check_strategy(name, model)
     if config.data is None:

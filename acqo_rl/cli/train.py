@@ -27,10 +27,16 @@ from typing import Any
 from acqo_rl.addresses import Address, whole_of
 from acqo_rl.cli import command, module_of
 from acqo_rl.cli.programs import run_program
+from acqo_rl.data.beir import read_queries
+from acqo_rl.data.embedded import write_embedded
 from acqo_rl.errors import ConfigError
+from acqo_rl.reformulation.grammar import TAGS
+from acqo_rl.reformulation.policy import Policy
 from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.settings import setting
-from acqo_rl.training.settings import WithPolicy
+from acqo_rl.training.run_folder import open_run
+from acqo_rl.training.settings import WithPolicy, rows_per_step
+from acqo_rl.training.warm_start import Example, train
 
 Settings = dict[str, Any]
 _TRAINED = ("warm_start", "stage1", "stage2")
@@ -84,8 +90,6 @@ class Step:
 
 def main(config: RecipeConfig) -> None:
     """Runs the steps in order."""
-    from acqo_rl.training.run_folder import open_run
-
     steps = plan(config)
     for step in steps:
         check(step)
@@ -106,13 +110,6 @@ def main(config: RecipeConfig) -> None:
 
 def times(steps: Sequence[Step]) -> Iterator[str]:
     """About how long each training takes, from two training steps and 32 completions measured here."""
-    from acqo_rl.data.beir import read_queries
-    from acqo_rl.data.embedded import write_embedded
-    from acqo_rl.reformulation.grammar import TAGS
-    from acqo_rl.reformulation.policy import Policy
-    from acqo_rl.training.settings import rows_per_step
-    from acqo_rl.training.warm_start import Example, train
-
     trainings = [(step, check(step)) for step in steps if step.command in ("warm-start", "grpo")]
     warm = trainings[0][1]
     with TemporaryDirectory() as folder:

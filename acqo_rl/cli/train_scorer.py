@@ -33,23 +33,46 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from annotated_types import Ge, Le
 
 from acqo_rl.addresses import Address
+from acqo_rl.data.beir import read_beir
 from acqo_rl.errors import ConfigError
+from acqo_rl.evaluation.tables import aligned
+from acqo_rl.files import atomic_folder, write_atomic
 from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.reformulation.load import AUTO, load_reformulator, with_engine_prefix
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
-from acqo_rl.searching.hop import MOST_HOPS
+from acqo_rl.roles import Retriever
+from acqo_rl.searching import choice, hop
+from acqo_rl.searching.concurrent import ConcurrentSearch
+from acqo_rl.searching.corpus_words import CorpusWords
+from acqo_rl.searching.hop import MOST_HOPS, Hops, LearnedHop
+from acqo_rl.searching.hop_candidates import CandidateReader
+from acqo_rl.searching.path import SearchPath
+from acqo_rl.searching.scorer import Scorer
+from acqo_rl.searching.settings import StepSettings
+from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.settings import setting
-from acqo_rl.types import Amount, Count, Positive, Share
-
-if TYPE_CHECKING:
-    from acqo_rl.roles import Retriever
-    from acqo_rl.searching.corpus_words import CorpusWords
-    from acqo_rl.training.hop import ScoredOptions, Training
-    from acqo_rl.types import Document, Qrels, Query, Reformulation, Turn
+from acqo_rl.training.choice import collect as search_arms
+from acqo_rl.training.choice import with_asking
+from acqo_rl.training.hop import (
+    ScoredOptions,
+    Training,
+    against_imitation,
+    collect,
+    expand,
+    read_options,
+    train,
+    with_returns,
+    write_options,
+)
+from acqo_rl.training.materials import with_gold
+from acqo_rl.training.rewards import Reward
+from acqo_rl.training.run_folder import inputs_of, open_run, write_json
+from acqo_rl.types import Amount, Count, Document, Positive, Qrels, Query, Reformulation, Share, Turn
 
 _BATCH = 32
 _CHUNK = 128
@@ -117,12 +140,6 @@ class TrainingSet:
 
 def main(config: TrainScorerConfig) -> None:
     """Collects the options that are missing, and trains the networks."""
-    from acqo_rl.evaluation.tables import aligned
-    from acqo_rl.files import atomic_folder, write_atomic
-    from acqo_rl.searching.choice import KIND
-    from acqo_rl.training.hop import Training, against_imitation, train
-    from acqo_rl.training.run_folder import inputs_of, open_run, write_json
-
     folder = Path(config.output_dir)
     inputs: dict[str, str] = {}
     for data, index in zip(config.data, config.index, strict=True):
@@ -136,7 +153,7 @@ def main(config: TrainScorerConfig) -> None:
         settings = Training(cost=2 * config.cost, **given)
         options = hop_options(config, sets, settings)
     else:
-        settings = Training(KIND, cost=0.0, margin=0.0, **given)
+        settings = Training(choice.KIND, cost=0.0, margin=0.0, **given)
         options = choice_options(config, sets, settings)
     scorer, curve = train([one for some in options for one in some], settings)
     write_json(folder / "curve.json", curve)
@@ -153,10 +170,6 @@ def main(config: TrainScorerConfig) -> None:
 
 def open_set(config: TrainScorerConfig, number: int) -> TrainingSet:
     """Reads a BEIR folder with the drawn training queries that have a relevant document, and opens its index."""
-    from acqo_rl.data.beir import read_beir
-    from acqo_rl.searching.corpus_words import CorpusWords
-    from acqo_rl.training.materials import with_gold
-
     data = read_beir(config.data[number], config.split)
     folder = Path(config.output_dir, "options", str(number + 1))
     folder.mkdir(parents=True, exist_ok=True)
@@ -183,8 +196,6 @@ def kept(
     """
     from tqdm import tqdm
 
-    from acqo_rl.training.hop import read_options, write_options
-
     options = []
     for start in tqdm(range(0, size, _CHUNK), desc=f"set {one.folder.name}: {step}", unit="chunk"):
         file = one.folder / f"{step}-{start:06}.npz"
@@ -198,13 +209,6 @@ def hop_options(
     config: TrainScorerConfig, sets: Sequence[TrainingSet], settings: Training
 ) -> list[list[ScoredOptions]]:
     """The options of all hops of each set, with their returns."""
-    from acqo_rl.reformulation.load import load_reformulator, with_engine_prefix
-    from acqo_rl.searching.hop_candidates import CandidateReader
-    from acqo_rl.searching.path import SearchPath
-    from acqo_rl.searching.settings import StepSettings
-    from acqo_rl.training.hop import collect, expand, train, with_returns
-    from acqo_rl.training.rewards import Reward
-
     name, model, fusion = config.reformulator, config.model or "", RankScoreFusion()
     reformulator = load_reformulator(name, with_engine_prefix(name, model, "auto"))
 
@@ -220,18 +224,18 @@ def hop_options(
 
     states = [first_searches(one) for one in sets]
     by_hop: list[list[list[ScoredOptions]]] = []
-    for hop in range(1, config.hops + 1):
+    for number in range(1, config.hops + 1):
         found = [
-            kept(one, f"hop {hop}", len(some), partial(options_of, one, some))
+            kept(one, f"hop {number}", len(some), partial(options_of, one, some))
             for one, some in zip(sets, states, strict=True)
         ]
         by_hop.append(found)
         scorer, _ = train([option for some in by_hop for options in some for option in options], settings)
-        if hop < config.hops:
+        if number < config.hops:
             states = [expand(some, options, scorer) for some, options in zip(states, found, strict=True)]
-    for hop in reversed(range(config.hops - 1)):
-        pairs = zip(by_hop[hop], by_hop[hop + 1], strict=True)
-        by_hop[hop] = [with_returns(one, after, scorer, settings.cost) for one, after in pairs]
+    for place in reversed(range(config.hops - 1)):
+        pairs = zip(by_hop[place], by_hop[place + 1], strict=True)
+        by_hop[place] = [with_returns(one, after, scorer, settings.cost) for one, after in pairs]
     return [[option for options in hops for option in options] for hops in zip(*by_hop, strict=True)]
 
 
@@ -239,30 +243,19 @@ def choice_options(
     config: TrainScorerConfig, sets: Sequence[TrainingSet], settings: Training
 ) -> list[list[ScoredOptions]]:
     """The options of both decisions of each set, with the value of asking the policy."""
-    from acqo_rl.reformulation.load import AUTO, load_reformulator, with_engine_prefix
-    from acqo_rl.searching.choice import Choice
-    from acqo_rl.searching.concurrent import ConcurrentSearch
-    from acqo_rl.searching.hop import KIND, Hops, LearnedHop
-    from acqo_rl.searching.path import SearchPath
-    from acqo_rl.searching.scorer import Scorer
-    from acqo_rl.searching.settings import StepSettings
-    from acqo_rl.searching.sub_queries import DEPTH
-    from acqo_rl.training.choice import collect, with_asking
-    from acqo_rl.training.rewards import Reward
-
     policy = load_reformulator(AUTO, with_engine_prefix(AUTO, str(config.model), "auto"))
-    fusion, scorer = RankScoreFusion(), Scorer.load(StepSettings.hop, KIND)
+    fusion, scorer = RankScoreFusion(), Scorer.load(StepSettings.hop, hop.KIND)
 
     def options_of(one: TrainingSet, queries: Sequence[Query], part: slice) -> Iterator[ScoredOptions]:
         """The options of both decisions of some queries, alternating."""
         path = SearchPath(policy, one.retriever, fusion, one.corpus)
         search = ConcurrentSearch(one.retriever, DEPTH).search
-        reader, reward = Choice(None, one.corpus, one.words), Reward("converge", one.retriever, fusion)
+        reader, reward = choice.Choice(None, one.corpus, one.words), Reward("converge", one.retriever, fusion)
         hops = Hops(LearnedHop(scorer, one.corpus, one.words), config.hops)
         some = queries[part]
         for start in range(0, len(some), _BATCH):
             answers = [result.reformulation for result in path.search(some[start : start + _BATCH])]
-            for both in collect(answers, one.qrels, reader, search, fusion, reward, config.cost, hops):
+            for both in search_arms(answers, one.qrels, reader, search, fusion, reward, config.cost, hops):
                 yield from both
 
     histories = [query.history for one in sets for query in one.queries if query.history]

@@ -16,24 +16,35 @@ The same command resumes an interrupted run, both during scoring and during trai
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from acqo_rl.language_models.local import load_tokenizer
+from acqo_rl.reformulation.lexicon import Lexicon
+from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.settings import setting
+from acqo_rl.training.candidates import Candidate, candidates_in
+from acqo_rl.training.materials import Materials, start_run
+from acqo_rl.training.run_folder import continue_rows, read_rows, write_rows
 from acqo_rl.training.settings import FINE_TUNING, PathSettings, WithPolicy, policy_settings, trainer_help
-from acqo_rl.types import Amount, Count, Positive, Share
+from acqo_rl.training.teachers import candidates_of_teachers, name_teachers
+from acqo_rl.training.warm_start import (
+    Example,
+    ScoredQuery,
+    balanced,
+    decided_by_kind,
+    score_candidates,
+    train,
+    verified_examples,
+    warm_start_arguments,
+)
+from acqo_rl.types import Amount, Count, Positive, Query, Share
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
     from trl import SFTConfig
-
-    from acqo_rl.reformulation.policy import PolicySettings
-    from acqo_rl.training.candidates import Candidate
-    from acqo_rl.training.materials import Materials
-    from acqo_rl.training.warm_start import Example
-    from acqo_rl.types import Query
 
 
 @dataclass
@@ -65,13 +76,6 @@ class WarmStartConfig(WithPolicy, PathSettings):
 
 def main(config: WarmStartConfig) -> None:
     """Collects the examples, unless an earlier run has done so; then trains or resumes training."""
-    from pathlib import Path
-
-    from acqo_rl.language_models.local import load_tokenizer
-    from acqo_rl.training.materials import start_run
-    from acqo_rl.training.teachers import name_teachers
-    from acqo_rl.training.warm_start import train
-
     settings, arguments = check(config)
     name_teachers(config.teacher, config.model)
     load_tokenizer(config.model)  # refuses a model that cannot be prompted before any work is done
@@ -91,26 +95,12 @@ def check(config: WarmStartConfig) -> tuple[PolicySettings, SFTConfig]:
     Raises:
         ConfigError: a setting of the trainer is unknown or invalid, or its tracker is not installed.
     """
-    from acqo_rl.training.warm_start import warm_start_arguments
-
     settings = policy_settings(config.prompt, config.model)
     return settings, warm_start_arguments(config.trainer, config.output_dir, config.seed)
 
 
 def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequence[Example]:
     """Returns the training examples; reads them from ``file`` if it exists, otherwise selects and writes them."""
-    from collections import Counter
-
-    from acqo_rl.training.run_folder import continue_rows, read_rows, write_rows
-    from acqo_rl.training.warm_start import (
-        Example,
-        ScoredQuery,
-        balanced,
-        decided_by_kind,
-        score_candidates,
-        verified_examples,
-    )
-
     if file.exists():
         return read_rows(Example, file)
     queries, settings = materials.train, policy_settings(config.prompt, config.model)
@@ -139,10 +129,6 @@ def candidates_for(
     cache: Path,
 ) -> dict[str, list[Candidate]]:
     """Returns query id -> candidates from rules and spans, and from the teachers."""
-    from acqo_rl.reformulation.lexicon import Lexicon
-    from acqo_rl.training.candidates import candidates_in
-    from acqo_rl.training.teachers import candidates_of_teachers, name_teachers
-
     teachers = name_teachers(config.teacher, config.model)
     found = candidates_in(materials.corpus.values(), queries, settings.max_sub_queries)
     if teachers:
