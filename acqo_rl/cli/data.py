@@ -17,24 +17,17 @@ The documents of a collection in a search engine, to write questions about it (a
 
     acqo data --dataset collection --documents qdrant://localhost:6333/wiki --output data/wiki
 
-``embedded`` is generated data in this package: 8,422 passages on places, languages and currencies, and 1,500 / 300 /
-500 train, dev and test questions. ``embedded_more`` adds a split ``train-more`` of 4,500 train questions, in which
-compound and ambiguous questions are more frequent. ``embedded_bridge`` adds splits train-bridge, dev-bridge and
-test-bridge: the questions of train, dev and test, and 750 / 150 / 200 bridge questions. A bridge question needs two or
-three linked passages, and names only the subject of the first one.
+``embedded`` is generated data in this package, with train, dev, test and other splits. ``embedded_more`` adds 4,500
+train questions (train-more), and ``embedded_bridge`` bridge questions (train-bridge, dev-bridge, test-bridge), which
+need two or three linked passages.
 
 ``union`` merges BEIR folders, to search all of them, or to train one policy for all of them: --limit train queries from
-each, and as many dev queries from each as the smallest source has. A source may have no queries. For public data sets,
-use ir_datasets, as above; those of BEIR have this format already.
+each, and as many dev queries from each as the smallest source has. A source may have no queries.
 
 ``files`` reads tables in UTF-8 (.csv and .tsv with a header, .jsonl), and pages or folders of pages (.md, .html, .txt,
-.rst, .pdf); the markup of Markdown and HTML is removed. All of them become one data set. The fields of a table are
-called id (or _id), title, text and history; other names are given by --document_fields and --query_fields, and
-TARGET=A+B joins those of the two that a table has. All other fields become metadata, and so does the front matter of
-pages. Rows without an id are numbered. --qrels reads BEIR and TREC formats. The queries of a file without SPLIT= are
-divided into train, dev and test (8 : 1 : 1) by a hash of their ids. Without queries, the folder can only be searched.
-All errors in the files are reported at once. It is an error if more than 5 % of the files and rows have no text or
-another format; --max_skipped accepts more.
+.rst, .pdf), into one data set. The fields of a table are called id (or _id), title, text and history, or as
+--document_fields and --query_fields say; TARGET=A+B joins two. All others become metadata. --qrels reads BEIR and TREC
+formats; without SPLIT=, its queries are divided into train, dev and test (8 : 1 : 1). All errors are reported at once.
 
 A folder that already contains the data set with the same settings is not changed; any other content is an error. A new
 folder is either complete or not written at all.

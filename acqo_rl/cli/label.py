@@ -7,25 +7,19 @@ r"""Make a data set from documents without queries, or from queries without judg
         --model openai:qwen3@http://localhost:8000/v1 --output data/log_judged --plan True
 
 The number of calls and the length of the prompts are printed first; with --plan, the command stops there. All replies
-are stored in OUTPUT, so the same command continues an interrupted run. With other settings, the replies are reused and
-the data set is written again. If the documents, the queries or the index have changed, the command ends with an error;
-delete OUTPUT/inputs.json to reuse the replies. OUTPUT is a BEIR folder, divided into train, dev and test, with a
-report.md: read it before you train.
+are stored in OUTPUT, so the same command continues an interrupted run, and with other settings it reuses the replies.
+If the documents, the queries or the index have changed, it ends with an error. OUTPUT is a BEIR folder, divided into
+train, dev and test, with a report.md: read it before you train.
 
 questions: the model writes questions of the kinds that a policy must distinguish: simple, several (two requests in one
-sentence), comparison, bridge (over two documents, one of which mentions the other), follow_up (in a conversation) and
-ambiguous (a name that two documents share). Filters drop questions that copy their passage or share no word with it,
-that are not of their kind, that repeat another question, or whose documents are not among the first 100 results of the
-index. No dev or test question is about a document of a training question. Some simple questions are added again after a
-conversation about another document (topic_change).
+sentence), comparison, bridge (over two linked documents), follow_up (in a conversation), ambiguous (a name that two
+documents share) and topic_change (simple, after a conversation about another document). Questions that copy their
+passage, do not fit their kind or are not found are dropped. Without --model, pseudo-questions are made of titles,
+headings and the texts of links; they have the words of the documents, not those of users.
 
-Without --model, no language model is needed: pseudo-questions are made of titles, headings and the texts of links
-between pages. They have the words of the documents, not those of users, and there is no bridge. Headroom and training
-run on them; a language model then writes better ones.
-
-judgements: the model grades search results for the queries of --data, such as a query log with histories. The first
-results of the raw query, the rules, the last two turns and the warm start's candidates are pooled. Each pair of query
-and document is graded from 0 to 3; the grades 2 and 3 are relevant.
+judgements: the model grades search results for the queries of --data, such as a query log with histories, from 0 to 3;
+the grades 2 and 3 are relevant. The first results of the raw query, the rules, the last two turns and the warm start's
+candidates are pooled.
 """
 
 from __future__ import annotations

@@ -21,10 +21,9 @@ command themselves, by a configuration such as:
     {"mcpServers": {"acqo-rl": {"command": "acqo", "args": ["serve", "--mcp", "--config", "/my/service.yaml"]}}}
 
 The page at / shows the reformulation of a question and how fusion changes the ranks. /docs documents all paths with
-examples; /healthz, /readyz and /metrics are for monitoring. If the environment variable ACQO_API_KEYS contains API
-keys, separated by commas, all paths under /v1 require one of them; clients of an index set ACQO_RETRIEVER_KEY to it.
-After SIGTERM, the server accepts no new requests and finishes those in progress. The log on stdout has one JSON object
-per line and contains neither queries nor keys.
+examples. If the environment variable ACQO_API_KEYS contains API keys, separated by commas, all paths under /v1 require
+one of them; clients of an index set ACQO_RETRIEVER_KEY to it. After SIGTERM, the server finishes the requests in
+progress. The log on stdout has one JSON object per line and contains neither queries nor keys.
 """
 
 from __future__ import annotations
