@@ -88,3 +88,8 @@ def test_a_search_ends_with_the_time_limit_of_its_request(release):
     with time_limit.limited(time_limit.TimeLimit(0.2)), pytest.raises(SearchError):
         searcher(Workers(THREADS), Hanging(release), sub_query=None).search("q")
     assert time.monotonic() - begin < 10
+
+
+def test_a_reformulation_alone_ends_with_the_time_of_a_whole_search(release):
+    late = searcher(Workers(THREADS), ScriptedRetriever({}), Hanging(release), reformulation=None, total=0.2)
+    assert late.reformulate("q").problem.startswith("TimeoutError")
