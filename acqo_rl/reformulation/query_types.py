@@ -12,7 +12,6 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acqo_rl.reformulation.lexicon import years_in
 from acqo_rl.types import Challenge, QueryType
 
 if TYPE_CHECKING:
@@ -86,13 +85,6 @@ def asks_several(text: str, least: float = SURE) -> bool:
 
 
 def challenges_of(text: str) -> tuple[Challenge, ...]:
-    """All challenges of a question; ``("simple",)`` if there are none.
-
-    A text with a year is temporal; one with two question marks, or twice the word "and", asks for several things.
-    """
-    found = {name for name, score in zip(CHALLENGES, _scores(text)[len(TYPES) :], strict=True) if score > 0}
-    if years_in(text):
-        found.add("temporal")
-    if text.count("?") > 1 or text.split().count("and") > 1:
-        found.add("decomposition")
-    return tuple(name for name in CHALLENGES if name in found) or ("simple",)
+    """All challenges of a question; ``("simple",)`` if there are none."""
+    scores = zip(CHALLENGES, _scores(text)[len(TYPES) :], strict=True)
+    return tuple(name for name, score in scores if score > 0) or ("simple",)
