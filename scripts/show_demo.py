@@ -1,4 +1,4 @@
-r"""The end of scripts/demo.sh: three questions before and after, and how to go on.
+r"""The end of scripts/demo.sh: questions before and after, the hops on bridge questions, and how to go on.
 
 python scripts/show_demo.py --output_dir outputs/demo
 """
@@ -46,10 +46,7 @@ def main(config: ShowDemoConfig) -> None:
     from acqo_rl.evaluation.tables import Table, aligned, interval
 
     out = Path(config.output_dir)
-    results: dict[str, list[dict[str, Any]]] = {}
-    for line in (out / "evaluation" / "queries.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        results.setdefault(row["system"], []).append(row)
+    results = results_of(out / "evaluation")
     scores = {system: np.array([row["measures"][MEASURE] for row in rows]) for system, rows in results.items()}
     titles = {doc_id: document.title for doc_id, document in read_corpus(out / "data").items()}
     print(f"\nOn {len(results['raw'])} held-out test questions:\n")
@@ -64,9 +61,25 @@ def main(config: ShowDemoConfig) -> None:
     print("\nThree questions before and after:")
     for kind in KINDS:
         show_example(kind, results["raw"], results["policy"], titles)
+    answers = (results["policy"], results_of(out / "evaluation_hops")["policy"])
+    without, hops = ([row for row in rows if row["kind"] == "bridge"] for rows in answers)
+    before, after = (np.array([row["measures"][MEASURE] for row in rows]) for rows in (without, hops))
+    gain = interval(paired_bootstrap(after - before))
+    print(f"\nHops of the trained policy on {len(hops)} questions over two or three linked passages, in {MEASURE}:")
+    print(f"  {before.mean():.3f} without, {after.mean():.3f} with hops, {gain}")
+    show_example("bridge", without, hops, titles)
     print(f"\nThe whole report: {out / 'evaluation' / 'report.html'}\n\nGo on:")
-    print(f"  .venv/bin/acqo search --data {out}/data --index {out}/index --model {out}/policy")
+    print(f"  .venv/bin/acqo search --data {out}/data --index {out}/index --model {out}/policy --hop {out}/hop/model")
     print("  .venv/bin/acqo train --config configs/train/embedded.yaml --data BEIR_DIR --output_dir outputs/mine")
+
+
+def results_of(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """The results of an evaluation by system."""
+    results: dict[str, list[dict[str, Any]]] = {}
+    for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        results.setdefault(row["system"], []).append(row)
+    return results
 
 
 def show_example(

@@ -46,6 +46,7 @@ def test_every_stage_is_a_valid_command(recipe, tmp_path, monkeypatch, name, fir
         ("stage1", '{"trainer": {"max_step": 3}}', r"'Stage I: explore' .*max_step\b.*max_steps"),
         ("stage2", '{"rollouts": -1}', "'Stage II: converge' cannot run: .*rollouts is '-1'"),
         ("stage2", '{"trainer": {"report_to": "wandb"}}', "report_to is wandb"),
+        ("hop", '{"step": 3}', "'hops' cannot run: .*did you mean steps"),
         ("stage1", '"fast"', "stage1 is 'fast'"),
     ],
 )

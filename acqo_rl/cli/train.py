@@ -1,4 +1,4 @@
-r"""Run the whole recipe: data, index, warm start, Stage I, Stage II, export, evaluation.
+r"""Run the whole recipe: data, index, warm start, Stage I, Stage II, hops, export, evaluation.
 
     acqo train --config configs/train/embedded.yaml
     acqo train --config configs/train/beir.yaml --data BEIR_DIR --output_dir outputs/mine
@@ -6,10 +6,9 @@ r"""Run the whole recipe: data, index, warm start, Stage I, Stage II, export, ev
 
 Every step is one command, printed before it runs, with its own folder in --output_dir. The same command resumes an
 interrupted recipe: finished steps are skipped, and an interrupted step is resumed. Ctrl-C and SIGTERM end the step,
-and then the recipe. The settings of the steps are in
-``index_settings``, ``warm_start``, ``stage1`` and ``stage2`` in the YAML file. They are checked before the first step
-begins, and may be changed until their step has written results. To repeat a step with other settings, delete its
-folder and the folders of later steps.
+and then the recipe. The settings of the steps are in ``index_settings``, ``warm_start``, ``stage1``, ``stage2`` and
+``hop`` in the YAML file. They are checked before the first step begins, and may be changed until their step has written
+results. To repeat a step with other settings, delete its folder and the folders of later steps.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ from typing import Any
 from acqo_rl.addresses import Address, whole_of
 from acqo_rl.cli import command, module_of
 from acqo_rl.cli.programs import run_program
+from acqo_rl.cli.train_scorer import TrainScorerConfig
 from acqo_rl.data.beir import read_queries
 from acqo_rl.data.embedded import write_embedded
 from acqo_rl.errors import ConfigError
@@ -39,7 +39,7 @@ from acqo_rl.training.settings import WithPolicy, rows_per_step
 from acqo_rl.training.warm_start import Example, train
 
 Settings = dict[str, Any]
-_TRAINED = ("warm_start", "stage1", "stage2")
+_TRAINED = ("warm_start", "stage1", "stage2", "hop")
 """Steps whose folders have a model when they are finished."""
 
 
@@ -60,6 +60,10 @@ class RecipeConfig(WithPolicy, IndexSettings):
     warm_start: dict = setting("Settings of acqo warm-start.", {})
     stage1: dict = setting("Settings of acqo grpo in Stage I.", {})
     stage2: dict = setting("Settings of acqo grpo in Stage II.", {})
+    hop: dict = setting(
+        "Settings of acqo train-scorer for hops after the policy, such as split, limit and steps; empty means no hops.",
+        {},
+    )
     plan: bool = setting("Print the steps and about how long they take, by a measurement; run none.", False)
 
 
@@ -150,23 +154,30 @@ def plan(config: RecipeConfig) -> list[Step]:
     index = config.index or out / "index"
     searched = {"data": data, "index": index, **{f.name: getattr(config, f.name) for f in fields(IndexSettings)}}
     shared = {**searched, "dev_split": config.dev_split, "seed": config.seed, "reward": asdict(config.reward)}
-    warm, one, two = (out / name / "model" for name in _TRAINED)
+    warm, one, two, hop = (out / name / "model" for name in _TRAINED)
     warm_start = {**shared, "prompt": asdict(config.prompt), "model": config.model, "output_dir": warm.parent}
     explore = {**shared, "stage": "explore", "model": warm, "output_dir": one.parent}
     converge = {**shared, "stage": "converge", "model": one, "output_dir": two.parent}
+    after = {**searched, "task": "hop", "reformulator": "policy", "model": two, "output_dir": hop.parent}
+    hops = _merged({**after, "hops": TrainScorerConfig.hops, "seed": config.seed}, config.hop)
     launch = launcher_of(config)
     export = {"model": two, "repo_id": f"me/{out.name}", "run": out, "output": out / "policy", "dry_run": True}
     prompted = [f"prompted={config.model}"] if config.prompted_baseline else []
     systems = ["raw", "rules", *prompted, f"warm_start={warm}", f"stage1={one}", f"policy={out / 'policy'}"]
-    evaluation = {**searched, "split": config.test_split, "reformulator": systems}
+    evaluation = {**searched, "split": config.test_split}
+    with_hops = {"reformulator": [systems[0], systems[1], systems[-1]], "hops": hops["hops"], "hop": hop}
     steps = [
-        Step("data", "data", {"dataset": "embedded", "output": data, "seed": config.seed}) if embedded else None,
+        Step("data", "data", {"dataset": "embedded_bridge", "output": data, "seed": config.seed}) if embedded else None,
         Step("index", "index", {"data": data, **config.index_settings, "output": index}) if not config.index else None,
         Step("warm start", "warm-start", _merged(warm_start, config.warm_start), launch),
         Step("Stage I: explore", "grpo", _merged(explore, config.stage1), launch),
         Step("Stage II: converge", "grpo", _merged(converge, config.stage2), launch),
+        Step("hops", "train-scorer", hops) if config.hop else None,
         Step("export", "push", export),
-        Step("evaluation", "evaluate", {**evaluation, "output": out / "evaluation"}),
+        Step("evaluation", "evaluate", {**evaluation, "reformulator": systems, "output": out / "evaluation"}),
+        Step("evaluation of hops", "evaluate", {**evaluation, **with_hops, "output": out / "evaluation_hops"})
+        if config.hop
+        else None,
         Step("model card", "push", {**export, "evaluation": out / "evaluation"}),
     ]
     return [step for step in steps if step]
