@@ -45,10 +45,11 @@ def normalise_sub_queries(
 ) -> list[Reformulation]:
     """Keeps only the sub-queries that are searched; used in both evaluation and serving.
 
-    Drops empty and repeated sub-queries. A reading or variant that differs from the raw query only in the order of
-    words or in stop words is the raw query. Also drops sub-queries with a ``min_margin`` if any retriever's scores are
-    not cosines, because other scores of two texts cannot be compared. If no sub-query is
-    left, the raw query is searched. If the only sub-query is the raw query, the route is ``pass``.
+    Drops empty and repeated sub-queries. A sub-query that differs from the raw query only in case and punctuation is
+    the raw query, and so is a reading or variant that differs only in the order of words or in stop words. Also drops
+    sub-queries with a ``min_margin`` if any retriever's scores are not cosines, because other scores of two texts
+    cannot be compared. If no sub-query is left, the raw query is searched. If the only sub-query is the raw query, the
+    route is ``pass``.
     """
     cosines = all(part.cosine for part in retrievers)
     return [_searchable(reformulation, cosines=cosines) for reformulation in reformulations]
@@ -56,15 +57,15 @@ def normalise_sub_queries(
 
 def _searchable(made: Reformulation, *, cosines: bool) -> Reformulation:
     raw = pass_through(made.query, "").sub_queries
+    key, words = normalised(made.query.text), sorted(content_words(made.query.text))
+
+    def is_raw(one: SubQuery) -> bool:
+        same_words = one.kind in _WHOLE and words and sorted(content_words(one.text)) == words
+        return bool(same_words) or normalised(one.text) == key
+
     given = [s for s in made.sub_queries if cosines or s.min_margin is None]
-    if any(s.kind in _WHOLE for s in given) and (words := sorted(content_words(made.query.text))):
-        given = [
-            replace(s, text=made.query.text) if s.kind in _WHOLE and sorted(content_words(s.text)) == words else s
-            for s in given
-        ]
-    searched = distinct(given) or raw
-    is_raw = len(searched) == 1 and normalised(searched[0].text) == normalised(made.query.text)
-    route = "pass" if is_raw else made.route
+    searched = distinct(replace(s, text=made.query.text) if is_raw(s) else s for s in given) or raw
+    route = "pass" if len(searched) == 1 and is_raw(searched[0]) else made.route
     same = (searched, route) == (made.sub_queries, made.route)
     return made if same else replace(made, sub_queries=searched, route=route)
 

@@ -53,7 +53,7 @@ def test_one_call_for_the_distinct_texts_of_a_batch_position_for_position():
     [
         (("a", "A ?", " ", "b"), ["a", "b"], "decompose"),
         (("", " \t", "?"), ["raw"], "pass"),
-        (("RAW ?",), ["RAW ?"], "pass"),
+        (("RAW ?",), ["raw"], "pass"),
         (("x" * 900,), ["x" * 900], "decompose"),
         ((SubQuery("for the raw", "reading"), SubQuery("Raw?", "variant")), ["raw"], "pass"),
         ((SubQuery("raw", "original"), SubQuery("what is raw", "reading"), "b"), ["raw", "b"], "decompose"),
