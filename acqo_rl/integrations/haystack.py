@@ -3,6 +3,7 @@
 # No "from __future__ import annotations": Haystack needs the annotations of run() as types, not as strings.
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 from acqo_rl import types
@@ -43,11 +44,14 @@ class AdaptiveRetriever:
         """
         self.open_searcher = open_searcher
         self.top_k = top_k
-        self._opened: Opened | None = None
+
+    @cached_property
+    def _opened(self) -> Opened:
+        return self.open_searcher()
 
     def warm_up(self) -> None:
         """Opens the searcher, if it is not open yet."""
-        self._open()
+        _ = self._opened
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, top_k: int | None = None, history: list[Any] | None = None) -> dict[str, list[Document]]:
@@ -63,7 +67,7 @@ class AdaptiveRetriever:
             ConfigError: the query is empty, or ``top_k`` is below 1.
             SearchError: all searches failed.
         """
-        searcher, corpus = self._open()
+        searcher, corpus = self._opened
         found = searcher.search(_query(query, history), self.top_k if top_k is None else top_k)
         return {"documents": _documents(found, corpus)}
 
@@ -72,7 +76,7 @@ class AdaptiveRetriever:
         self, query: str, top_k: int | None = None, history: list[Any] | None = None
     ) -> dict[str, list[Document]]:
         """Like :meth:`run`, without blocking the event loop."""
-        searcher, corpus = self._open()
+        searcher, corpus = self._opened
         found = await searcher.asearch(_query(query, history), self.top_k if top_k is None else top_k)
         return {"documents": _documents(found, corpus)}
 
@@ -94,11 +98,6 @@ class AdaptiveRetriever:
         parameters = data["init_parameters"]
         opener = deserialize_callable(parameters["open_searcher"])
         return default_from_dict(cls, {**data, "init_parameters": {**parameters, "open_searcher": opener}})
-
-    def _open(self) -> Opened:
-        if self._opened is None:
-            self._opened = self.open_searcher()
-        return self._opened
 
 
 def _query(text: str, history: list[Any] | None) -> Query:

@@ -11,7 +11,6 @@ import json
 from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import replace
 from functools import cache
 from numbers import Integral, Real
 from threading import Thread
@@ -132,7 +131,7 @@ class AdaptiveRetriever(BaseRetriever):
 def _query(text: Any, history: Any) -> Query:
     if isinstance(history, Sequence) and any(isinstance(turn, BaseMessage) for turn in history):
         history = convert_to_openai_messages(history)
-    return replace(Query("query", text), history=read_history(history, text))
+    return Query("query", text, read_history(history, text))
 
 
 class LangChainSource(Retriever):

@@ -14,7 +14,6 @@ from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.types import Document, Query
 
 try:
-    from llama_index.core.callbacks import CallbackManager
     from llama_index.core.llms import ChatMessage
     from llama_index.core.retrievers import BaseRetriever
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
@@ -48,7 +47,6 @@ class AdaptiveRetriever(BaseRetriever):
         searcher: AdaptiveSearcher,
         corpus: Mapping[str, Document],
         similarity_top_k: int = 10,
-        callback_manager: CallbackManager | None = None,
     ) -> None:
         """Creates the retriever.
 
@@ -56,12 +54,11 @@ class AdaptiveRetriever(BaseRetriever):
             searcher: runs the searches.
             corpus: document id -> document.
             similarity_top_k: maximum number of nodes per query.
-            callback_manager: LlamaIndex's callback manager.
         """
         self.similarity_top_k = similarity_top_k
         self._searcher = searcher
         self._corpus = corpus
-        super().__init__(callback_manager)
+        super().__init__()
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return self._nodes(self._searcher.search(_query(query_bundle), self.similarity_top_k))

@@ -31,11 +31,6 @@ class TextsRequest(BaseModel):
         default=[], max_length=20_000, description="Positions of the texts to embed with the passage prompt."
     )
 
-    def marked(self) -> list[str]:
-        """The texts; those listed in ``passages`` are converted to :class:`acqo_rl.types.Passage`."""
-        passages = set(self.passages)
-        return [Passage(text) if i in passages else text for i, text in enumerate(self.texts)]
-
 
 def make_retriever_app(retriever: Retriever, info: IndexInfo, limits: Limits, web: Web = Web()) -> FastAPI:
     """Creates the application.
@@ -61,7 +56,9 @@ def make_retriever_app(retriever: Retriever, info: IndexInfo, limits: Limits, we
         """Searches all texts; scores are returned without loss of precision."""
 
         def searched() -> bytes:
-            rankings = retriever.search(body.marked(), body.k)
+            passages = set(body.passages)
+            texts = [Passage(text) if i in passages else text for i, text in enumerate(body.texts)]
+            rankings = retriever.search(texts, body.k)
             shown = ("doc_ids", "scores", "ceiling", "windows")
             rows = [{name: getattr(ranking, name) for name in shown} for ranking in rankings]
             return json.dumps({"rankings": rows, "fingerprint": info.fingerprint}).encode()
