@@ -68,11 +68,6 @@ class Collection:
         """The retrievers of all indexes."""
         return (*self.retrievers, *self.originals)
 
-    @property
-    def cosine(self) -> bool:
-        """Whether the scores of all retrievers are cosines."""
-        return all(retriever.cosine for retriever in self.all_retrievers)
-
 
 def open_collection(
     setting: str,
