@@ -10,7 +10,7 @@ class EmbeddingServer(JsonServer):
     """Keeps the texts of each request in ``asked``.
 
     Attributes:
-        faults: a status, ``hang``, ``malformed`` or the rows of an answer.
+        faults: a status or the rows of an answer.
         longest: most characters of a text, and most texts of a request; others are refused.
         dimensions: of the answers, if the request names none.
     """
@@ -23,10 +23,6 @@ class EmbeddingServer(JsonServer):
     def answer(self, path, body):
         texts, fault = body["input"], self.next_fault()
         self.asked.append(texts)
-        if fault == "hang":
-            return None, self.waiting.wait(10)
-        if fault == "malformed":
-            return 200, {"object": "list", "data": [{"index": 0, "embedding": [0.5, "a"]}]}
         if isinstance(fault, list):
             rows = [{"object": "embedding", "index": i, "embedding": [value] * 384} for i, value in fault]
             return 200, {"object": "list", "model": body["model"], "data": rows}

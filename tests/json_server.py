@@ -1,4 +1,4 @@
-"""A stand-in for a server that answers POST requests with JSON, and fails as a test asks it to."""
+"""A stand-in for a server that answers requests with JSON, and fails as a test asks it to."""
 
 import json
 import threading
@@ -10,16 +10,16 @@ class JsonServer(ThreadingHTTPServer):
 
     Attributes:
         faults: one for each coming request; ``None`` for an answer.
-        retry_after: seconds in the answers with an error.
         waiting: ends the requests that hang.
     """
 
     daemon_threads = True
-    retry_after = 0.01
+    request_queue_size = 128
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.url = f"http://127.0.0.1:{self.server_port}/v1"
+        self.address = f"127.0.0.1:{self.server_port}"
+        self.url = f"http://{self.address}/v1"
         self.asked, self.headers_of, self.faults = [], [], []
         self.lock, self.waiting = threading.Lock(), threading.Event()
 
@@ -29,8 +29,12 @@ class JsonServer(ThreadingHTTPServer):
             return self.faults.pop(0) if self.faults else None
 
     def answer(self, path, body):
-        """The status and the body of an answer; without a status, the connection stays silent."""
+        """The status and the body of an answer; without a status, the connection is closed."""
         raise NotImplementedError
+
+    def respond(self, handler, body):
+        """Answers a request."""
+        handler.send(*self.answer(handler.path, body))
 
     def handle_error(self, request, client_address):
         """A client that has hung up is part of the tests."""
@@ -43,15 +47,21 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"null")
         self.server.headers_of.append(self.headers)
-        status, answer = self.server.answer(self.path, body)
+        self.server.respond(self, body)
+
+    do_GET = do_POST
+
+    def send(self, status, answer):
+        """Sends JSON, or bytes as they are."""
+        self.close_connection = not status
         if status:
-            text = json.dumps(answer).encode()
+            content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(text)))
+            self.send_header("Content-Length", str(len(content)))
             if status != 200:
-                self.send_header("Retry-After", str(self.server.retry_after))
+                self.send_header("Retry-After", "0.01")
             self.end_headers()
-            self.wfile.write(text)
+            self.wfile.write(content)

@@ -16,7 +16,7 @@ class RerankServer(JsonServer):
 
     Attributes:
         form: ``documents`` (Cohere, Jina, vLLM, llama.cpp) or ``texts`` (TEI).
-        faults: a status, ``hang``, ``malformed``, or the rows of an answer.
+        faults: the rows of an answer.
     """
 
     def __init__(self, form="documents"):
@@ -29,14 +29,10 @@ class RerankServer(JsonServer):
             self.asked.append(body)
         if path != "/v1/rerank":
             return 404, {"detail": "Not Found"}
-        if fault == "hang":
-            return None, self.waiting.wait(10)
-        if fault == "malformed":
-            return 200, {"results": [{"index": 7, "relevance_score": 0.5}]}
-        if isinstance(fault, list):
+        if fault:
             return 200, {"results": [{"index": index, "relevance_score": score} for index, score in fault]}
-        if fault or self.form not in body:
-            return fault or 422, {"error": f"missing field `{self.form}`"}
+        if self.form not in body:
+            return 422, {"error": f"missing field `{self.form}`"}
         scores = [shared_words(body["query"], passage) for passage in body[self.form]]
         best = sorted(range(len(scores)), key=lambda i: -scores[i])
         if self.form == "texts":

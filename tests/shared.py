@@ -29,14 +29,14 @@ def load_script(path, name):
 
 
 @contextmanager
-def in_thread(server, waiting):
-    """A server of http.server in a thread; at the end the event lets handlers go that wait for it."""
+def in_thread(server):
+    """A server of http.server in a thread; at the end its event lets handlers go that wait for it."""
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
         yield server
     finally:
-        waiting.set()
+        server.waiting.set()
         server.shutdown()
         server.server_close()
         thread.join()

@@ -1,11 +1,9 @@
 """Published results: commands are accepted, tables show the recorded figures, pictures are there."""
 
-import importlib
 import json
 import re
 import subprocess
 import sys
-from xml.etree import ElementTree
 
 import pytest
 from test_entry_points import ROOT, accept
@@ -46,59 +44,3 @@ def test_the_tables_of_the_pages_are_up_to_date():
         [sys.executable, "docs/make_results.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert made.returncode == 0, made.stderr
-
-
-PAGE = """<!-- table
-rows:
-  raw query: {system: raw}
-  policy: {system: policy}
-columns:
-  nDCG@10: {result: set, figure: nDCG@10}
-  searches: {result: set, figure: searches}
-  difference: {result: set, measure: nDCG@10, figure: difference}
--->
-old
-<!-- end -->
-
-<!-- text
-The policy gains {set/policy/nDCG@10, difference}.
--->
-old
-<!-- end -->
-
-<!-- plot
-file: gains.svg
-caption: AP & more
-rows:
-  one <system>: {result: set, system: policy, measure: nDCG@10}
-  another: {result: set, system: better, measure: nDCG@10}
-  a third: {result: set, system: worse, measure: nDCG@10}
--->
-old
-<!-- end -->
-"""
-FIGURES = {
-    "set": {
-        "raw": {"nDCG@10": 0.5, "searches": 1.0},
-        "policy": {"nDCG@10": 0.6124, "searches": 1.25, "nDCG@10, difference": [0.1124, -0.05, 0.2]},
-        "better": {"nDCG@10, difference": [0.2, 0.1, 0.3]},
-        "worse": {"nDCG@10, difference": [-0.2, -0.3, -0.1]},
-    }
-}
-
-
-def test_tables_sentences_and_plots_are_made_from_figures(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "docs")
-    make_results = importlib.import_module("make_results")
-    made = make_results.filled(PAGE, FIGURES)
-    assert "| raw query | .500 | 1.00 |  |\n| policy | .612 | 1.25 | +.112 [-.050, +.200] |" in made
-    assert "The policy gains +.112 [-.050, +.200].\n<!-- end -->" in made
-    assert "![AP & more](../figures/results/gains.svg)" in made
-    assert "old" not in made
-    assert make_results.filled(made, FIGURES) == made
-    with pytest.raises(SystemExit):
-        make_results.filled(PAGE.replace("{set/policy/", "{set/rules/"), FIGURES)
-    circles = ElementTree.fromstring(make_results.plots(PAGE, FIGURES)["gains.svg"]).findall("{*}circle")
-    assert [circle.get("class") for circle in circles] == ["unclear", "gain", "loss"]
-    middle, right, left = (float(circle.get("cx")) for circle in circles)
-    assert left < middle < right

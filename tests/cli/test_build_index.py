@@ -1,10 +1,8 @@
 """acqo index."""
 
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -76,28 +74,6 @@ def test_two_processes_build_the_same_index_as_one(data, tmp_path):
     for name in INDEX_FILES:
         assert (one / name).read_bytes() == (two / name).read_bytes()
     assert sorted(path.name for path in two.iterdir()) == ["doc_ids.json", "index.faiss", "manifest.json"]
-
-
-@pytest.mark.slow
-def test_a_killed_build_resumes_with_the_same_result(data, tmp_path, build):
-    killed, whole = tmp_path / "killed", tmp_path / "whole"
-    settings = ["--data", data, "--encoding.shard_size", "1"]
-    process = subprocess.Popen(
-        [*ACQO, SCRIPT, *settings, "--output", killed], env=ENVIRONMENT, stderr=subprocess.DEVNULL
-    )
-    while process.poll() is None and not list(killed.rglob("000002.npy")):
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert 3 <= len(list(killed.rglob("*.npy"))) < 40
-    assert not (killed / "manifest.json").exists()
-    build(*settings, "--output", killed)
-    build(*settings, "--output", whole)
-    assert (killed / "doc_ids.json").read_bytes() == (whole / "doc_ids.json").read_bytes()
-    texts = ["otter", "five herons"]
-    for a, b in zip(load_retriever(killed).search(texts, 5), load_retriever(whole).search(texts, 5), strict=True):
-        assert a.doc_ids == b.doc_ids
-        assert a.scores == pytest.approx(b.scores, abs=1e-6)
 
 
 def test_a_hybrid_build_resumes_after_a_finished_part(data, tmp_path, build, monkeypatch):

@@ -233,7 +233,7 @@ def test_errors_say_what_to_do(script, world, tmp_path, capsys, changed, message
 @pytest.fixture
 def reranker():
     server = RerankServer()
-    with in_thread(server, server.waiting):
+    with in_thread(server):
         yield server
 
 

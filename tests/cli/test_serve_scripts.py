@@ -48,7 +48,7 @@ class SlowModel(JsonServer):
 @pytest.fixture
 def slow_model():
     server = SlowModel()
-    with in_thread(server, server.waiting):
+    with in_thread(server):
         yield server
 
 

@@ -198,7 +198,7 @@ def test_the_texts_of_links_are_kept_with_the_page_that_they_lead_to(write, impo
         "[How mills grind](sub/my%20mill.html#top), [here](sub/my%20mill.html), [My mill](sub/my%20mill.html)",
     )
     folder = write(
-        "pages/sub/my mill.html", '<title>My mill</title><a href="http://x/a.md">Another site</a>'
+        "pages/sub/my mill.html", '<title>My mill</title><a href="http://x/b.md">Another site</a>'
     ).parent.parent
     write("pages/sub/b.md", '[grinding at home](./my%20mill.html) [the first page](../a.md "a")')
     found = {document.id: document.metadata for document in documents_of(imported([folder]))}

@@ -1,94 +1,70 @@
 """A real HTTP server on loopback that speaks both chat protocols, well or badly as the last message asks it to."""
 
 import json
-import socket
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from json_server import JsonServer
 from shared import in_thread
 
 
-class ChatServer(ThreadingHTTPServer):
+class ChatServer(JsonServer):
     """Keeps what it was asked; its ``url`` is the base of both protocols."""
 
-    daemon_threads = True
-
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.url = f"http://127.0.0.1:{self.server_port}"
+        super().__init__()
+        self.url = f"http://{self.address}"
         self.requests = []
         self.at_once = self.most_at_once = 0
-        self.lock = threading.Lock()
-        self.heard = threading.Event()
 
-    def handle_error(self, request, client_address):
-        """A client that has hung up is part of the tests."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *arguments):
-        pass
-
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        server = self.server
-        with server.lock:
-            server.requests.append((self.path, body, {k.lower(): v for k, v in self.headers.items()}))
-            server.at_once += 1
-            server.most_at_once = max(server.most_at_once, server.at_once)
-            seen = sum(b["messages"][-1] == body["messages"][-1] for _, b, _ in server.requests)
+    def respond(self, handler, body):
+        wish = body["messages"][-1]["content"]
+        with self.lock:
+            self.requests.append((handler.path, body, {k.lower(): v for k, v in handler.headers.items()}))
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+            seen = sum(b["messages"][-1] == body["messages"][-1] for _, b, _ in self.requests)
         try:
-            self.answer(body, body["messages"][-1]["content"], seen)
+            self.answer(handler, body, wish, seen)
         finally:
-            with server.lock:
-                server.at_once -= 1
+            with self.lock:
+                self.at_once -= 1
 
-    def answer(self, body, wish, seen):
-        what, _, rest = wish.partition(" ")
+    def answer(self, handler, body, wish, seen):
+        what, _, rest = wish.removeprefix("Question: ").partition(" ")
         if what == "slow":
             time.sleep(float(rest.split()[0]))
         if what == "refuse":  # SETTING: COMPLAINT
             name, complaint = rest.split(": ", 1)
             roles = {message["role"] for message in body["messages"]}
             if name in body.keys() | roles:
-                return self.send(422, complaint)
+                return handler.send(422, complaint.encode())
         if what == "status" and (seen == 1 or "once" not in rest):  # NUMBER COMPLAINT
             status, _, complaint = rest.partition(" ")
-            return self.send(int(status), json.dumps({"error": {"message": complaint}}))
+            return handler.send(int(status), {"error": {"message": complaint}})
         if wish == "repeat the key":
-            key = self.headers.get("authorization") or self.headers.get("x-api-key")
-            return self.send(401, f"no such key: {key}")
+            key = handler.headers.get("authorization") or handler.headers.get("x-api-key")
+            return handler.send(401, f"no such key: {key}".encode())
         if wish == "hang up":
-            self.close_connection = True
-            return self.connection.shutdown(socket.SHUT_RDWR)
+            return handler.send(None, None)
         if what == "drip":
-            return self.stream([b" "] * 100, pause=0.1)
-        make = _anthropic if "messages" in self.path else _openai
+            return self.stream(handler, [b" "] * 100, pause=0.1)
+        make = _anthropic if "messages" in handler.path else _openai
         if body.get("stream"):
-            return self.stream([f"data: {json.dumps(piece)}\n\n".encode() for piece in make(wish, stream=True)])
-        return self.send(200, wish if what.startswith("{") else json.dumps(make(wish)))
+            pieces = [f"data: {json.dumps(piece)}\n\n".encode() for piece in make(wish, stream=True)]
+            return self.stream(handler, pieces)
+        return handler.send(200, wish.encode() if what.startswith("{") else make(wish))
 
-    def stream(self, pieces, pause=0.0):
+    def stream(self, handler, pieces, pause=0.0):
         """Writes the first piece, waits until it was heard, and writes the rest."""
-        self.close_connection = True
-        self.send_response(200)
-        self.end_headers()
+        handler.close_connection = True
+        handler.send_response(200)
+        handler.end_headers()
         for number, piece in enumerate(pieces):
             if number == 1 and not pause:
-                assert self.server.heard.wait(10)
-            self.wfile.write(piece)
+                assert self.waiting.wait(10)
+            handler.wfile.write(piece)
             time.sleep(pause)
-
-    def send(self, status, content):
-        body = content.encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
 
 
 def _openai(wish, *, stream=False):
@@ -120,5 +96,5 @@ def _anthropic(wish, *, stream=False):
 def server():
     """A running server."""
     server = ChatServer()
-    with in_thread(server, server.heard):
+    with in_thread(server):
         yield server

@@ -1,9 +1,6 @@
 """Models that run in this process, on a tiny one of random weights."""
 
-import shutil
-
 import pytest
-import torch
 from tiny_policy import adapter_model
 
 from acqo_rl.errors import ConfigError
@@ -55,15 +52,6 @@ def test_an_adapter_names_its_base(tiny_model, tmp_path):
 def test_a_model_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="nowhere"):
         TransformersModel.from_pretrained(str(tmp_path / "nowhere"))
-
-
-def test_pickled_weights_are_not_read(tiny_model, tmp_path):
-    folder = tmp_path / "pickled"
-    shutil.copytree(tiny_model, folder)
-    (folder / "model.safetensors").unlink()
-    torch.save({}, folder / "pytorch_model.bin")
-    with pytest.raises((OSError, ConfigError), match="safetensors"):
-        TransformersModel.from_pretrained(str(folder))
 
 
 @pytest.mark.parametrize(

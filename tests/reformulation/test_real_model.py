@@ -1,5 +1,7 @@
 """A strategy and the trained policies with a real language model."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from stand_ins import strategy
@@ -31,29 +33,19 @@ def test_samples_follow_the_seed_and_leave_the_generator_as_it_was(model):
     assert torch.equal(before, torch.random.get_rng_state())
 
 
-def test_the_trained_policy_works_as_installed():
+NOVEL = Snippet("Dracula", "Dracula is a novel by Bram Stoker, published in 1897.")
+PARKING = Snippet("Parking", "Is parking free?")
+
+
+@pytest.mark.parametrize(
+    ("name", "feedback"), [("trained:demo", ((), ())), ("trained:four_sets", ((NOVEL,), (PARKING,)))]
+)
+def test_a_trained_policy_works_as_installed(name, feedback):
     """It leaves a plain question alone, and puts what it learned behind one that names nothing."""
-    policy = Policy.from_pretrained("trained:demo")
     talk = ("U: Can you recommend a hotel?", "S: The Gonville Hotel has rooms.", "U: Tell me about the Gonville Hotel.")
-    plain, leaning = policy.reformulate(
-        [Query("plain", "who wrote the novel Dracula"), Query("leaning", "Does it have parking?", read_history(talk))]
-    )
+    asked = Query("plain", "who wrote the novel Dracula"), Query("leaning", "Does it have parking?", read_history(talk))
+    queries = [replace(query, feedback=read) for query, read in zip(asked, feedback, strict=True)]
+    plain, leaning = Policy.from_pretrained(name).reformulate(queries)
     assert (plain.route, plain.problem) == ("pass", None)
     assert (leaning.route, leaning.problem) == ("disambiguate", None)
     assert any("Gonville" in sub_query.text for sub_query in leaning.sub_queries)
-
-
-def test_the_policy_of_four_sets_works_as_installed():
-    """It leaves alone what the first result answers, and names what the conversation is about."""
-    policy = Policy.from_pretrained("trained:four_sets")
-    novel = Snippet("Dracula", "Dracula is a novel by Bram Stoker, published in 1897.")
-    talk = ("U: Can you recommend a hotel?", "S: The Gonville Hotel has rooms.", "U: Tell me about the Gonville Hotel.")
-    plain, leaning = policy.reformulate(
-        [
-            Query("plain", "who wrote the novel Dracula", feedback=(novel,)),
-            Query("leaning", "Does it have parking?", read_history(talk), (Snippet("Parking", "Is parking free?"),)),
-        ]
-    )
-    assert (plain.route, plain.problem) == ("pass", None)
-    assert (leaning.route, leaning.problem) == ("disambiguate", None)
-    assert any("Gonville Hotel" in sub_query.text for sub_query in leaning.sub_queries)

@@ -1,13 +1,12 @@
 """Prompted strategies with a scripted model: what they ask, and what they search."""
 
-import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from stand_ins import ScriptedLanguageModel, strategy
 
 from acqo_rl.conversations import read_history
-from acqo_rl.language_models.structured import example, read_reply
+from acqo_rl.language_models.structured import example
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.reformulation.strategies import strategies_for
@@ -24,15 +23,6 @@ def answer(reply, name, **settings):
     return Prompted(ScriptedLanguageModel(reply), [strategy(name, **settings)]).reformulate([QUERY])[0]
 
 
-@EVERY
-def test_the_examples_of_a_prompt_match_its_schema(name):
-    one = strategy(name)
-    shown = [message["content"] for message in one.conversation(QUERY) if message["role"] == "assistant"]
-    assert shown
-    for reply in shown:
-        value = read_reply(Completion(reply, 9), one.schema)
-        jsonschema.validate(value, one.schema)
-        assert example(**value) == reply
 
 
 @EVERY

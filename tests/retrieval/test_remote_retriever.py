@@ -78,12 +78,3 @@ def test_an_answer_of_another_form_is_refused(rankings, monkeypatch):
     monkeypatch.setattr(retriever._server, "_once", lambda *_: answer)
     with pytest.raises(SearchError):
         retriever.search(["x"], 1)
-
-
-def test_the_key_is_sent(index, monkeypatch):
-    app = make_retriever_app(load_retriever(index), describe(index), Limits(keys=("secret",)))
-    with running(app) as url:
-        with pytest.raises(SearchError, match="401"):
-            RemoteRetriever(url).search(["x"], 1)
-        monkeypatch.setenv("ACQO_RETRIEVER_KEY", "secret")
-        assert len(RemoteRetriever(url).search(["about red"], 3)[0].doc_ids) == 3

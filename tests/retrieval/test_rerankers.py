@@ -24,7 +24,7 @@ PAIRS = [
 def server(request, monkeypatch):
     monkeypatch.setenv("RERANK_API_KEY", "key-1")
     server = Server(request.param)
-    with in_thread(server, server.waiting):
+    with in_thread(server):
         yield server
 
 

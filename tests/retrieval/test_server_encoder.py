@@ -25,7 +25,7 @@ def server(minilm, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "key-1")
     server = EmbeddingServer(minilm)
     monkeypatch.setenv(SERVERS_VARIABLE, f"https://other {server.url}")
-    with in_thread(server, server.waiting):
+    with in_thread(server):
         yield server
 
 

@@ -36,6 +36,7 @@ class Model(Reformulator):
     """Writes one search, and records the queries."""
 
     name = "model"
+    searches = (SubQuery("opening of the opera house in Oslo", "reading"),)
 
     def __init__(self, seconds=0.0):
         self.queries, self.seconds = [], seconds
@@ -43,8 +44,7 @@ class Model(Reformulator):
     def reformulate(self, queries):
         time.sleep(self.seconds)
         self.queries += queries
-        sub_queries = (SubQuery("opening of the opera house in Oslo", "reading"),)
-        return [Reformulation(q, "disambiguate", sub_queries, self.name, "text", 7, calls=1) for q in queries]
+        return [Reformulation(q, "disambiguate", self.searches, self.name, "text", 7, calls=1) for q in queries]
 
 
 def scorer(**weights):
@@ -86,9 +86,12 @@ def test_options_search_different_texts_and_the_first_one_is_the_query():
     assert talked.features.shape[0] == len(talked.arms)
     assert talked.features.dtype == np.float32
     assert np.isfinite(talked.features).all()
-    [both] = read([ASKED], may_ask=False, model=Model())
-    assert {(4,), (0, 4)} <= set(both.arms)
-    assert () not in both.arms
+    model = Model()
+    for searches in (model.searches, (*model.searches, SubQuery(ASKED.text, "original", min_margin=0.05))):
+        model.searches = searches
+        [both] = read([ASKED], may_ask=False, model=model)
+        assert {(4,), (0, 4)} <= set(both.arms)
+        assert () not in both.arms
 
 
 def test_what_is_chosen_is_searched_and_said_and_the_model_is_asked_only_if_chosen():

@@ -10,10 +10,8 @@ from acqo_rl.conversations import read_history
 from acqo_rl.evaluation.run import evaluate
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.measures import per_query, to_run
-from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.reformulation.prompt import Prompt
-from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.roles import LanguageModel
 from acqo_rl.searching.corpus_words import CorpusWords
@@ -52,24 +50,6 @@ class ByPrompt(LanguageModel):
 @pytest.fixture(scope="module")
 def retriever():
     return Bm25Retriever.build([f"{d.title} {d.text}" for d in CORPUS.values()], list(CORPUS))
-
-
-@pytest.mark.parametrize("reformulator", [Heuristic(), RecentTurns()], ids=lambda one: one.name)
-def test_long_queries_and_conversations_are_shortened_alike(retriever, reformulator):
-    path = SearchPath(reformulator, retriever, RankScoreFusion())
-    searcher = AdaptiveSearcher(reformulator, retriever, RankScoreFusion())
-    histories = [(), ("U: Where is Peru?", f"S: {'word ' * 2000}"), [f"turn {i}" for i in range(70)]]
-    queries = [
-        Query("q", text, read_history(history))
-        for text in (f"{'bank ' * 3000}of Peru", "its bank?")
-        for history in histories
-    ]
-    served = searcher.search_many(queries, 5)
-    searcher.close()
-    for found, other in zip(path.search(queries, 5), served, strict=True):
-        assert found.fused == other.fused
-        assert found.reformulation.query == other.reformulation.query
-        assert found.reformulation.sub_queries == other.reformulation.sub_queries
 
 
 @pytest.mark.parametrize("fusion", [RankScoreFusion(), ReciprocalRankFusion()], ids=lambda fusion: fusion.name)

@@ -6,7 +6,7 @@ import threading
 import time
 
 import pytest
-from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedRetriever, ranking
+from stand_ins import BrokenRetriever, ScriptedRetriever, ranking
 
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError, SearchError
@@ -256,13 +256,6 @@ class TestAtTheSameTime:
             return await asyncio.gather(*(front.asearch(f"q{i}") for i in range(4)))
 
         assert [r.fused.doc_ids for r in asyncio.run(ask())] == [(f"echo-q{i}",) for i in range(4)]
-
-
-def test_what_is_less_similar_than_the_threshold_of_the_searcher_or_of_the_call_is_left_out():
-    front = searcher(Scripted("near", "far"), ScoredRetriever("dense", {"near": 0.6, "far": 0.2}), score_threshold=0.5)
-    for threshold, documents in ((None, ("near",)), (0.1, ("near", "far")), (0.9, ())):
-        found = front.search("q", score_threshold=threshold)
-        assert (found.fused.doc_ids, found.failures, len(found.rankings)) == (documents, (), 2)
 
 
 def test_what_only_the_raw_query_finds_is_clustered_under_the_raw_query():

@@ -1,10 +1,9 @@
 """The service over HTTP: rejected requests, and results if a component is slow or fails."""
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from json_server import JsonServer
 from serving_stand_ins import Parts, Scripted, Words, collection, post, serving
 from shared import in_thread
 from stand_ins import strategy
@@ -35,24 +34,18 @@ def test_a_reformulation_that_is_late_is_reported_and_the_raw_query_searched():
     assert (body["query_rewrite_info"]["route"], body["total_results"]) == ("pass", 3)
 
 
+class Gateway(JsonServer):
+    """Answers with an HTML page, as a gateway does whose server is down."""
+
+    def answer(self, path, body):
+        return 502, b"<html><h1>Bad Gateway</h1>upstream 10.1.2.3:9200</html>"
+
+
 @pytest.fixture
 def gateway():
-    """The URL of a server that answers with an HTML page, as a gateway does whose server is down."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self):
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self.send_response(502)
-            self.send_header("Content-Type", "text/html")
-            self.end_headers()
-            self.wfile.write(b"<html><h1>Bad Gateway</h1>upstream 10.1.2.3:9200</html>")
-
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    with in_thread(server, threading.Event()):
-        yield f"http://127.0.0.1:{server.server_port}"
+    """The URL of a gateway."""
+    with in_thread(Gateway()) as server:
+        yield f"http://{server.address}"
 
 
 @pytest.mark.parametrize(

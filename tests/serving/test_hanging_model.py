@@ -6,10 +6,10 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 import pytest
+from json_server import JsonServer
 from serving_stand_ins import events, post, serving
 from shared import in_thread
 
@@ -24,37 +24,26 @@ JSON = {"Content-Type": "application/json"}
 HEAD = b"POST /v1/answer HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(ASK)
 
 
-class HangingModel(ThreadingHTTPServer):
+class HangingModel(JsonServer):
     """Counts the calls that have not been given up."""
 
-    daemon_threads = True
-    request_queue_size = 128
-
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.url = f"http://127.0.0.1:{self.server_port}/v1"
-        self.asked = threading.Semaphore(0)
-        self.lock, self.open = threading.Lock(), 0
+        super().__init__()
+        self.called, self.open = threading.Semaphore(0), 0
 
-
-class _Handler(BaseHTTPRequestHandler):
-    def do_POST(self):
-        self.rfile.read(int(self.headers["Content-Length"]))
-        with self.server.lock:
-            self.server.open += 1
-        self.server.asked.release()
-        self.connection.recv(1)  # returns when the client closes the connection
-        with self.server.lock:
-            self.server.open -= 1
-
-    def log_message(self, *_):
-        pass
+    def respond(self, handler, body):
+        with self.lock:
+            self.open += 1
+        self.called.release()
+        handler.connection.recv(1)  # returns when the client closes the connection
+        handler.close_connection = True
+        with self.lock:
+            self.open -= 1
 
 
 @pytest.fixture
 def hanging():
-    server = HangingModel()
-    with in_thread(server, threading.Event()):
+    with in_thread(HangingModel()) as server:
         yield server
 
 
@@ -72,7 +61,7 @@ def asking(client, hanging):
     """The connection of a request for an answer, after the model was asked."""
     with socket.create_connection((client.base_url.host, client.base_url.port), timeout=10) as connection:
         connection.sendall(HEAD + ASK)
-        assert hanging.asked.acquire(timeout=10)
+        assert hanging.called.acquire(timeout=10)
         yield
 
 
@@ -116,7 +105,7 @@ def test_a_stream_that_is_running_at_shutdown_ends_with_an_error_event(hanging):
     with ThreadPoolExecutor(1) as pool:
         with serving(answer_model=model, shutdown_seconds=1) as client:
             stream = pool.submit(httpx.post, f"{client.base_url}/v1/answer", content=ASK, headers=JSON, timeout=20)
-            assert hanging.asked.acquire(timeout=10)
+            assert hanging.called.acquire(timeout=10)
         *_, (name, problem) = events(stream.result(20).text)
     assert (name, *problem) == ("error", "detail")
     until(lambda: hanging.open == 0)

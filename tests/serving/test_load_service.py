@@ -49,7 +49,7 @@ def test_hops_look_up_titles_of_local_documents(load, tmp_path):
 
 def test_the_reranker_reorders_as_many_documents_as_set(load):
     server = RerankServer()
-    with in_thread(server, server.waiting):
+    with in_thread(server):
         service = load(strategies=["raw"], reranker=server.name, rerank_depth=2)
         found = search(service, "a city or the capital of Norway")
         assert {len(body["documents"]) for body in server.asked} == {2}

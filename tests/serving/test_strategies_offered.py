@@ -3,7 +3,6 @@
 import pytest
 from stand_ins import ScriptedLanguageModel
 
-from acqo_rl.errors import ConfigError, NotFoundError
 from acqo_rl.language_models.structured import example
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.serving import strategies
@@ -40,10 +39,3 @@ def test_each_number_of_variants_has_its_own_reformulator(models):
     assert served.get("hyde", 1) is served.get("hyde", 5)
     assert served.get("multi_query", 4) is served.get("multi_query", 4)
     assert len(models) == 1
-
-
-def test_unknown_strategies_and_invalid_settings_are_rejected(models):
-    with pytest.raises(NotFoundError, match="'hyde'"):
-        Strategies({"rules": ""}, StrategySettings()).get("hyde", 3)
-    with pytest.raises(ConfigError, match="num_variants is 9"):
-        Strategies({"multi_query": "m"}, StrategySettings(num_variants=9))

@@ -198,17 +198,21 @@ def option(query_id, searched, names, rewards):
     return ScoredOptions(query_id, searched, names, features, np.array(rewards, np.float32))
 
 
-class Even(Scorer):
+class Doubling(Scorer):
+    """Takes each option twice as often as the one before."""
+
     def score(self, features):
-        return np.zeros(len(features), np.float32)
+        return np.log(2.0) * np.arange(len(features))
 
 
-def test_the_value_of_an_expanded_option_is_the_expected_return_after_its_cost():
+@pytest.mark.parametrize("searches", [2, 3])
+def test_the_value_of_an_expanded_option_is_the_expected_return_after_its_cost(searches):
+    """The name is searched, and mostly also the question with the name."""
     after = with_name(pass_through(Query("q", "who?"), "raw"), "BERT")
     first = option("q", ("who?",), ("BERT", "Oslo"), [0.5, 1.0, 0.7])
-    second = option("q", tuple(s.text for s in after.sub_queries), ("Google",), [1.0, 2.0])
-    [returned] = with_returns([first], [second], Even("", np.zeros(3), np.ones(3), ()), cost=0.2)
-    assert returned.rewards.tolist() == pytest.approx([0.5, (1.0 + 1.8) / 2, 0.7])
+    second = option("q", tuple(s.text for s in after.sub_queries[:searches]), ("Google",), [1.0, 2.0])
+    [returned] = with_returns([first], [second], Doubling("", np.zeros(3), np.ones(3), ()), cost=0.2)
+    assert returned.rewards.tolist() == pytest.approx([0.5, (1.0 + 2 * 1.8) / 3, 0.7])
 
 
 @pytest.mark.parametrize(("cost", "best"), [(0.0, 1), (5.0, 0)])
