@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class JsonServer(ThreadingHTTPServer):
-    """A subclass answers.
+    """A server in a thread of its own, within ``with``; a subclass answers.
 
     Attributes:
         faults: one for each coming request; ``None`` for an answer.
@@ -22,6 +22,17 @@ class JsonServer(ThreadingHTTPServer):
         self.url = f"http://{self.address}/v1"
         self.asked, self.headers_of, self.faults = [], [], []
         self.lock, self.waiting = threading.Lock(), threading.Event()
+
+    def __enter__(self):
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.01,))
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.waiting.set()
+        self.shutdown()
+        self.server_close()
+        self._thread.join()
 
     def next_fault(self):
         """The fault of this request."""

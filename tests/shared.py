@@ -1,12 +1,13 @@
-"""What tests of several rooms begin with: a few places, a script as a module, a server in a thread."""
+"""What tests of several rooms begin with: a few places, a script as a module, a folder with an index."""
 
 import importlib.util
 import json
 import subprocess
 import sys
-import threading
-from contextlib import contextmanager
 from pathlib import Path
+
+from acqo_rl.data.beir import write_beir
+from acqo_rl.retrieval.build import build_bm25_index
 
 PLACES = {"Peru": "Lima", "Chad": "Ndjamena", "Norway": "Oslo", "Japan": "Tokyo", "Kenya": "Nairobi", "Cuba": "Havana"}
 
@@ -28,18 +29,11 @@ def load_script(path, name):
     return module
 
 
-@contextmanager
-def in_thread(server):
-    """A server of http.server in a thread; at the end its event lets handlers go that wait for it."""
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.waiting.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+def bm25_folder(folder, documents):
+    """Writes documents and a BM25 index of them, in the folder ``index``; returns the setting of a collection."""
+    write_beir(folder, documents, [], {})
+    build_bm25_index(folder / "index", documents)
+    return f"{folder},{folder}/index"
 
 
 def help_of(name):

@@ -9,13 +9,13 @@ import pytest
 
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.reformulation.strategies import strategies_for
-from acqo_rl.roles import Hop, LanguageModel, Retriever
+from acqo_rl.roles import Hop, LanguageModel, Reformulator, Retriever
 from acqo_rl.searching.concurrent import ConcurrentSearch
 from acqo_rl.searching.hop import KIND
 from acqo_rl.searching.hop_candidates import FEATURES, WHOLE
 from acqo_rl.searching.scorer import Scorer
 from acqo_rl.searching.sub_queries import normalise_sub_queries, split_retrievers
-from acqo_rl.types import Completion, Ranking
+from acqo_rl.types import Completion, Ranking, Reformulation, SubQuery
 
 
 def ranking(*doc_ids, scores=None, retriever="dense", query="", weight=1.0):
@@ -45,16 +45,17 @@ class ScriptedRetriever(Retriever):
 
 
 class ScoredRetriever(Retriever):
-    """For each given text, returns one document with this text as id and the given score."""
+    """Text -> document -> score; other texts find nothing."""
 
-    cosine = True
-
-    def __init__(self, name, scores):
-        self.name, self.scores = name, scores
+    def __init__(self, found, name="dense", cosine=True):
+        self.found, self.name, self.cosine = found, name, cosine
 
     def search(self, texts, k):
-        found = {text: ranking(text, scores=[score], retriever=self.name) for text, score in self.scores.items()}
-        return [found.get(text, ranking(retriever=self.name)) for text in texts]
+        rows = [sorted(self.found.get(text, {}).items(), key=lambda item: -item[1])[:k] for text in texts]
+        return [
+            ranking(*(d for d, _ in row), scores=[s for _, s in row], retriever=self.name, query=text)
+            for row, text in zip(rows, texts, strict=True)
+        ]
 
 
 class BrokenRetriever(Retriever):
@@ -65,6 +66,24 @@ class BrokenRetriever(Retriever):
 
     def search(self, texts, k):
         raise ConnectionError("the search server does not answer")
+
+
+class ScriptedReformulator(Reformulator):
+    """Writes the given sub-queries for every query, or raises an error; records the queries."""
+
+    name = "scripted"
+    max_calls = 1
+
+    def __init__(self, *texts, kind="part", route="decompose", error=None, **costs):
+        self.texts, self.kind, self.route, self.error = texts, kind, route, error
+        self.costs, self.asked = {"calls": 1, **costs}, []
+
+    def reformulate(self, queries):
+        self.asked += queries
+        if self.error:
+            raise self.error
+        subs = tuple(SubQuery(text, self.kind) for text in self.texts)
+        return [Reformulation(query, self.route, subs, self.name, **self.costs) for query in queries]
 
 
 class ScriptedLanguageModel(LanguageModel):

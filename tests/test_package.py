@@ -21,8 +21,3 @@ def test_the_import_is_light():
 def test_every_public_name_can_be_imported(name):
     assert getattr(acqo_rl, name) is not None
     assert name in dir(acqo_rl)
-
-
-def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError):
-        acqo_rl.Nothing  # noqa: B018

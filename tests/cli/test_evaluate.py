@@ -8,22 +8,20 @@ import pytest
 from forked import run_command
 from rerank_server import RerankServer
 from serving_stand_ins import running
-from shared import PLACES, in_thread
+from shared import PLACES
 from stand_ins import ScriptedLanguageModel
 from tiny_policy import full_model
 
 from acqo_rl.cli import command, module_of
 from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.language_models import load as language_models
-from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
-from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
+from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.retrieval.load import describe, load_retriever
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.retriever_app import make_retriever_app
 from acqo_rl.types import Document, Query
 
 SCRIPT = "evaluate"
-STRATEGIES = Path(__file__).parents[2] / "configs" / "evaluate" / "strategies.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -124,41 +122,18 @@ def test_compares_and_adds_only_what_is_new(script, world, tmp_path):
     assert systems(output) == now
 
 
-@pytest.mark.slow
-def test_every_strategy_asks_its_model_in_batches(script, tmp_path, monkeypatch):
-    """Over 200 queries each strategy of the shipped config makes a call a batch, and one model serves all of them."""
+def test_strategies_share_one_model_and_ask_it_in_batches(script, world, tmp_path, monkeypatch):
+    """Half of the twelve questions are factual and half of them complex, for which adaptive has a strategy each."""
     loaded = []
 
     def load(name, **settings):
-        assert settings["batch_size"] == 256
         loaded.append(ScriptedLanguageModel('{"search": "capital city of Peru"}'))
         return loaded[-1]
 
     monkeypatch.setattr(language_models, "load_language_model", load)
-    texts = [f"{start} {i}" for i in range(40) for start in ("How do I open", "Why is", "Who is", "Compare A and", "x")]
-    documents = [Document("d", "Peru", " ".join(texts))]
-    queries = [Query(str(i), text) for i, text in enumerate(texts)]
-    write_beir(tmp_path / "data", documents, queries, {"dev": {query.id: {"d": 1} for query in queries}})
-    build_dense_index(tmp_path / "index", documents, SentenceTransformerEncoder("embedded:minilm", max_length=8))
-    given = {"config": STRATEGIES, "data": tmp_path / "data", "index": f"dense={tmp_path / 'index'}"}
-    given |= {
-        "strategy.generation_batch": 256,
-        "batch_size": 256,
-        "measures": "nDCG@10",
-        "output": tmp_path / "out",
-        "strategy.similarity_threshold": 1,
-        "fusion": "rrf",
-    }
-    words = [str(word) for key, value in given.items() for word in (f"--{key}", value)]
-    command.run(script.main, words)
-
-    assert len(loaded) == 1
-    calls = [len(conversations) for model in loaded for conversations in model.calls]
-    adaptive = [40] * 5  # decomposition for those that compare, and so on; two strategies for how-to questions
-    assert sorted(calls) == sorted([200] * 12 + adaptive)
-    assert len(systems(tmp_path / "out")) == 14
-    looked = quantities(systems(tmp_path / "out")["rewrite_retrieve_read", "dense", "rrf"])
-    assert (looked["calls"], looked["searches"], looked["embedded"]) == (1, 2, 2)
+    command.run(script.main, arguments(world, tmp_path, reformulator=["raw", "step_back=m", "hyde=m", "adaptive=m"]))
+    [model] = loaded
+    assert sorted(map(len, model.calls)) == [6, 6, 12, 12]
 
 
 @pytest.mark.parametrize(("engine", "model"), [("auto", "openvino:trained:demo"), ("transformers", "trained:demo")])
@@ -232,8 +207,7 @@ def test_errors_say_what_to_do(script, world, tmp_path, capsys, changed, message
 
 @pytest.fixture
 def reranker():
-    server = RerankServer()
-    with in_thread(server):
+    with RerankServer() as server:
         yield server
 
 

@@ -8,11 +8,10 @@ import subprocess
 
 import pytest
 from forked import run_command
-from shared import ACQO
+from shared import ACQO, bm25_folder
 from tiny_policy import full_model
 
-from acqo_rl.data.beir import write_beir
-from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
+from acqo_rl.retrieval.build import build_dense_index
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.types import Document
 
@@ -38,8 +37,7 @@ def run(folder, *arguments, status=0, text=""):
 def folder(tmp_path_factory):
     """A BEIR folder that contains a BM25 index."""
     folder = tmp_path_factory.mktemp("search")
-    write_beir(folder, DOCUMENTS, [], {})
-    build_bm25_index(folder / "index", DOCUMENTS)
+    bm25_folder(folder, DOCUMENTS)
     return folder
 
 

@@ -11,12 +11,10 @@ import pytest
 from forked import run_command
 from json_server import JsonServer
 from server_process import started
-from shared import in_thread
+from shared import bm25_folder
 
 from acqo_rl.cli import command, module_of
-from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.types import Document
 
@@ -29,8 +27,7 @@ DOCUMENTS = [
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("serve")
-    write_beir(folder, DOCUMENTS, [], {})
-    build_bm25_index(folder / "index", DOCUMENTS)
+    bm25_folder(folder, DOCUMENTS)
     return folder
 
 
@@ -47,8 +44,7 @@ class SlowModel(JsonServer):
 
 @pytest.fixture
 def slow_model():
-    server = SlowModel()
-    with in_thread(server):
+    with SlowModel() as server:
         yield server
 
 

@@ -5,7 +5,6 @@ import time
 
 import pytest
 from json_server import JsonServer
-from shared import in_thread
 
 
 class ChatServer(JsonServer):
@@ -95,6 +94,5 @@ def _anthropic(wish, *, stream=False):
 @pytest.fixture
 def server():
     """A running server."""
-    server = ChatServer()
-    with in_thread(server):
+    with ChatServer() as server:
         yield server

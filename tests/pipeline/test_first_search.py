@@ -2,7 +2,7 @@
 
 import pytest
 from pipeline_stand_ins import CLAIM, ModelByRole, gaps, split
-from stand_ins import BrokenRetriever, ScriptedRetriever, ranking
+from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedReformulator, ScriptedRetriever
 
 from acqo_rl.conversations import read_history
 from acqo_rl.fusion import RankScoreFusion
@@ -12,9 +12,8 @@ from acqo_rl.pipeline.first_search import FirstSearch
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.reformulation.pass_through import PassThrough
-from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.searching.searcher import AdaptiveSearcher
-from acqo_rl.types import Document, Query, Reformulation, SubQuery
+from acqo_rl.types import Document, Query
 
 QUESTION = "Compare the firm behind BERT and the owner of Google"
 PARTS = ["firm behind BERT", "owner of Google"]
@@ -35,24 +34,6 @@ REPLIES = {
 }
 
 
-class Scripted(Reformulator):
-    """Writes the given parts or readings for every question, by one call; records the questions."""
-
-    name = "scripted"
-    max_calls = 1
-
-    def __init__(self, *texts, kind="part", error=None):
-        self.texts, self.kind, self.error, self.asked = texts or PARTS, kind, error, []
-
-    def reformulate(self, queries):
-        if self.error:
-            raise self.error
-        self.asked += queries
-        subs = tuple(SubQuery(text, self.kind) for text in self.texts)
-        route = "decompose" if self.kind == "part" else "disambiguate"
-        return [Reformulation(query, route, subs, self.name, calls=1) for query in queries]
-
-
 @pytest.fixture
 def ask(corpus):
     """Returns the result, the model, the retriever and the pipeline."""
@@ -66,25 +47,13 @@ def ask(corpus):
     return make
 
 
-class Cosines(Retriever):
-    """Scripted: document -> cosine of each text."""
-
-    name = "cosines"
-    cosine = True
-
-    def __init__(self, **found):
-        self.found = {text.replace("_", " "): scores for text, scores in found.items()}
-
-    def search(self, texts, k):
-        return [ranking(*self.found[text], scores=self.found[text].values(), query=text) for text in texts]
-
-
 def test_the_fused_order_is_kept_and_later_passages_join_it_by_similarity(corpus):
     """The queries of two lists are not equally close to their documents, so cosines say little between the lists."""
     corpus["new"] = Document("new", "New", "A new passage.")
     first = {"bert": 0.9, "transformer": 0.8, "attention": 0.7}
-    retriever = Cosines(first=first, second={"alphabet": 0.4, "undated": 0.3}, gap={"new": 0.75, "alphabet": 0.2})
-    searcher = AdaptiveSearcher(Scripted("first", "second"), retriever, RankScoreFusion())
+    second, gap = {"alphabet": 0.4, "undated": 0.3}, {"new": 0.75, "alphabet": 0.2}
+    retriever = ScoredRetriever({"first": first, "second": second, "gap": gap})
+    searcher = AdaptiveSearcher(ScriptedReformulator("first", "second"), retriever, RankScoreFusion())
     search = PassageSearch(AdaptiveSearcher(PassThrough(), retriever, RankScoreFusion()), corpus)
     state = RetrievalState(Query("q", "both"))
     FirstSearch(search, searcher).run(state)
@@ -98,7 +67,7 @@ def test_the_fused_order_is_kept_and_later_passages_join_it_by_similarity(corpus
 
 def test_what_is_split_is_not_split_again(ask):
     """Its parts are answered from their own passages: one call of the reformulator, two parts, answer and grounding."""
-    result, model, retriever, _ = ask(Scripted())
+    result, model, retriever, _ = ask(ScriptedReformulator(*PARTS))
     assert retriever.calls == [PARTS]
     assert [s.text for s in result.reformulation.sub_queries] == PARTS
     assert result.strategies == ("decomposition",)
@@ -116,13 +85,13 @@ def test_what_is_passed_is_split_by_the_model(ask):
 
 
 def test_without_room_in_the_budget_the_question_is_searched_as_it_stands(ask):
-    result, _, retriever, _ = ask(Scripted(), max_model_calls=2)
+    result, _, retriever, _ = ask(ScriptedReformulator(*PARTS), max_model_calls=2)
     assert (retriever.calls, result.reformulation.route, result.model_calls) == ([[QUESTION]], "pass", 2)
 
 
 @pytest.mark.parametrize("mode", ["simple", "recursive", "multi_hop", "self_query"])
 def test_every_mode_begins_with_it(ask, mode):
-    result, model, retriever, _ = ask(Scripted(), mode=mode)
+    result, model, retriever, _ = ask(ScriptedReformulator(*PARTS), mode=mode)
     assert retriever.calls[0] == PARTS
     assert ([QUESTION] in retriever.calls, model.count("decompose"), result.answer) == (False, 0, "Alphabet.")
 
@@ -131,7 +100,7 @@ FOLLOW_UP = Query("q", "and who owns it?", read_history(("U: Who developed BERT?
 
 
 def test_a_follow_up_is_searched_as_what_it_asks_and_answered_in_the_light_of_the_turns(ask):
-    resolver = Scripted("BERT", "Alphabet", kind="reading")
+    resolver = ScriptedReformulator("BERT", "Alphabet", kind="reading", route="disambiguate")
     result, model, retriever, pipeline = ask(resolver, FOLLOW_UP)
     assert pipeline.ask(FOLLOW_UP).cached and len(resolver.asked) == 1
     assert retriever.calls == [["BERT", "Alphabet"]]
@@ -145,7 +114,10 @@ def test_a_follow_up_is_searched_as_what_it_asks_and_answered_in_the_light_of_th
 
 @pytest.mark.parametrize(
     ("reformulator", "retrievers", "failed"),
-    [(Scripted(error=ConnectionError("down")), (), "reformulation"), (Scripted(), [BrokenRetriever()], "retrieval")],
+    [
+        (ScriptedReformulator(error=ConnectionError("down")), (), "reformulation"),
+        (ScriptedReformulator(*PARTS), [BrokenRetriever()], "retrieval"),
+    ],
 )
 def test_what_fails_is_named_counted_and_not_kept(ask, reformulator, retrievers, failed):
     result, _, retriever, pipeline = ask(reformulator, retrievers=retrievers)
@@ -156,7 +128,7 @@ def test_what_fails_is_named_counted_and_not_kept(ask, reformulator, retrievers,
 
 
 def test_a_first_search_from_the_cache_costs_no_model_call(corpus):
-    searcher = AdaptiveSearcher(Scripted(), ScriptedRetriever(FOUND), RankScoreFusion())
+    searcher = AdaptiveSearcher(ScriptedReformulator(*PARTS), ScriptedRetriever(FOUND), RankScoreFusion())
     states = [RetrievalState(Query("q", QUESTION)) for _ in range(2)]
     for state in states:
         FirstSearch(PassageSearch(searcher, corpus), searcher).run(state)

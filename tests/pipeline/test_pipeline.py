@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pipeline_stand_ins import CLAIM, ROLES, BrokenModel, ModelByRole, gaps, split
-from stand_ins import BrokenRetriever, ScriptedHop, ScriptedRetriever, ranking
+from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedHop, ScriptedRetriever
 
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError, SearchError
@@ -16,7 +16,6 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.language_models.structured import example
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.reformulation.pass_through import PassThrough
-from acqo_rl.roles import Retriever
 from acqo_rl.searching.hop import Hops
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.types import Query
@@ -41,16 +40,6 @@ class Everything(ScriptedRetriever):
     def search(self, texts, k):
         self.found = dict.fromkeys(texts, EVERY_DOCUMENT)
         return super().search(texts, k)
-
-
-class Scored(Retriever):
-    """Returns the same documents with the given scores for any text."""
-
-    def __init__(self, name, **scores):
-        self.name, self.scores, self.cosine = name, scores, name != "bm25"
-
-    def search(self, texts, k):
-        return [ranking(*self.scores, scores=self.scores.values(), retriever=self.name, query=text) for text in texts]
 
 
 def model(**changed):
@@ -192,8 +181,8 @@ def test_a_step_that_falls_back_is_logged_without_the_reply(corpus, caplog):
 
 def test_without_cosines_the_fused_order_is_kept_and_scores_have_no_say_in_the_confidence(corpus):
     """Those of BM25 go to 40, and those of several retrievers do not compare."""
-    words = Scored("bm25", bert=30, undated=20, transformer=10)
-    vectors = Scored("dense", alphabet=0.9, bert=0.8, transformer=0.7)
+    words = ScoredRetriever({SIMPLE: {"bert": 30, "undated": 20, "transformer": 10}}, "bm25", cosine=False)
+    vectors = ScoredRetriever({SIMPLE: {"alphabet": 0.9, "bert": 0.8, "transformer": 0.7}})
     mixed = AdaptiveSearcher(PassThrough(), [vectors, words], RankScoreFusion())
     for retriever in (words, mixed):
         result = pipeline(corpus, model(), retriever).ask(SIMPLE)

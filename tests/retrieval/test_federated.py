@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stand_ins import BrokenRetriever, ranking
+from stand_ins import BrokenRetriever, ScoredRetriever, ranking
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
@@ -11,29 +11,12 @@ from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.federated import FederatedFusion, FederatedRetriever, InCollection
 from acqo_rl.retrieval.hybrid import HybridRetriever
-from acqo_rl.roles import Retriever
 from acqo_rl.searching.path import search
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.serving.collections import Collection, searched_apart, searched_as_one
 from acqo_rl.types import Query, Reformulation, SubQuery
 
 FUSIONS = (RankScoreFusion(), ReciprocalRankFusion())
-
-
-class Scored(Retriever):
-    """Scripted cosines: text -> document -> score."""
-
-    cosine = True
-
-    def __init__(self, scores, name="dense"):
-        self.name, self.scores = name, scores
-
-    def search(self, texts, k):
-        rows = [sorted(self.scores.get(text, {}).items(), key=lambda item: -item[1])[:k] for text in texts]
-        return [
-            ranking(*(d for d, _ in row), scores=[s for _, s in row], retriever=self.name, query=text)
-            for row, text in zip(rows, texts, strict=True)
-        ]
 
 
 def asking(*texts):
@@ -49,7 +32,7 @@ def bm25(name, passages):
 def test_unrelated_cosines_collect_no_votes_against_documents_that_one_sub_query_finds(fusion, texts):
     plays = {"hamlet": "Hamlet was written by Shakespeare", "faust": "Faust by Goethe", "emma": "Emma by Jane Austen"}
     below_zero = {f"d{i}": -0.02 - i / 100 for i in range(10)}
-    unrelated = InCollection(Scored(dict.fromkeys(texts, below_zero)), "wiki", "minilm")
+    unrelated = InCollection(ScoredRetriever(dict.fromkeys(texts, below_zero)), "wiki", "minilm")
     pool = FederatedRetriever([bm25("plays", plays), unrelated])
     [fused] = FederatedFusion(fusion).fuse([pool.search(texts, 10)], 10)
     assert {doc_id.split("/")[1] for doc_id in fused.doc_ids[: len(texts)]} == {t.split()[-1].lower() for t in texts}
@@ -57,7 +40,7 @@ def test_unrelated_cosines_collect_no_votes_against_documents_that_one_sub_query
 
 def test_cosines_are_unchanged_and_bm25_scores_become_comparable_to_them():
     text = "capital of Norway"
-    [cosines] = InCollection(Scored({text: {"oslo": 0.81, "lima": 0.25}}), "wiki", "minilm").search([text], 2)
+    [cosines] = InCollection(ScoredRetriever({text: {"oslo": 0.81, "lima": 0.25}}), "wiki", "minilm").search([text], 2)
     assert (cosines.scores, cosines.ceiling) == ((0.81, 0.25), 1.0)
     part = bm25(
         "wiki", {"oslo": "Oslo is the capital of Norway.", "lima": "Lima is the capital of Peru.", "tea": "Tea"}
@@ -74,8 +57,8 @@ scores = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(50, 99).map(la
 @given(lists=st.lists(scores, min_size=1, max_size=3), low=st.dictionaries(st.sampled_from("xyz"), st.just(0.1)))
 def test_a_collection_less_similar_than_the_k_th_changes_no_top_k(fusion, lists, low):
     texts = [f"text {i}" for i in range(len(lists))]
-    relevant = InCollection(Scored(dict(zip(texts, lists, strict=True))), "relevant", "cosine")
-    irrelevant = InCollection(Scored(dict.fromkeys(texts, low)), "irrelevant", "cosine")
+    relevant = InCollection(ScoredRetriever(dict(zip(texts, lists, strict=True))), "relevant", "cosine")
+    irrelevant = InCollection(ScoredRetriever(dict.fromkeys(texts, low)), "irrelevant", "cosine")
     for pools in ([relevant, irrelevant], [irrelevant, relevant]):
         alone, both = (
             search([asking(*texts)], FederatedRetriever(some), FederatedFusion(fusion), 3)[0].fused
@@ -90,7 +73,7 @@ def test_a_collection_less_similar_than_the_k_th_changes_no_top_k(fusion, lists,
 def test_the_first_documents_are_the_same_however_many_are_asked_for(fusion, lists):
     texts = [f"text {i}" for i in range(len(lists))]
     pools = [
-        InCollection(Scored(dict(zip(texts, found, strict=True))), f"pool {i}", "cosine")
+        InCollection(ScoredRetriever(dict(zip(texts, found, strict=True))), f"pool {i}", "cosine")
         for i, found in enumerate(zip(*lists, strict=True))
     ]
     every = search([asking(*texts)], FederatedRetriever(pools), FederatedFusion(fusion), 30)[0].fused
@@ -101,20 +84,19 @@ def test_the_first_documents_are_the_same_however_many_are_asked_for(fusion, lis
 
 
 def test_scores_without_a_known_maximum_are_refused():
-    counted = Scored({"q": {"a": 3.0}}, name="counted")
-    counted.cosine = False
-    parts = [InCollection(counted, "one", "1"), InCollection(Scored({"q": {"b": 0.5}}), "two", "2")]
+    counted = ScoredRetriever({"q": {"a": 3.0}}, "counted", cosine=False)
+    parts = [InCollection(counted, "one", "1"), InCollection(ScoredRetriever({"q": {"b": 0.5}}), "two", "2")]
     with pytest.raises(ConfigError, match="'one'"):
         FederatedRetriever(parts).search(["q"], 3)
 
 
 def test_cosines_of_one_encoder_stay_cosines():
-    one, two = (InCollection(Scored({"q": {name: 0.5}}), name, "dense 1") for name in ("one", "two"))
+    one, two = (InCollection(ScoredRetriever({"q": {name: 0.5}}), name, "dense 1") for name in ("one", "two"))
     merged = FederatedRetriever([one, two])
     [found] = merged.search(["q"], 3)
     assert merged.cosine
     assert (found.doc_ids, found.scores, found.retriever) == (("one/one", "two/two"), (0.5, 0.5), "dense 1")
-    assert not FederatedRetriever([one, InCollection(Scored({}), "three", "dense 2")]).cosine
+    assert not FederatedRetriever([one, InCollection(ScoredRetriever({}), "three", "dense 2")]).cosine
     with pytest.raises(ConfigError):
         FederatedRetriever([one, one])
 
@@ -125,8 +107,8 @@ def collection(name, *retrievers):
 
 def test_an_index_that_only_some_collections_have_gives_no_second_vote():
     """An irrelevant hybrid collection would otherwise be first in the list of its second index."""
-    right = collection("right", InCollection(Scored({"q": {"c": 0.64}}), "right", "dense 1"))
-    dense = InCollection(Scored({"q": {"a": 0.25}}), "wrong", "dense 1")
+    right = collection("right", InCollection(ScoredRetriever({"q": {"c": 0.64}}), "right", "dense 1"))
+    dense = InCollection(ScoredRetriever({"q": {"a": 0.25}}), "wrong", "dense 1")
     for retrievers, originals in ([(dense, bm25("wrong", {"a": "q"})), ()], [(dense,), (bm25("wrong", {"a": "q"}),)]):
         wrong = Collection("wrong", {}, retrievers, originals=originals)
         merged = searched_as_one([wrong, right])
@@ -137,7 +119,7 @@ def test_an_index_that_only_some_collections_have_gives_no_second_vote():
 
 @pytest.mark.parametrize("kind", [FederatedRetriever, lambda parts: HybridRetriever(parts, RankScoreFusion())])
 def test_a_part_that_fails_costs_its_own_list_only(kind):
-    working = InCollection(Scored({"q": {"a": 0.9}}), "one", "dense 1")
+    working = InCollection(ScoredRetriever({"q": {"a": 0.9}}), "one", "dense 1")
     retriever = kind([InCollection(BrokenRetriever(), "two", "dense 1"), working])
     found = AdaptiveSearcher(PassThrough(), retriever, RankScoreFusion()).search("q")
     assert found.fused.doc_ids == ("one/a",)
@@ -146,7 +128,7 @@ def test_a_part_that_fails_costs_its_own_list_only(kind):
 
 @pytest.mark.parametrize("rankings", [[], [ranking("1")] * 2])
 def test_a_part_that_does_not_return_one_ranking_per_text_is_refused(rankings):
-    wrong = Scored({})
+    wrong = ScoredRetriever({})
     wrong.search = lambda texts, k: rankings
     with pytest.raises(ValueError):
-        HybridRetriever([Scored({}, "other"), wrong], RankScoreFusion()).search(["a"], 5)
+        HybridRetriever([ScoredRetriever({}, "other"), wrong], RankScoreFusion()).search(["a"], 5)

@@ -7,7 +7,6 @@ import pytest
 import tenacity
 from engine_cases import UnitEncoder
 from json_server import JsonServer
-from shared import in_thread
 
 from acqo_rl.errors import SearchError
 from acqo_rl.retrieval.encoders import load_encoder
@@ -30,7 +29,7 @@ class Scripted(JsonServer):
 
 @pytest.fixture
 def scripted():
-    with in_thread(Scripted()) as server:
+    with Scripted() as server:
         yield server
 
 

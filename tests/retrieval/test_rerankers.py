@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from rerank_server import RerankServer as Server
 from rerank_server import shared_words
-from shared import in_thread
 from tiny_models import write_cross_encoder
 
 from acqo_rl.errors import ConfigError, SearchError
@@ -23,8 +22,7 @@ PAIRS = [
 @pytest.fixture(params=["documents", "texts"])
 def server(request, monkeypatch):
     monkeypatch.setenv("RERANK_API_KEY", "key-1")
-    server = Server(request.param)
-    with in_thread(server):
+    with Server(request.param) as server:
         yield server
 
 

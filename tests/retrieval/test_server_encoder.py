@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from embedding_server import EmbeddingServer
 from engine_cases import CORPUS
-from shared import in_thread
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
 from acqo_rl.retrieval.build import build_dense_index
@@ -25,7 +24,7 @@ def server(minilm, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "key-1")
     server = EmbeddingServer(minilm)
     monkeypatch.setenv(SERVERS_VARIABLE, f"https://other {server.url}")
-    with in_thread(server):
+    with server:
         yield server
 
 

@@ -122,7 +122,8 @@ DENSE = {"reading": 0.5, "other": 0.25}
 )
 def test_a_list_that_must_lead_counts_only_with_its_margin(scores, counts):
     subs = (SubQuery("reading", "reading"), SubQuery("other", "reading"), SubQuery("raw", "original", min_margin=0.125))
-    retrievers = [ScoredRetriever(str(number), some) for number, some in enumerate(scores)]
+    found = [{text: {text: score} for text, score in some.items()} for some in scores]
+    retrievers = [ScoredRetriever(some, str(number)) for number, some in enumerate(found)]
     reformulation = made(*subs, route="disambiguate")
     [lists] = search_reformulations([reformulation], retrievers)
     assert [bool(r.doc_ids) for r in lists if r.query == "raw"] == counts

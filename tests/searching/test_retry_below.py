@@ -1,15 +1,15 @@
 """Raw queries that find a similar document are not reformulated."""
 
 import pytest
-from stand_ins import ScriptedRetriever, ranking
+from stand_ins import ScriptedReformulator, ScriptedRetriever, ranking
 
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.hybrid import HybridRetriever
-from acqo_rl.roles import Reformulator, Retriever
+from acqo_rl.roles import Retriever
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.searching.sub_queries import RawQueryOnly
-from acqo_rl.types import Document, FeedbackSpec, Query, Reformulation, SubQuery
+from acqo_rl.types import Document, FeedbackSpec, Query
 
 COSINES = {"sure": 0.8, "at the limit": 0.5, "unsure": 0.2, "equal": 0.2, "part": 0.9}
 QUERIES = [Query(text, text) for text in ("sure", "unsure", "at the limit")]
@@ -30,18 +30,11 @@ class Dense(Retriever):
         return [ranking(text, scores=[COSINES.get(text, 0.0)], retriever=self.name, query=text) for text in texts]
 
 
-class Asked(Reformulator):
-    """Writes one part for every query, and records the queries."""
-
-    name = "asked"
-
-    def __init__(self, results=0, retry_below=0.5, writes="part"):
-        self.feedback, self.retry_below, self.queries = FeedbackSpec(results), retry_below, []
-        self.sub_queries = (SubQuery(writes, "part"),)
-
-    def reformulate(self, queries):
-        self.queries += queries
-        return [Reformulation(query, "decompose", self.sub_queries, self.name, calls=1) for query in queries]
+def asked(results=0, writes="part"):
+    """Rewrites queries whose best cosine is below a half."""
+    reformulator = ScriptedReformulator(writes)
+    reformulator.feedback, reformulator.retry_below = FeedbackSpec(results), 0.5
+    return reformulator
 
 
 def words(cosine=False):
@@ -53,18 +46,18 @@ def words(cosine=False):
 def both_ways(reformulator, retrievers, **settings):
     """Results from the path and from the searcher around it."""
     yield SearchPath(reformulator, retrievers, RankScoreFusion(), **settings).search(QUERIES)
-    reformulator.queries.clear()
+    reformulator.asked.clear()
     yield AdaptiveSearcher(reformulator, retrievers, RankScoreFusion(), **settings).search_many(QUERIES)
 
 
 @pytest.mark.parametrize(("writes", "kept"), [("part", "part"), ("worse", "unsure"), ("equal", "unsure")])
 def test_a_reformulator_that_retries_reads_the_first_results_and_keeps_the_better_search(writes, kept):
     corpus = {text: Document(text, f"title of {text}", "") for text in COSINES}
-    reformulator, dense = Asked(results=1, writes=writes), Dense()
+    reformulator, dense = asked(results=1, writes=writes), Dense()
     for sure, unsure, _ in both_ways(reformulator, dense, corpus=corpus):
         assert dense.calls == [["sure", "unsure", "at the limit"], [writes]]  # the first search is not repeated
         dense.calls.clear()
-        assert [(q.text, q.feedback[0].title) for q in reformulator.queries] == [("unsure", "title of unsure")]
+        assert [(q.text, q.feedback[0].title) for q in reformulator.asked] == [("unsure", "title of unsure")]
         assert (sure.fused.doc_ids, sure.reformulation.reasoning) == (("sure",), "")
         assert unsure.fused.doc_ids == (kept,)
         assert unsure.reformulation.route == ("decompose" if kept == "part" else "pass")
@@ -80,11 +73,11 @@ def test_a_reformulator_that_retries_reads_the_first_results_and_keeps_the_bette
     ],
 )
 def test_only_cosines_of_what_searches_sub_queries_are_compared(retrievers):
-    reformulator = Asked()
+    reformulator = asked()
     for _ in both_ways(reformulator, retrievers):
-        assert [query.text for query in reformulator.queries] == ["unsure"]
+        assert [query.text for query in reformulator.asked] == ["unsure"]
 
 
 def test_a_raw_search_that_fails_does_not_prevent_a_reformulation():
-    found = AdaptiveSearcher(Asked(), Dense(fails="sure"), RankScoreFusion()).search("sure")
+    found = AdaptiveSearcher(asked(), Dense(fails="sure"), RankScoreFusion()).search("sure")
     assert (found.fused.doc_ids, [failure.sub_query for failure in found.failures]) == (("part",), ["sure"])

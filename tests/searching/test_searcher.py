@@ -6,14 +6,14 @@ import threading
 import time
 
 import pytest
-from stand_ins import BrokenRetriever, ScriptedRetriever, ranking
+from stand_ins import BrokenRetriever, ScriptedReformulator, ScriptedRetriever, ranking
 
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.pass_through import PassThrough
-from acqo_rl.roles import Reformulator, Retriever
+from acqo_rl.roles import Retriever
 from acqo_rl.searching.searcher import (
     FELL_BACK,
     REWRITTEN,
@@ -22,28 +22,10 @@ from acqo_rl.searching.searcher import (
     cluster_by_sub_query,
 )
 from acqo_rl.searching.sub_queries import RawQueryOnly
-from acqo_rl.types import Document, FeedbackSpec, Query, Reformulation, SubQuery
+from acqo_rl.types import Document, FeedbackSpec, Query
 
 CORPUS = {str(i): Document(str(i), f"title {i}", f"text of {i}") for i in range(10)}
 FOUND = {"q": ("1", "2"), "a": ("3",), "b": ("4",), "c": ("5",)}
-
-
-class Scripted(Reformulator):
-    """Writes the given sub-queries for every query, or raises an error; records the queries."""
-
-    name = "scripted"
-
-    def __init__(self, *texts, kind="part", route="decompose", error=None, **costs):
-        self.texts, self.kind, self.route, self.error = texts, kind, route, error
-        self.costs = {"calls": 1, **costs}
-        self.asked = []
-
-    def reformulate(self, queries):
-        self.asked += queries
-        if self.error:
-            raise self.error
-        subs = tuple(SubQuery(text, self.kind) for text in self.texts)
-        return [Reformulation(query, self.route, subs, self.name, **self.costs) for query in queries]
 
 
 class Waits(PassThrough):
@@ -89,7 +71,7 @@ class TestRetrieval:
         """With a limit, each of five sub-queries at two retrievers is a call."""
         barrier = threading.Barrier(10)
         retrievers = Meeting(barrier, "dense"), Meeting(barrier, "sparse")
-        found = searcher(Scripted(*"abcde"), *retrievers, timeouts=Timeouts(sub_query=60)).search("q")
+        found = searcher(ScriptedReformulator(*"abcde"), *retrievers, timeouts=Timeouts(sub_query=60)).search("q")
         assert len(found.rankings) == 10
 
     @pytest.mark.parametrize(
@@ -101,7 +83,7 @@ class TestRetrieval:
         ],
     )
     def test_the_fusion_goes_on_without_a_sub_query_that_fails_or_is_late(self, retriever, limit, reason):
-        front = searcher(Scripted("a", "b", "c"), retriever, timeouts=Timeouts(sub_query=limit))
+        front = searcher(ScriptedReformulator("a", "b", "c"), retriever, timeouts=Timeouts(sub_query=limit))
         found = front.search("q")
         assert set(found.fused.doc_ids) == {"echo-a", "echo-c"}
         [failure] = found.failures
@@ -112,10 +94,10 @@ class TestRetrieval:
         ("retriever", "limits"), [(BrokenRetriever(), Timeouts()), (Echo("broken", waits="a"), Timeouts(total=1))]
     )
     def test_a_retriever_that_fails_leaves_the_other_and_nothing_back_is_an_error(self, retriever, limits):
-        found = searcher(Scripted("a"), retriever, ScriptedRetriever(FOUND), timeouts=limits).search("q")
+        found = searcher(ScriptedReformulator("a"), retriever, ScriptedRetriever(FOUND), timeouts=limits).search("q")
         assert (found.fused.doc_ids, [f.retriever for f in found.failures]) == (("3",), ["broken"])
         with pytest.raises(SearchError, match="broken"):
-            searcher(Scripted("a"), retriever, timeouts=limits).search("q")
+            searcher(ScriptedReformulator("a"), retriever, timeouts=limits).search("q")
 
     def test_a_retriever_owes_one_ranking_a_text(self):
         class Short(Retriever):
@@ -131,7 +113,7 @@ class TestRetrieval:
 @pytest.mark.parametrize(
     ("reformulator", "error"),
     [
-        (Scripted(error=ConnectionError("secret address")), "ConnectionError"),
+        (ScriptedReformulator(error=ConnectionError("secret address")), "ConnectionError"),
         (Waits(), "TimeoutError"),
     ],
 )
@@ -151,7 +133,7 @@ def test_if_the_reformulation_fails_the_raw_query_is_searched_and_the_result_is_
     ("texts", "route"), [(("secret A", "secret b"), "decompose"), (("secret",), "pass"), (("", " "), "decompose")]
 )
 def test_each_reformulation_is_logged_without_a_text(texts, route, caplog):
-    front = searcher(Scripted(*texts, route=route), ScriptedRetriever({}))
+    front = searcher(ScriptedReformulator(*texts, route=route), ScriptedRetriever({}))
     with caplog.at_level(logging.INFO, logger="acqo_rl"):
         front.search_many(["secret", "secret", "q"])
     events = [e for e in caplog.records if e.message == REWRITTEN]
@@ -185,7 +167,11 @@ def test_readings_and_what_is_known_of_the_user():
     clusters = cluster_by_sub_query(result)
     assert clusters["python snake for my zoo"] == tuple(f"snake{i}" for i in range(5))
     assert sum(map(len, clusters.values())) == 10
-    [part] = searcher(Scripted("part"), ScriptedRetriever({})).search("q", context="zoo").reformulation.sub_queries
+    [part] = (
+        searcher(ScriptedReformulator("part"), ScriptedRetriever({}))
+        .search("q", context="zoo")
+        .reformulation.sub_queries
+    )
     assert part.text == "part"
 
 
@@ -201,7 +187,7 @@ class TestFeedback:
 
     def test_a_first_list_that_failed_is_named_and_not_kept(self):
         retriever = Echo(fails="q")
-        front = searcher(Scripted("a"), retriever, feedback=FeedbackSpec(1), corpus={"echo-q": CORPUS["1"]})
+        front = searcher(ScriptedReformulator("a"), retriever, feedback=FeedbackSpec(1), corpus={"echo-q": CORPUS["1"]})
         found = front.search("q")
         assert (found.fused.doc_ids, [f.sub_query for f in found.failures]) == (("echo-a",), ["q"])
         retriever.fails = set()
@@ -212,13 +198,13 @@ class TestFeedback:
 class TestCache:
     @pytest.mark.parametrize("texts", [("C++", "C", "C#"), ("10.5", "105"), ("???", "!!!"), ("US?", "us?", "US ?")])
     def test_only_the_same_text_with_the_same_conversation_is_not_reformulated_again(self, texts):
-        front = searcher(Scripted("a"), ScriptedRetriever({}))
+        front = searcher(ScriptedReformulator("a"), ScriptedRetriever({}))
         queries = [Query("q", texts[0], history=read_history(("before",))), *texts]
         for calls in (1, 0):
             assert [front.search(query).reformulation.calls for query in queries] == [calls] * len(queries)
 
     def test_the_reformulation_is_kept_for_another_k(self):
-        reformulator = Scripted("a")
+        reformulator = ScriptedReformulator("a")
         front = searcher(reformulator, ScriptedRetriever({}))
         assert [front.search("q", k).reformulation.calls for k in (1, 2)] == [1, 0]
         assert len(reformulator.asked) == 1
@@ -226,7 +212,7 @@ class TestCache:
     @pytest.mark.parametrize(("failed", "kept"), [(1, False), (0, True)])
     def test_what_a_model_server_owes_is_named_and_not_kept(self, failed, kept):
         """A combination of which one call failed; a reply that cannot be used is kept."""
-        half = Scripted("a", problem="hyde: InternalServerError: 500", failed_calls=failed)
+        half = ScriptedReformulator("a", problem="hyde: InternalServerError: 500", failed_calls=failed)
         front = searcher(half, ScriptedRetriever(FOUND))
         assert [f.reason for f in front.search("q").failures] == ["hyde: InternalServerError: 500"] * failed
         assert front.search("q").reformulation.calls == 1 - kept
@@ -235,7 +221,7 @@ class TestCache:
         "settings", [{"cache_size": 0}, {"cache_size": 1}, {"cache_seconds": 0}, {"cache_seconds": 0.01}]
     )
     def test_its_size_and_lifetime_are_settings(self, settings):
-        front = searcher(Scripted("c"), ScriptedRetriever(FOUND), **settings)
+        front = searcher(ScriptedReformulator("c"), ScriptedRetriever(FOUND), **settings)
         for text in ("a", "b"):
             front.search(text)
         time.sleep(0.02)
@@ -261,5 +247,5 @@ class TestAtTheSameTime:
 def test_what_only_the_raw_query_finds_is_clustered_under_the_raw_query():
     dense, words = ScriptedRetriever({"part": ("a",)}), ScriptedRetriever({"q": ("b",)})
     words.name = "words"
-    found = searcher(Scripted("part"), dense, RawQueryOnly(words)).search("q")
+    found = searcher(ScriptedReformulator("part"), dense, RawQueryOnly(words)).search("q")
     assert cluster_by_sub_query(found) == {"part": ("a",), "q": ("b",)}

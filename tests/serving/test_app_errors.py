@@ -5,7 +5,6 @@ import json
 import pytest
 from json_server import JsonServer
 from serving_stand_ins import Parts, Scripted, Words, collection, post, serving
-from shared import in_thread
 from stand_ins import strategy
 
 from acqo_rl.language_models.server_model import ServerModel
@@ -44,7 +43,7 @@ class Gateway(JsonServer):
 @pytest.fixture
 def gateway():
     """The URL of a gateway."""
-    with in_thread(Gateway()) as server:
+    with Gateway() as server:
         yield f"http://{server.address}"
 
 
@@ -58,6 +57,7 @@ def test_what_other_servers_say_is_logged_and_not_shown(gateway, caplog, path, b
     strategies = Scripted(prompted=Prompted(model, [strategy("hyde")]) if broken == "model" else Parts())
     with serving([collection(retriever=index)], strategies=strategies, answer_model=model) as client:
         answer = post(client, path)
+    model.close()
     shown = answer.text.lower()
     assert "no text" in shown or "timeout" in shown or "error" in shown or answer.status_code == 503
     assert not [secret for secret in ("<h", "10.1.2.3", "gateway", "127.0.0.1") if secret in shown]

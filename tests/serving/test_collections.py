@@ -2,6 +2,7 @@
 
 import pytest
 from serving_stand_ins import Back, Scripted, Words, collection, post, serving
+from shared import bm25_folder
 
 from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError, IndexMismatchError
@@ -14,16 +15,9 @@ from acqo_rl.types import Document
 DOCUMENTS = [Document("a/b", "Peru", "Lima is the capital of Peru."), Document("c", "Chad", "Ndjamena")]
 
 
-def index(folder, documents):
-    """Writes documents and a BM25 index; returns the setting of a collection without its name."""
-    write_beir(folder, documents, [], {})
-    build_bm25_index(folder / "index", documents)
-    return f"{folder},{folder}/index"
-
-
 @pytest.fixture
 def place(tmp_path):
-    return index(tmp_path, DOCUMENTS)
+    return bm25_folder(tmp_path, DOCUMENTS)
 
 
 def test_names_of_collections_are_distinct():
@@ -54,7 +48,7 @@ def test_invalid_settings_and_other_corpora_are_rejected(place, tmp_path, tmp_pa
 def test_the_rules_use_the_names_in_the_collections(tmp_path):
     names = [Document(name, f"Nebra ({name})", "From Nebra.") for name in ("town", "disc")]
     service = load_service(
-        ServiceSettings([f"places={index(tmp_path, names)}"], strategies=["rules"]), StrategySettings()
+        ServiceSettings([f"places={bm25_folder(tmp_path, names)}"], strategies=["rules"]), StrategySettings()
     )
     found = service.searcher("rules", None, service.named()).search("Nebra")
     service.close()

@@ -9,9 +9,8 @@ import httpx
 import pytest
 from server_process import started
 from serving_stand_ins import post, serving
+from shared import bm25_folder
 
-from acqo_rl.data.beir import write_beir
-from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.serving import server
 from acqo_rl.types import Document
 
@@ -40,9 +39,7 @@ def test_headers_have_a_time_limit(monkeypatch, begin):
 @pytest.mark.slow
 def test_300_half_open_connections_and_200_files(tmp_path):
     documents = [Document("oslo", "Oslo", "Oslo is the capital of Norway.")]
-    write_beir(tmp_path, documents, [], {})
-    build_bm25_index(tmp_path / "index", documents)
-    arguments = ("--collections", f"world={tmp_path},{tmp_path}/index", "--strategies", "rules")
+    arguments = ("--collections", f"world={bm25_folder(tmp_path, documents)}", "--strategies", "rules")
     with started("serve", *arguments, files=200) as process, ExitStack() as connections:
         url = httpx.URL(process.url)
         for _ in range(300):

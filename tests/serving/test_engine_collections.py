@@ -7,12 +7,11 @@ import pytest
 from engine_cases import put_documents
 from pipeline_stand_ins import ModelByRole
 from serving_stand_ins import collection, events, post, serving
+from shared import bm25_folder
 from stand_ins import eager_scorer
 
-from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.settings import StrategySettings
-from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.searching.settings import StepSettings
 from acqo_rl.serving.batching import Batcher
@@ -78,9 +77,7 @@ def test_a_filter_has_results_of_its_own(client):
 
 def test_answers_from_documents_that_may_be_deleted_are_cached_for_a_shorter_time(index, tmp_path, monkeypatch):
     monkeypatch.setattr("acqo_rl.serving.service._CHANGING", 0.1)
-    write_beir(tmp_path, CITIES, [], {})
-    build_bm25_index(tmp_path / "index", CITIES)
-    for place in (f"{index}&mode=text", f"{tmp_path},{tmp_path}/index"):
+    for place in (f"{index}&mode=text", bm25_folder(tmp_path, CITIES)):
         with serving_cities(
             place, answer_model=ModelByRole(analyzer="simple", synthesis="Lima.", grounding='{"claims": []}')
         ) as client:

@@ -11,7 +11,6 @@ import httpx
 import pytest
 from json_server import JsonServer
 from serving_stand_ins import events, post, serving
-from shared import in_thread
 
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.language_models.server_model import ServerModel
@@ -43,7 +42,7 @@ class HangingModel(JsonServer):
 
 @pytest.fixture
 def hanging():
-    with in_thread(HangingModel()) as server:
+    with HangingModel() as server:
         yield server
 
 

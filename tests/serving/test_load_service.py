@@ -2,13 +2,11 @@
 
 import pytest
 from rerank_server import RerankServer
-from shared import in_thread
+from shared import bm25_folder
 from stand_ins import eager_scorer
 
-from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.settings import StrategySettings
-from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.serving.load import ServiceSettings, load_service
 from acqo_rl.types import Document, Query
 
@@ -21,12 +19,10 @@ DOCUMENTS = [
 
 @pytest.fixture
 def load(tmp_path):
-    write_beir(tmp_path, DOCUMENTS, [], {})
-    build_bm25_index(tmp_path / "index", DOCUMENTS)
     opened = []
 
     def load(**settings):
-        collections = [f"world={tmp_path},{tmp_path}/index"]
+        collections = [f"world={bm25_folder(tmp_path, DOCUMENTS)}"]
         strategies = StrategySettings(num_variants=2)
         opened.append(load_service(ServiceSettings(collections, **settings), strategies))
         return opened[-1]
@@ -48,8 +44,7 @@ def test_hops_look_up_titles_of_local_documents(load, tmp_path):
 
 
 def test_the_reranker_reorders_as_many_documents_as_set(load):
-    server = RerankServer()
-    with in_thread(server):
+    with RerankServer() as server:
         service = load(strategies=["raw"], reranker=server.name, rerank_depth=2)
         found = search(service, "a city or the capital of Norway")
         assert {len(body["documents"]) for body in server.asked} == {2}

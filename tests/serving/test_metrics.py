@@ -64,21 +64,10 @@ def test_the_best_score_is_a_cosine():
         assert seen.get(("rag_retrieval_max_score_bucket", ("le", "1.0"), ("used_rewriting", "true")), 0) == counted
 
 
-def test_an_expanded_query_counts_as_rewritten():
-    class Expands(Parts):
-        def reformulate(self, queries):
-            return [replace(made, route="expand") for made in super().reformulate(queries)]
-
-    with serving(strategies=Scripted(adaptive=Expands())) as client:
-        client.post("/v1/search", json=QUERY)
-        seen = values(client.get("/metrics").text)
-    assert seen["rag_retrieval_max_score_count", ("used_rewriting", "true")] == 1
-
-
-def test_hits_of_the_cache_of_reformulations_are_counted():
+def test_expanded_queries_and_hits_of_the_cache_of_reformulations_are_counted():
     class Model(Parts):
         def reformulate(self, queries):
-            return [replace(made, completion="text") for made in super().reformulate(queries)]
+            return [replace(made, route="expand", completion="text") for made in super().reformulate(queries)]
 
     with serving(strategies=Scripted(model=Model())) as client:
         for threshold in (0.0, 0.1, 0.2):
@@ -86,6 +75,7 @@ def test_hits_of_the_cache_of_reformulations_are_counted():
         seen = values(client.get("/metrics").text)
     counted = [seen["acqo_cache_requests_total", ("cache", "reformulation"), ("outcome", o)] for o in ("hit", "miss")]
     assert counted == [2, 1]
+    assert seen["rag_retrieval_max_score_count", ("used_rewriting", "true")] == 3
 
 
 WORDS = st.text("abcxyz", min_size=5, max_size=9)

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 
 import pytest
 from forked import run_command
@@ -126,48 +125,27 @@ def test_a_warm_start_is_trained_and_not_repeated(data, index, tiny, tmp_path):
     assert "is finished" in run("warm-start", settings).stdout
 
 
-@pytest.fixture
-def prepared(data, index, passing, tmp_path):
-    """A command with its config and materials."""
-
-    def prepare(name, **settings):
-        given = {"data": data, "index": index, "model": passing, "output_dir": tmp_path, **settings}
-        script = module_of(name)
-        config = command.parse(script.main, arguments_of(given))
-        return script, config, open_materials(config, FeedbackSpec(0))
-
-    return prepare
-
-
 @pytest.mark.parametrize("name", ["warm-start", "grpo"])
-def test_scoring_resumes_after_the_last_batch(prepared, tmp_path, monkeypatch, name):
+def test_scoring_resumes_after_the_rows_that_are_there(shared, tmp_path, monkeypatch, name):
     """Of the candidates of a warm start, and of the rollouts that measure difficulty."""
-    script, config, materials = prepared(name, **({"rollouts": 2} if name == "grpo" else {}))
+    settings, script = {**shared, "output_dir": tmp_path}, module_of(name)
+    config = command.parse(script.main, arguments_of(settings | ({"rollouts": 2} if name == "grpo" else {})))
+    materials, asked, reward_of = open_materials(config, FeedbackSpec(0)), [], Reward.__call__
+    file = tmp_path / ("difficulty.jsonl" if name == "grpo" else "scored.jsonl")
 
-    def score(folder):
+    def score():
         if name == "grpo":
-            place = replace(config, output_dir=str(folder))
-            return script.difficulties(place, materials, *script.check(place))
-        return script.collect(config, materials, folder / "examples.jsonl")
+            return script.difficulties(config, materials, *script.check(config))
+        (tmp_path / "examples.jsonl").unlink(missing_ok=True)
+        return script.collect(config, materials, tmp_path / "examples.jsonl")
 
-    for module in ("warm_start", "curriculum"):
-        monkeypatch.setattr(f"acqo_rl.training.{module}._BATCH", 3)
-    whole = score(tmp_path / "whole")
-    asked = []
-    reward_of = Reward.__call__
-
-    def interrupted_once(reward, **columns):
+    def counted(reward, **columns):
         asked.append({query.id for query in columns["prompts"]})
-        if len(asked) == 2:
-            raise KeyboardInterrupt
         return reward_of(reward, **columns)
 
-    monkeypatch.setattr(Reward, "__call__", interrupted_once)
-    with pytest.raises(KeyboardInterrupt):
-        score(tmp_path / "cut")
-    resumed = score(tmp_path / "cut")
-    assert [one.query_id for one in resumed] == [one.query_id for one in whole]
-    assert [len(ids) for ids in asked] == [3, 3, 3, 2]
-    assert asked[2] == asked[1]
-    if name == "warm-start":
-        assert resumed == whole
+    monkeypatch.setattr(Reward, "__call__", counted)
+    whole, rows = score(), file.read_text().splitlines(keepends=True)
+    file.write_text("".join(rows[:3]))
+    assert [one.query_id for one in score()] == [one.query_id for one in whole]
+    assert file.read_text().splitlines(keepends=True)[:3] == rows[:3]
+    assert [len(ids) for ids in asked] == [len(rows), len(rows) - 3]

@@ -1,12 +1,11 @@
 """Headroom: bounds that are measured honestly, and advice that follows from the intervals."""
 
-import importlib
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
+import by_hand
 import pytest
 
 from acqo_rl.cli import main
@@ -26,9 +25,6 @@ from acqo_rl.training.headroom import (
 )
 from acqo_rl.training.warm_start import ScoredCandidate, ScoredQuery
 from acqo_rl.types import Query, Turn
-
-sys.path.append(str(Path(__file__).parents[1] / "evaluation"))
-by_hand = importlib.import_module("by_hand")
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "example"
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from stand_ins import ScriptedLanguageModel
 
-from acqo_rl.cli import command, module_of
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
@@ -57,13 +56,3 @@ def test_dev_rewards_are_those_of_the_policys_search_settings_and_have_errors(da
     assert found["greedy_reward"] == pytest.approx(passed.mean())
     assert found["sampled_reward"] == pytest.approx(sampled.mean())
     assert found["sampled_reward_error"] == pytest.approx(sampled.std() / count**0.5)
-
-
-@pytest.mark.parametrize("name", ["warm_start", "grpo"])
-def test_a_model_without_a_chat_template_is_refused_before_any_work(name, tiny, tmp_path):
-    main, model = module_of(name).main, tmp_path / "model"
-    shutil.copytree(tiny, model, ignore=shutil.ignore_patterns("chat_template.jinja"))
-    given = {"data": "no data", "index": "no index", "model": str(model), "output_dir": str(tmp_path / "out")}
-    with pytest.raises(ConfigError):
-        main(command.parse(main, [part for key, value in given.items() for part in (f"--{key}", value)]))
-    assert not (tmp_path / "out").exists()

@@ -156,7 +156,7 @@ def test_meets_the_interface_of_trl(stage):
 @pytest.mark.parametrize(("margin", "used"), [(None, False), (0.3, False), (0.1, True)])
 def test_the_list_of_the_raw_query_is_used_if_its_cosine_leads_by_the_margin(stage, margin, used):
     """It has no cost, and applies only to readings. The higher score decides the order of the first documents."""
-    retriever = ScoredRetriever("dense", {"reading": 0.5, "raw": 0.7})
+    retriever = ScoredRetriever({"reading": {"reading": 0.5}, "raw": {"raw": 0.7}})
     asked = ("resolve\nreading", "resolve\nreading\n=", split("reading"), "pass")
     settings = {"gold": ("raw",), "retriever": retriever, "raw_query_margin": margin, "top_rank_bonus": 0.0}
     found = rewards(stage, *asked, cost=0.03, **settings)
