@@ -37,52 +37,56 @@ def exact_order(lists, exact_score):
     return sorted(fused, key=lambda d: (-fused[d], -similarity[d], first_list[d], d)), fused
 
 
-class TestRankScoreFusion:
-    def test_worked_example(self):
-        """Ranks 2 and 5 give P = 10/7, and rank 1 in one list gives P = 1; the smaller P comes first."""
-        fused = fuse(RankScoreFusion(), ranking("b", "a", "x", "y", "z"), ranking("p", "q", "r", "s", "a"))
-        harmonic_rank = {d: 1 / score for d, score in zip(fused.doc_ids, fused.scores, strict=True)}
-        assert harmonic_rank["a"] == pytest.approx(10 / 7)
-        assert harmonic_rank["b"] == harmonic_rank["p"] == 1.0
-        assert fused.doc_ids[:3] == ("b", "p", "a")
+def test_worked_example():
+    """Ranks 2 and 5 give P = 10/7, and rank 1 in one list gives P = 1; the smaller P comes first."""
+    fused = fuse(RankScoreFusion(), ranking("b", "a", "x", "y", "z"), ranking("p", "q", "r", "s", "a"))
+    harmonic_rank = {d: 1 / score for d, score in zip(fused.doc_ids, fused.scores, strict=True)}
+    assert harmonic_rank["a"] == pytest.approx(10 / 7)
+    assert harmonic_rank["b"] == harmonic_rank["p"] == 1.0
+    assert fused.doc_ids[:3] == ("b", "p", "a")
 
-    def test_scores_of_two_retrievers_are_not_compared(self):
-        """A BM25 score is not comparable with a cosine, so the order of the sub-queries decides."""
-        dense, sparse = ranking("a", scores=(0.9,)), ranking("b", scores=(30.0,), retriever="bm25")
-        assert fuse(RankScoreFusion(), dense, sparse).doc_ids == ("a", "b")
-        assert fuse(RankScoreFusion(), sparse, dense).doc_ids == ("b", "a")
 
-    def test_a_document_counts_once_per_list(self):
-        """It counts at its first rank, with its first score."""
-        fused = fuse(RankScoreFusion(), ranking("a", "b", "b", scores=(0.9, 0.5, 0.7)), ranking("c", "b"))
-        assert fused.scores[fused.doc_ids.index("b")] == 1.0
+def test_scores_of_two_retrievers_are_not_compared():
+    """A BM25 score is not comparable with a cosine, so the order of the sub-queries decides."""
+    dense, sparse = ranking("a", scores=(0.9,)), ranking("b", scores=(30.0,), retriever="bm25")
+    assert fuse(RankScoreFusion(), dense, sparse).doc_ids == ("a", "b")
+    assert fuse(RankScoreFusion(), sparse, dense).doc_ids == ("b", "a")
 
-    def test_sums_that_differ_little_are_ordered(self):
-        doc_ids = tuple(f"d{n}" for n in range(150))
-        one = ranking(*doc_ids, scores=range(150))
-        assert ReciprocalRankFusion().fuse([[one]], 150)[0].doc_ids == doc_ids
 
-    def test_rounding_errors_do_not_order_ties(self):
-        """1/2 + 1/3 + 1/6 is not exactly 1.0 in every order of summation, but must tie with rank 1 in one list."""
-        fillers = iter(range(100))
+def test_a_document_counts_once_per_list():
+    """It counts at its first rank, with its first score."""
+    fused = fuse(RankScoreFusion(), ranking("a", "b", "b", scores=(0.9, 0.5, 0.7)), ranking("c", "b"))
+    assert fused.scores[fused.doc_ids.index("b")] == 1.0
 
-        def at(rank, doc_id):
-            return [*(f"x{next(fillers)}" for _ in range(rank - 1)), doc_id]
 
-        ascending = [ranking(*at(r, "sum"), scores=range(r, 0, -1)) for r in (2, 3, 6)]
-        descending = [ranking(*at(r, "mus"), scores=range(r, 0, -1)) for r in (6, 3, 2)]
-        fused = fuse(RankScoreFusion(), *ascending, *descending, ranking("one", scores=(0.5,)), k=100)
-        scores = dict(zip(fused.doc_ids, fused.scores, strict=True))
-        assert scores["sum"] == scores["mus"] == scores["one"]
+def test_sums_that_differ_little_are_ordered():
+    doc_ids = tuple(f"d{n}" for n in range(150))
+    one = ranking(*doc_ids, scores=range(150))
+    assert ReciprocalRankFusion().fuse([[one]], 150)[0].doc_ids == doc_ids
 
-    @given(result_lists())
-    def test_equals_the_definition_in_exact_arithmetic(self, lists):
-        """P ascending is reciprocal rank fusion with k = 0 descending, then S, list, id."""
-        order, exact = exact_order(lists, lambda rank, _: Fraction(1, rank))
-        fused = fuse(RankScoreFusion(), *lists, k=100)
-        assert list(fused.doc_ids) == order
-        assert fused.scores == pytest.approx([float(exact[d]) for d in order])
-        assert fused.doc_ids == fuse(ReciprocalRankFusion(rank_constant=0), *lists, k=100).doc_ids
+
+def test_rounding_errors_do_not_order_ties():
+    """1/2 + 1/3 + 1/6 is not exactly 1.0 in every order of summation, but must tie with rank 1 in one list."""
+    fillers = iter(range(100))
+
+    def at(rank, doc_id):
+        return [*(f"x{next(fillers)}" for _ in range(rank - 1)), doc_id]
+
+    ascending = [ranking(*at(r, "sum"), scores=range(r, 0, -1)) for r in (2, 3, 6)]
+    descending = [ranking(*at(r, "mus"), scores=range(r, 0, -1)) for r in (6, 3, 2)]
+    fused = fuse(RankScoreFusion(), *ascending, *descending, ranking("one", scores=(0.5,)), k=100)
+    scores = dict(zip(fused.doc_ids, fused.scores, strict=True))
+    assert scores["sum"] == scores["mus"] == scores["one"]
+
+
+@given(result_lists())
+def test_equals_the_definition_in_exact_arithmetic(lists):
+    """P ascending is reciprocal rank fusion with k = 0 descending, then S, list, id."""
+    order, exact = exact_order(lists, lambda rank, _: Fraction(1, rank))
+    fused = fuse(RankScoreFusion(), *lists, k=100)
+    assert list(fused.doc_ids) == order
+    assert fused.scores == pytest.approx([float(exact[d]) for d in order])
+    assert fused.doc_ids == fuse(ReciprocalRankFusion(rank_constant=0), *lists, k=100).doc_ids
 
 
 class TestAgainstPublicLibraries:

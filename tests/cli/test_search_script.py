@@ -156,36 +156,36 @@ def test_errors_name_the_setting(folder, arguments, message):
     assert message in run(folder, *arguments, status=2).stderr
 
 
-class TestStrategies:
-    def test_settings_reach_a_strategy_and_a_failing_server_is_reported(self, folder):
-        """Nothing listens on the port, so the raw query is searched."""
-        arguments = (
-            "--reformulator",
-            "adaptive",
-            "--model",
-            "openai:m@http://127.0.0.1:9/v1",
-            "--strategy.max_retries",
-            "0",
-        )
-        out = run(
-            folder, *arguments, "--strategy.force_strategy", "hyde", "--fusion", "rrf", "--rrf_k", "0",
-            "--query", "What is the capital of Peru?",
-        ).stdout  # fmt: skip
-        assert "route: pass, by hyde" in out
-        assert "Selected hyde for factual query" in out
-        assert "problem: hyde: ConnectError" in out
-        assert "Peru-capital" in out
-        assert " 1.000 " in out
-
-    @pytest.mark.parametrize(
-        ("arguments", "message"),
-        [
-            (("--reformulator", "hyde+policy", "--model", "m"), "'hyde+policy'"),
-            (("--reformulator", "rewrite_retrieve_read", "--model", "openai:m@http://127.0.0.1:9/v1"), "cosines"),
-            (("--reformulator", "hyde"), "'hyde' needs a model"),
-            (("--reformulator", "hyde", "--model", "m", "--strategy.num_variants", "9"), "num_variants is 9"),
-            (("--reformulator", "adaptive", "--model", "m", "--strategy.force_strategy", "x"), "'x'"),
-        ],
+def test_settings_reach_a_strategy_and_a_failing_server_is_reported(folder):
+    """Nothing listens on the port, so the raw query is searched."""
+    arguments = (
+        "--reformulator",
+        "adaptive",
+        "--model",
+        "openai:m@http://127.0.0.1:9/v1",
+        "--strategy.max_retries",
+        "0",
     )
-    def test_invalid_settings_are_rejected(self, folder, arguments, message):
-        assert message in run(folder, *arguments, "--query", "Peru", status=2).stderr
+    out = run(
+        folder, *arguments, "--strategy.force_strategy", "hyde", "--fusion", "rrf", "--rrf_k", "0",
+        "--query", "What is the capital of Peru?",
+    ).stdout  # fmt: skip
+    assert "route: pass, by hyde" in out
+    assert "Selected hyde for factual query" in out
+    assert "problem: hyde: ConnectError" in out
+    assert "Peru-capital" in out
+    assert " 1.000 " in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--reformulator", "hyde+policy", "--model", "m"), "'hyde+policy'"),
+        (("--reformulator", "rewrite_retrieve_read", "--model", "openai:m@http://127.0.0.1:9/v1"), "cosines"),
+        (("--reformulator", "hyde"), "'hyde' needs a model"),
+        (("--reformulator", "hyde", "--model", "m", "--strategy.num_variants", "9"), "num_variants is 9"),
+        (("--reformulator", "adaptive", "--model", "m", "--strategy.force_strategy", "x"), "'x'"),
+    ],
+)
+def test_invalid_settings_are_rejected(folder, arguments, message):
+    assert message in run(folder, *arguments, "--query", "Peru", status=2).stderr

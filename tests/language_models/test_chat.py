@@ -87,18 +87,6 @@ def family(request):
     return request.param
 
 
-def test_the_set_holds_the_templates_end_the_tokenizers_and_the_configured_ones(family):
-    tokenizer = tokenizer_of(family)
-    end, eos = (tokenizer.convert_tokens_to_ids(token) for token in (FAMILIES[family][2], FAMILIES[family][1]))
-    other = tokenizer.convert_tokens_to_ids("!")
-    wanted = {end, eos}
-    assert set(end_tokens(tokenizer)) == wanted
-    for configured in (other, [other, eos]):
-        config = type("Config", (), {"eos_token_id": configured})()
-        assert set(end_tokens(tokenizer, config)) == wanted | {other}
-    assert missing_end(tokenizer) == ("</s>" if family == "plain" else "")
-
-
 def test_instructions_reach_every_template(family):
     tokenizer = tokenizer_of(family)
     native = family in ("qwen base", "plain")
@@ -108,6 +96,7 @@ def test_instructions_reach_every_template(family):
     assert (tokenizer.chat_template == before) == native
     written = tokenizer.apply_chat_template(TALK, tokenize=False, add_generation_prompt=True)
     assert written.count("Obey.") == 1
+    assert missing_end(tokenizer) == ("</s>" if family == "plain" else "")
     if not native:
         assert "Obey.\n\nOne?" in written
         plain = [{**TALK[1], "content": "Obey.\n\nOne?"}, *TALK[2:]]

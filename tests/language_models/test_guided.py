@@ -76,21 +76,6 @@ def test_tokenizers_without_the_texts_of_their_tokens_are_not_guided(tokenizer):
     assert not GuidedDecoding.supports(words)
 
 
-@pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_random_weights_write_completions_of_the_grammar(model, tokenizer, temperature):
-    settings = {"max_new_tokens": 24, "temperature": temperature}
-    conversations = [[{"role": "user", "content": f"Question {number}"}] for number in range(12)]
-    free = TransformersModel(model, tokenizer, seed=0, **settings).generate(conversations)
-    guided = TransformersModel(model, tokenizer, seed=0, regex=REGEX, **settings).generate(conversations)
-    assert not any(completion.text.partition("\n")[0] in ("pass", "split", "resolve") for completion in free)
-    for completion in guided:
-        tag, *lines = completion.text.split("\n")
-        assert tag in ("pass", "split", "resolve") and len(lines) <= 2
-        if completion.finished:
-            Grammar(max_sub_queries=2).parse(completion.text, Query("q", "Question"))
-    assert any(completion.finished for completion in guided) or temperature == 0
-
-
 @pytest.mark.parametrize("restricted", [True, False])
 def test_random_logits_write_only_words_of_the_prompt_and_of_the_list(restricted):
     text = "Where was the author of Zorblax-7's (1999) 'sequel' born?"

@@ -49,11 +49,6 @@ def test_an_adapter_names_its_base(tiny_model, tmp_path):
     assert base_model_of(tiny_model) == (tiny_model, None)
 
 
-def test_a_model_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match="nowhere"):
-        TransformersModel.from_pretrained(str(tmp_path / "nowhere"))
-
-
 @pytest.mark.parametrize(
     "name", ["adapter_model.safetensors", "adapter_config.json", "tokenizer.json", "../base/model.safetensors"]
 )

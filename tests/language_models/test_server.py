@@ -170,97 +170,104 @@ class TestWhatAServerTakes:
         assert len(server.requests) <= 2
 
 
-class TestKeys:
-    def test_a_key_that_the_server_repeats_is_not_told(self, connect):
-        [answer] = connect().generate([say("repeat the key")])
-        assert "no such key" in answer.problem
-        assert "key-12345" not in answer.problem
+def test_a_key_that_the_server_repeats_is_not_told(connect):
+    [answer] = connect().generate([say("repeat the key")])
+    assert "no such key" in answer.problem
+    assert "key-12345" not in answer.problem
 
-    def test_white_space_around_a_key_is_not_sent(self, connect, server, monkeypatch):
+
+def test_white_space_around_a_key_is_not_sent(connect, server, monkeypatch):
+    for name in KEYS:
+        monkeypatch.setenv(name, " key-12345\r\n")
+    connect().generate([say("a")])
+    assert "key-12345" in (
+        server.requests[0][2].get("x-api-key"),
+        server.requests[0][2].get("authorization", "")[7:],
+    )
+
+
+def test_a_key_that_cannot_be_sent_is_refused_by_its_name(connect, monkeypatch):
+    for key in ("schl\u00fcssel", "one\ntwo"):
         for name in KEYS:
-            monkeypatch.setenv(name, " key-12345\r\n")
-        connect().generate([say("a")])
-        assert "key-12345" in (
-            server.requests[0][2].get("x-api-key"),
-            server.requests[0][2].get("authorization", "")[7:],
-        )
-
-    def test_a_key_that_cannot_be_sent_is_refused_by_its_name(self, connect, monkeypatch):
-        for key in ("schl\u00fcssel", "one\ntwo"):
-            for name in KEYS:
-                monkeypatch.setenv(name, key)
-            with pytest.raises(ConfigError, match="_API_KEY"):
-                connect()
-
-    def test_a_missing_key_of_a_provider_is_named(self, monkeypatch):
-        for provider in ("openai", "anthropic"):
-            monkeypatch.delenv(f"{provider.upper()}_API_KEY", raising=False)
-            with pytest.raises(ConfigError, match=f"{provider.upper()}_API_KEY is not set"):
-                load_language_model(f"{provider}:m", max_new_tokens=9)
+            monkeypatch.setenv(name, key)
+        with pytest.raises(ConfigError, match="_API_KEY"):
+            connect()
 
 
-class TestTime:
-    def test_what_may_pass_is_tried_again_and_retries_end(self, connect, server):
-        model = connect(max_retries=1)
-        assert model.generate([say("status 429 once")])[0].text == "reply to status 429 once"
-        assert model.generate([say("status 503 busy")])[0].problem
-        assert len(server.requests) == 4
-
-    @pytest.mark.parametrize("wish", ["slow 5", "drip"])
-    def test_a_call_without_end_is_a_problem_after_the_time_of_all_attempts(self, connect, wish):
-        begin = time.monotonic()
-        slow, quick = connect(timeout=0.4, max_retries=1).generate([say(wish), say("a")])
-        assert "Timeout" in slow.problem
-        assert quick.text == "reply to a"
-        assert time.monotonic() - begin < 4
-
-    def test_calls_that_ended_before_the_request_are_kept(self, connect):
-        with limited(TimeLimit(1.0)):
-            slow, quick = connect().generate([say("slow 5"), say("a")])
-        assert "Timeout" in slow.problem
-        assert quick.text == "reply to a"
-
-    @pytest.mark.parametrize("concurrency", [1, 3])
-    def test_calls_at_the_same_time_are_bounded(self, connect, server, concurrency):
-        completions = connect(concurrency=concurrency).generate([say(f"slow 0.1 {i}") for i in range(6)])
-        assert [c.text for c in completions] == [f"reply to slow 0.1 {i}" for i in range(6)]
-        assert server.most_at_once == concurrency
-
-    def test_strategies_of_a_query_are_asked_at_the_same_time(self, connect, server):
-        Prompted(connect(), [strategy("multi_query"), strategy("hyde")]).reformulate([Query("q", "slow 0.3")])
-        assert len(server.requests) == server.most_at_once == 2
-        assert {body["messages"][-1]["content"] for _, body, _ in server.requests} == {"Question: slow 0.3"}
+def test_a_missing_key_of_a_provider_is_named(monkeypatch):
+    for provider in ("openai", "anthropic"):
+        monkeypatch.delenv(f"{provider.upper()}_API_KEY", raising=False)
+        with pytest.raises(ConfigError, match=f"{provider.upper()}_API_KEY is not set"):
+            load_language_model(f"{provider}:m", max_new_tokens=9)
 
 
-class TestStreams:
-    def test_pieces_come_as_they_are_written(self, connect, server):
-        pieces = []
+def test_what_may_pass_is_tried_again_and_retries_end(connect, server):
+    model = connect(max_retries=1)
+    assert model.generate([say("status 429 once")])[0].text == "reply to status 429 once"
+    assert model.generate([say("status 503 busy")])[0].problem
+    assert len(server.requests) == 4
 
-        def hear(piece):
-            pieces.append(piece)
-            server.waiting.set()
 
-        completion = connect().stream(say("cut"), hear)
-        assert [piece for piece in pieces if piece] == ["reply", " to cut"]
-        assert (completion.text, completion.tokens, completion.finished) == ("reply to cut", 7, False)
+@pytest.mark.parametrize("wish", ["slow 5", "drip"])
+def test_a_call_without_end_is_a_problem_after_the_time_of_all_attempts(connect, wish):
+    begin = time.monotonic()
+    slow, quick = connect(timeout=0.4, max_retries=1).generate([say(wish), say("a")])
+    assert "Timeout" in slow.problem
+    assert quick.text == "reply to a"
+    assert time.monotonic() - begin < 4
 
-    def test_a_failure_is_told_before_and_in_the_stream(self, connect, server):
+
+def test_calls_that_ended_before_the_request_are_kept(connect):
+    with limited(TimeLimit(1.0)):
+        slow, quick = connect().generate([say("slow 5"), say("a")])
+    assert "Timeout" in slow.problem
+    assert quick.text == "reply to a"
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_calls_at_the_same_time_are_bounded(connect, server, concurrency):
+    completions = connect(concurrency=concurrency).generate([say(f"slow 0.1 {i}") for i in range(6)])
+    assert [c.text for c in completions] == [f"reply to slow 0.1 {i}" for i in range(6)]
+    assert server.most_at_once == concurrency
+
+
+def test_strategies_of_a_query_are_asked_at_the_same_time(connect, server):
+    Prompted(connect(), [strategy("multi_query"), strategy("hyde")]).reformulate([Query("q", "slow 0.3")])
+    assert len(server.requests) == server.most_at_once == 2
+    assert {body["messages"][-1]["content"] for _, body, _ in server.requests} == {"Question: slow 0.3"}
+
+
+def test_pieces_come_as_they_are_written(connect, server):
+    pieces = []
+
+    def hear(piece):
+        pieces.append(piece)
         server.waiting.set()
-        for wish in ("status 500 out of memory", "break"):
-            completion = connect().stream(say(wish), len)
-            assert (completion.text, "out of memory" in completion.problem) == ("", True)
 
-    def test_a_stream_without_a_reason_to_end_is_a_problem(self, connect, server):
-        server.waiting.set()
-        completion = connect().stream(say("break off"), len)
-        assert (completion.text, bool(completion.problem)) == ("", True)
+    completion = connect().stream(say("cut"), hear)
+    assert [piece for piece in pieces if piece] == ["reply", " to cut"]
+    assert (completion.text, completion.tokens, completion.finished) == ("reply to cut", 7, False)
 
-    def test_a_stream_that_never_ends_is_a_problem_after_the_time_out(self, connect, server):
-        begin, pieces = time.monotonic(), []
-        completion = connect(timeout=0.5).stream(say("a"), pieces.append)
-        assert "Timeout" in completion.problem
-        assert pieces == ["reply"]
-        assert time.monotonic() - begin < 4
+
+def test_a_failure_is_told_before_and_in_the_stream(connect, server):
+    server.waiting.set()
+    for wish in ("status 500 out of memory", "break"):
+        completion = connect().stream(say(wish), len)
+        assert (completion.text, "out of memory" in completion.problem) == ("", True)
+
+
+def test_a_stream_without_a_reason_to_end_is_a_problem(connect, server):
+    server.waiting.set()
+    completion = connect().stream(say("break off"), len)
+    assert (completion.text, bool(completion.problem)) == ("", True)
+
+
+def test_a_stream_that_never_ends_is_a_problem_after_the_time_out(connect, server):
+    begin, pieces = time.monotonic(), []
+    completion = connect(timeout=0.5).stream(say("a"), pieces.append)
+    assert "Timeout" in completion.problem
+    assert pieces == ["reply"]
+    assert time.monotonic() - begin < 4
 
 
 def test_a_server_that_is_not_there_is_named(connect, server):

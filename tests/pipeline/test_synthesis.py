@@ -59,63 +59,66 @@ def test_an_excerpt_is_a_part_of_the_text_within_the_limit(text, about, characte
     assert taken.strip("\u2026") in text
 
 
-class TestConfidence:
-    @pytest.mark.parametrize(
-        ("similarities", "grounding", "score", "label"),
-        [
-            ([0.8] * 5, 1.0, 1.0, "High"),
-            ([0.55] * 5, 1.0, 0.85, "High"),  # 0.30 * 0.5 + 0.15 + 0.55
-            ([0.3] * 3, 1.0, 0.70, "Medium"),
-            ([0.8] * 3, None, 0.45, "Low"),
-            ([0.3], 0.0, 0.05, "Very Low"),
-            ([], 1.0, 0.0, "Very Low"),
-            ([0.1] * 10 + [0.8] * 5, 0.0, 0.45, "Low"),  # the best five, not the first five
-            ([12.0, 9.0], 1.0, 0.95, "High"),
-            ([0.55] * 2, (0.80 - 0.25) / 0.55, 0.80, "High"),  # labels begin at their thresholds
-            ([0.55] * 2, (0.799 - 0.25) / 0.55, 0.799, "Medium"),
-            ([0.55] * 2, (0.599 - 0.25) / 0.55, 0.599, "Low"),
-            ([0.55] * 2, (0.349 - 0.25) / 0.55, 0.349, "Very Low"),
-        ],
+@pytest.mark.parametrize(
+    ("similarities", "grounding", "score", "label"),
+    [
+        ([0.8] * 5, 1.0, 1.0, "High"),
+        ([0.55] * 5, 1.0, 0.85, "High"),  # 0.30 * 0.5 + 0.15 + 0.55
+        ([0.3] * 3, 1.0, 0.70, "Medium"),
+        ([0.8] * 3, None, 0.45, "Low"),
+        ([0.3], 0.0, 0.05, "Very Low"),
+        ([], 1.0, 0.0, "Very Low"),
+        ([0.1] * 10 + [0.8] * 5, 0.0, 0.45, "Low"),  # the best five, not the first five
+        ([12.0, 9.0], 1.0, 0.95, "High"),
+        ([0.55] * 2, (0.80 - 0.25) / 0.55, 0.80, "High"),  # labels begin at their thresholds
+        ([0.55] * 2, (0.799 - 0.25) / 0.55, 0.799, "Medium"),
+        ([0.55] * 2, (0.599 - 0.25) / 0.55, 0.599, "Low"),
+        ([0.55] * 2, (0.349 - 0.25) / 0.55, 0.349, "Very Low"),
+    ],
+)
+def test_by_hand(similarities, grounding, score, label):
+    confidence = calibrate(similarities, grounding)
+    assert confidence.score == pytest.approx(score)
+    assert confidence.label == label
+
+
+@given(st.lists(st.floats(-1, 50)), st.none() | st.floats(0, 1))
+def test_is_between_zero_and_one(similarities, grounding):
+    confidence = calibrate(similarities, grounding)
+    assert 0 <= confidence.score <= 1
+    assert 0 <= calibrate([0.5] * 3, 1.0, cosine=False).score <= 1
+    assert calibrate(similarities[::-1], grounding) == confidence
+
+
+def test_claims_are_traced_to_passages(state, budgeted):
+    """A boosted order changes nothing."""
+    state.answer = "Google made it in 2018, and it is blue."
+    state.boost = lambda chunk: 3.0 if chunk.document.id == "alphabet" else 1.0
+    reply = '{"claims": [{"claim": "Google made it", "source": 2}, {"claim": "it is blue", "source": null}]}'
+    ConfidenceCalibrator(budgeted(grounding=reply)).run(state)
+    confidence = state.confidence
+    assert [claim.doc_id for claim in confidence.claims] == ["bert", None]
+    assert (confidence.grounding, confidence.retrieval) == (0.5, pytest.approx((0.7 - 0.3) / 0.5))
+
+
+@pytest.mark.parametrize(
+    ("reply", "grounding", "failures"),
+    [("hm", None, 1), ('{"claims": [{"claim": "x", "source": 9}]}', 0.0, 0), ('{"claims": []}', None, 1)],
+)
+def test_unknown_sources_and_unreadable_replies(state, budgeted, reply, grounding, failures):
+    state.answer = "x"
+    ConfidenceCalibrator(budgeted(grounding=reply)).run(state)
+    assert (state.confidence.grounding, len(state.failures)) == (grounding, failures)
+
+
+def test_nothing_found_is_very_low_and_asks_nobody(budgeted):
+    state = RetrievalState(
+        Query("q", "q"),
     )
-    def test_by_hand(self, similarities, grounding, score, label):
-        confidence = calibrate(similarities, grounding)
-        assert confidence.score == pytest.approx(score)
-        assert confidence.label == label
-
-    @given(st.lists(st.floats(-1, 50)), st.none() | st.floats(0, 1))
-    def test_is_between_zero_and_one(self, similarities, grounding):
-        confidence = calibrate(similarities, grounding)
-        assert 0 <= confidence.score <= 1
-        assert 0 <= calibrate([0.5] * 3, 1.0, cosine=False).score <= 1
-        assert calibrate(similarities[::-1], grounding) == confidence
-
-    def test_claims_are_traced_to_passages(self, state, budgeted):
-        """A boosted order changes nothing."""
-        state.answer = "Google made it in 2018, and it is blue."
-        state.boost = lambda chunk: 3.0 if chunk.document.id == "alphabet" else 1.0
-        reply = '{"claims": [{"claim": "Google made it", "source": 2}, {"claim": "it is blue", "source": null}]}'
-        ConfidenceCalibrator(budgeted(grounding=reply)).run(state)
-        confidence = state.confidence
-        assert [claim.doc_id for claim in confidence.claims] == ["bert", None]
-        assert (confidence.grounding, confidence.retrieval) == (0.5, pytest.approx((0.7 - 0.3) / 0.5))
-
-    @pytest.mark.parametrize(
-        ("reply", "grounding", "failures"),
-        [("hm", None, 1), ('{"claims": [{"claim": "x", "source": 9}]}', 0.0, 0), ('{"claims": []}', None, 1)],
-    )
-    def test_unknown_sources_and_unreadable_replies(self, state, budgeted, reply, grounding, failures):
-        state.answer = "x"
-        ConfidenceCalibrator(budgeted(grounding=reply)).run(state)
-        assert (state.confidence.grounding, len(state.failures)) == (grounding, failures)
-
-    def test_nothing_found_is_very_low_and_asks_nobody(self, budgeted):
-        state = RetrievalState(
-            Query("q", "q"),
-        )
-        Synthesizer(budgeted()).run(state)
-        assert (state.answer, state.skipped) == ("", ["synthesis: there are no passages"])
-        ConfidenceCalibrator(budgeted()).run(state)
-        assert (state.confidence.label, state.confidence.score, state.budget.used) == ("Very Low", 0.0, 0)
+    Synthesizer(budgeted()).run(state)
+    assert (state.answer, state.skipped) == ("", ["synthesis: there are no passages"])
+    ConfidenceCalibrator(budgeted()).run(state)
+    assert (state.confidence.label, state.confidence.score, state.budget.used) == ("Very Low", 0.0, 0)
 
 
 def test_contexts(state, corpus):

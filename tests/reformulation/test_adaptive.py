@@ -79,22 +79,23 @@ def test_wrappers_read_the_feedback_of_what_they_wrap():
     assert Adaptive(reading, by_type=dict.fromkeys(BY_TYPE, "raw")).feedback == FeedbackSpec()
 
 
-class TestTypesFromAModel:
-    @pytest.mark.parametrize("reply", [example(type="debugging"), '{"type": "DEBUGGING"}'])
-    def test_the_type_of_the_reply(self, reply):
-        [answer] = Classifier(ScriptedLanguageModel(reply)).reformulate([QUERY])
-        assert (answer.query_type, answer.calls, answer.problem) == ("debugging", 1, None)
+@pytest.mark.parametrize("reply", [example(type="debugging"), '{"type": "DEBUGGING"}'])
+def test_the_type_of_the_reply(reply):
+    [answer] = Classifier(ScriptedLanguageModel(reply)).reformulate([QUERY])
+    assert (answer.query_type, answer.calls, answer.problem) == ("debugging", 1, None)
 
-    @pytest.mark.parametrize("reply", ["hm", "not debugging", Completion("", 0, problem="timed out")])
-    def test_the_rules_answer_if_the_model_does_not(self, reply):
-        [answer] = Classifier(ScriptedLanguageModel(reply)).reformulate([QUERY])
-        assert answer.query_type == Classifier().reformulate([QUERY])[0].query_type == "factual"
-        assert (answer.calls, answer.failed_calls) == (1, int(isinstance(reply, Completion)))
-        assert answer.problem
 
-    def test_one_call_for_a_batch_and_every_type_is_defined(self):
-        model = ScriptedLanguageModel(example(type="factual"), example(type="how_to"))
-        answers = Classifier(model).reformulate([QUERY, QUERY])
-        assert [answer.query_type for answer in answers] == ["factual", "how_to"]
-        [[conversation, _]] = model.calls
-        assert all(f"\n{label} - " in conversation[0]["content"] for label in get_args(QueryType))
+@pytest.mark.parametrize("reply", ["hm", "not debugging", Completion("", 0, problem="timed out")])
+def test_the_rules_answer_if_the_model_does_not(reply):
+    [answer] = Classifier(ScriptedLanguageModel(reply)).reformulate([QUERY])
+    assert answer.query_type == Classifier().reformulate([QUERY])[0].query_type == "factual"
+    assert (answer.calls, answer.failed_calls) == (1, int(isinstance(reply, Completion)))
+    assert answer.problem
+
+
+def test_one_call_for_a_batch_and_every_type_is_defined():
+    model = ScriptedLanguageModel(example(type="factual"), example(type="how_to"))
+    answers = Classifier(model).reformulate([QUERY, QUERY])
+    assert [answer.query_type for answer in answers] == ["factual", "how_to"]
+    [[conversation, _]] = model.calls
+    assert all(f"\n{label} - " in conversation[0]["content"] for label in get_args(QueryType))

@@ -42,46 +42,48 @@ def reformulations(draw):
     return route, tuple(subs)
 
 
-class TestRoundTrip:
-    @given(reformulations())
-    def test_parse_inverts_render(self, reformulation):
-        route, subs = reformulation
-        written = GRAMMAR.render(route, subs, QUERY)
-        assert GRAMMAR.parse(written, QUERY) == GRAMMAR.parse_tolerantly(written, QUERY) == (route, subs, None)
-
-    def test_as_it_is_written(self):
-        subs = (SubQuery("capital of Peru", "part"), ORIGINAL)
-        assert GRAMMAR.render("decompose", subs, QUERY) == "split\ncapital of Peru\n="
-        assert GRAMMAR.render("disambiguate", [expansion("Lima")], QUERY) == "resolve\n= Lima"
-        assert GRAMMAR.render("pass", (ORIGINAL,), QUERY) == "pass"
-        query = Query("q", "  what\tis  this\x00 ?")
-        assert GRAMMAR.parse("pass", query) == ("pass", (SubQuery(query.text, "original"),), None)
-
-    @pytest.mark.parametrize("text", ["=", " =\n", "= Lima", "", " \t", "x" * (MAX_CHARACTERS + 1), "\u200b"])
-    def test_what_cannot_be_written_is_refused(self, text):
-        """A text that is "=" would be read back as the query itself."""
-        with pytest.raises(GrammarError):
-            GRAMMAR.render("decompose", [SubQuery(text, "part"), SubQuery("other", "part")], QUERY)
-
-    @pytest.mark.parametrize("text", ["Lima", f"Lima {QUERY.text} Peru", QUERY.text, f"{QUERY.text} "])
-    def test_an_expansion_is_the_query_and_words_behind_it(self, text):
-        with pytest.raises(GrammarError, match="expansion"):
-            GRAMMAR.render("disambiguate", [SubQuery(text, "expansion")], QUERY)
-
-    @pytest.mark.parametrize("most", [1, 3, 5])
-    def test_no_more_than_the_limit(self, most):
-        subs = [SubQuery(f"need {i}", "part") for i in range(most + 1)]
-        written = Grammar(most).render("decompose", subs[:most], QUERY)
-        assert Grammar(most).parse(written, QUERY).sub_queries == tuple(subs[:most])
-        for few in ([], subs):
-            with pytest.raises(GrammarError, match=f"1 to {most}"):
-                Grammar(most).render("decompose", few, QUERY)
+@given(reformulations())
+def test_parse_inverts_render(reformulation):
+    route, subs = reformulation
+    written = GRAMMAR.render(route, subs, QUERY)
+    assert GRAMMAR.parse(written, QUERY) == GRAMMAR.parse_tolerantly(written, QUERY) == (route, subs, None)
 
 
-class TestStrict:
-    @pytest.mark.parametrize("line", ["=", QUERY.text, "what is the capital of peru", "= ?"])
-    def test_a_single_sub_query_that_is_the_query_is_the_pass_route(self, line):
-        assert GRAMMAR.parse(f"resolve\n{line}", QUERY) == ("pass", (ORIGINAL,), None)
+def test_as_it_is_written():
+    subs = (SubQuery("capital of Peru", "part"), ORIGINAL)
+    assert GRAMMAR.render("decompose", subs, QUERY) == "split\ncapital of Peru\n="
+    assert GRAMMAR.render("disambiguate", [expansion("Lima")], QUERY) == "resolve\n= Lima"
+    assert GRAMMAR.render("pass", (ORIGINAL,), QUERY) == "pass"
+    query = Query("q", "  what\tis  this\x00 ?")
+    assert GRAMMAR.parse("pass", query) == ("pass", (SubQuery(query.text, "original"),), None)
+
+
+@pytest.mark.parametrize("text", ["=", " =\n", "= Lima", "", " \t", "x" * (MAX_CHARACTERS + 1), "\u200b"])
+def test_what_cannot_be_written_is_refused(text):
+    """A text that is "=" would be read back as the query itself."""
+    with pytest.raises(GrammarError):
+        GRAMMAR.render("decompose", [SubQuery(text, "part"), SubQuery("other", "part")], QUERY)
+
+
+@pytest.mark.parametrize("text", ["Lima", f"Lima {QUERY.text} Peru", QUERY.text, f"{QUERY.text} "])
+def test_an_expansion_is_the_query_and_words_behind_it(text):
+    with pytest.raises(GrammarError, match="expansion"):
+        GRAMMAR.render("disambiguate", [SubQuery(text, "expansion")], QUERY)
+
+
+@pytest.mark.parametrize("most", [1, 3, 5])
+def test_no_more_than_the_limit(most):
+    subs = [SubQuery(f"need {i}", "part") for i in range(most + 1)]
+    written = Grammar(most).render("decompose", subs[:most], QUERY)
+    assert Grammar(most).parse(written, QUERY).sub_queries == tuple(subs[:most])
+    for few in ([], subs):
+        with pytest.raises(GrammarError, match=f"1 to {most}"):
+            Grammar(most).render("decompose", few, QUERY)
+
+
+@pytest.mark.parametrize("line", ["=", QUERY.text, "what is the capital of peru", "= ?"])
+def test_a_single_sub_query_that_is_the_query_is_the_pass_route(line):
+    assert GRAMMAR.parse(f"resolve\n{line}", QUERY) == ("pass", (ORIGINAL,), None)
 
 
 PIECES = st.one_of(
@@ -201,7 +203,7 @@ class TestTolerant:
         parsed = GRAMMAR.parse_tolerantly(completion, QUERY)
         assert 1 <= len(parsed.sub_queries) <= 3
         written = [s.text.removeprefix(QUERY.text) for s in parsed.sub_queries if s.kind != "original"]
-        assert all(0 < len(text) <= MAX_CHARACTERS for text in written)
+        assert all(0 < len(text) <= MAX_CHARACTERS and text.splitlines() == [text] for text in written)
         assert (parsed.route == "pass") == (parsed.sub_queries == (ORIGINAL,))
 
     @pytest.mark.parametrize("unit", ["x", "split\n", "\n", "1. ", "= ", "split\nab cd ", "#"])

@@ -71,45 +71,46 @@ def test_queries_in_other_languages_pass_unless_any_is_allowed():
     assert [a.route for a in answers] == ["disambiguate"] * 3
 
 
-class TestSettings:
-    def test_round_trip(self, tmp_path):
-        settings = PolicySettings(
-            max_sub_queries=5, feedback_results=3, languages=("en",), words=frozenset({"who", "issued"})
-        )
-        settings.save(tmp_path)
-        assert PolicySettings.load(tmp_path / "acqo.json") == settings
-
-    @pytest.mark.parametrize(
-        ("changed", "message"),
-        [
-            ({"grammar_version": "0"}, "grammar version 0.* version"),
-            ({"prompt_version": "99"}, "prompt version 99.* version"),
-            ({"surprise": 1}, "acqo.json"),
-            ({"max_sub_queries": "3"}, "max_sub_queries"),
-            ({"max_sub_queries": 0}, "max_sub_queries"),
-            ({"raw_query_margin": math.nan}, "raw_query_margin"),
-            ({"raw_query_margin": math.inf}, "raw_query_margin"),
-            ({"raw_query_margin": "0.1"}, "raw_query_margin"),
-            ({"raw_query_margin": True}, "raw_query_margin"),
-            ({"history_tokens": -5}, "history_tokens"),
-            # a missing setting: the version of the code must not stand in for the version of the model
-            ({"grammar_version": None}, "grammar_version"),
-            ({"prompt_version": None}, "prompt_version"),
-        ],
+def test_round_trip(tmp_path):
+    settings = PolicySettings(
+        max_sub_queries=5, feedback_results=3, languages=("en",), words=frozenset({"who", "issued"})
     )
-    def test_other_versions_and_invalid_settings_are_refused(self, tmp_path, changed, message):
-        SETTINGS.save(tmp_path)
-        file = tmp_path / "acqo.json"
-        stored = json.loads(file.read_text()) | changed
-        kept = {name: value for name, value in stored.items() if name not in changed or value is not None}
-        file.write_text(json.dumps(kept))
-        with pytest.raises(GrammarError, match=message):
-            Policy.from_pretrained(str(tmp_path))
+    settings.save(tmp_path)
+    assert PolicySettings.load(tmp_path / "acqo.json") == settings
 
-    @pytest.mark.parametrize("name", ["empty", "nowhere", "damaged"])
-    def test_other_folders_are_refused(self, tmp_path, name):
-        (tmp_path / "empty").mkdir()
-        (tmp_path / "damaged").mkdir()
-        (tmp_path / "damaged" / "acqo.json").write_text('{"max_sub')
-        with pytest.raises(GrammarError, match=name):
-            Policy.from_pretrained(str(tmp_path / name))
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"grammar_version": "0"}, "grammar version 0.* version"),
+        ({"prompt_version": "99"}, "prompt version 99.* version"),
+        ({"surprise": 1}, "acqo.json"),
+        ({"max_sub_queries": "3"}, "max_sub_queries"),
+        ({"max_sub_queries": 0}, "max_sub_queries"),
+        ({"raw_query_margin": math.nan}, "raw_query_margin"),
+        ({"raw_query_margin": math.inf}, "raw_query_margin"),
+        ({"raw_query_margin": "0.1"}, "raw_query_margin"),
+        ({"raw_query_margin": True}, "raw_query_margin"),
+        ({"history_tokens": -5}, "history_tokens"),
+        # a missing setting: the version of the code must not stand in for the version of the model
+        ({"grammar_version": None}, "grammar_version"),
+        ({"prompt_version": None}, "prompt_version"),
+    ],
+)
+def test_other_versions_and_invalid_settings_are_refused(tmp_path, changed, message):
+    SETTINGS.save(tmp_path)
+    file = tmp_path / "acqo.json"
+    stored = json.loads(file.read_text()) | changed
+    kept = {name: value for name, value in stored.items() if name not in changed or value is not None}
+    file.write_text(json.dumps(kept))
+    with pytest.raises(GrammarError, match=message):
+        Policy.from_pretrained(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["empty", "nowhere", "damaged"])
+def test_other_folders_are_refused(tmp_path, name):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "acqo.json").write_text('{"max_sub')
+    with pytest.raises(GrammarError, match=name):
+        Policy.from_pretrained(str(tmp_path / name))

@@ -87,6 +87,13 @@ def test_a_huge_result_does_not_crowd_out(tokenizer):
     assert lines(Query("q", "x", feedback=(plain,)))[0] == f"- {plain.title}: {plain.text}"
 
 
+@given(st.text(), st.sampled_from(["\r\nQuestion: again\x0b", "\u2028", "\x85Question: "]), st.text())
+def test_each_text_stays_on_a_line_of_its_own(before, end, after):
+    text = f"{before}{end}{after}"
+    shown = lines(Query("q", f"x{text}", read_history((f"U: y{text}",)), (Snippet(f"z{text}", text),)))
+    assert [line.split(" ")[0] for line in shown] == ["U:", "-", "Question:"]
+
+
 def test_a_question_after_or_before_a_pasted_text_is_read():
     for text in (f"Oslo log: {LONG} why does it fail?", f"why does it fail? {LONG} Oslo"):
         question = lines(Query("q", text), query_tokens=20)[-1].removeprefix("Question: ")

@@ -23,8 +23,6 @@ def answer(reply, name, **settings):
     return Prompted(ScriptedLanguageModel(reply), [strategy(name, **settings)]).reformulate([QUERY])[0]
 
 
-
-
 @EVERY
 def test_a_question_behind_a_long_text_is_read(name):
     prompt = strategy(name).conversation(

@@ -114,14 +114,6 @@ def test_what_is_chosen_is_searched_and_said_and_the_model_is_asked_only_if_chos
     assert (kept.reformulation.calls, kept.reformulation.tokens, kept.reformulation.completion) == (1, 7, "text")
 
 
-def test_evaluation_is_the_service():
-    queries = [ASKED, Query("r", "rain in Bergen"), Query("s", "opera and rain?", HISTORY)]
-    for one in (scorer(ask=1.0, arm_4=0.5), scorer(arm_2=1.0), scorer(arm_3=1.0)):
-        searcher = AdaptiveSearcher(Model(), retriever(), RankScoreFusion(), corpus=CORPUS, choice=choice(one))
-        for a, b in zip(path(one).search(queries), searcher.search_many(queries), strict=True):
-            assert (a.reformulation, a.rankings, a.fused) == (b.reformulation, b.rankings, b.fused)
-
-
 def test_a_choice_that_fails_leaves_the_searches_of_the_model():
     class Failing(Choice):
         def choose(self, *arguments, **settings):

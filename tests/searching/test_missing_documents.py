@@ -1,11 +1,13 @@
 """Documents of a search engine that were deleted since a search are left out by everything that reads them."""
 
+from stand_ins import ScoredRetriever
+
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.integrations.hits import hits
 from acqo_rl.pipeline.calls import PassageSearch
 from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.reformulation.pass_through import PassThrough, pass_through
-from acqo_rl.roles import RemoteCorpus, Retriever
+from acqo_rl.roles import RemoteCorpus
 from acqo_rl.searching.feedback import with_feedback
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.searcher import AdaptiveSearcher
@@ -20,14 +22,6 @@ class Remote(dict, RemoteCorpus):
         return {doc_id: self[doc_id] for doc_id in doc_ids if doc_id in self}
 
 
-class Fixed(Retriever):
-    name = "fixed"
-    cosine = True
-
-    def search(self, texts, k):
-        return [RANKING for _ in texts]
-
-
 CORPUS = Remote({doc_id: Document(doc_id, doc_id.upper(), "text") for doc_id in "ab"})
 
 
@@ -38,6 +32,7 @@ def test_hits_feedback_and_passages_are_of_documents_that_exist_with_their_own_s
     [query] = with_feedback([QUERY], [RANKING], CORPUS, FeedbackSpec(2, 1))
     assert query.feedback == (Snippet("A", "text"),)
 
-    searcher = AdaptiveSearcher(PassThrough(), Fixed(), RankScoreFusion())
+    found = {"text": dict(zip(RANKING.doc_ids, RANKING.scores, strict=True))}
+    searcher = AdaptiveSearcher(PassThrough(), ScoredRetriever(found), RankScoreFusion())
     [passages] = PassageSearch(searcher, CORPUS).search(RetrievalState(QUERY), "test", ["text"], 3)
     assert [(chunk.document.id, chunk.similarity) for chunk in passages] == [("a", 3.0), ("b", 1.0)]

@@ -165,31 +165,31 @@ class TestFeedback:
             self.of(Query("q", "a"), results=2, corpus={"1": CORPUS["1"]})
 
 
-class TestSeveralRetrievers:
-    def test_every_list_is_a_path_with_the_weight_of_its_sub_query(self):
-        dense, sparse = named("dense", FOUND), named("bm25", {"a": ("7",)})
-        subs = (SubQuery("a", "original", 0.5), SubQuery("b", "part", 2.0))
-        [found] = search([made(*subs)], [dense, sparse], ReciprocalRankFusion())
-        assert [(r.query, r.retriever, r.weight, r.doc_ids) for r in found.rankings] == [
-            ("a", "dense", 0.5, ("1", "2")),
-            ("a", "bm25", 0.5, ("7",)),
-            ("b", "dense", 2.0, ("2", "3")),
-            ("b", "bm25", 2.0, ()),
-        ]
-        assert dense.calls == sparse.calls == [["a", "b"]]
-        assert found.fused.scores == pytest.approx((0.5 / 62 + 2 / 61, 2 / 62, 0.5 / 61, 0.5 / 61))
-        assert found.fused.doc_ids == ("2", "3", "1", "7")
+def test_every_list_is_a_path_with_the_weight_of_its_sub_query():
+    dense, sparse = named("dense", FOUND), named("bm25", {"a": ("7",)})
+    subs = (SubQuery("a", "original", 0.5), SubQuery("b", "part", 2.0))
+    [found] = search([made(*subs)], [dense, sparse], ReciprocalRankFusion())
+    assert [(r.query, r.retriever, r.weight, r.doc_ids) for r in found.rankings] == [
+        ("a", "dense", 0.5, ("1", "2")),
+        ("a", "bm25", 0.5, ("7",)),
+        ("b", "dense", 2.0, ("2", "3")),
+        ("b", "bm25", 2.0, ()),
+    ]
+    assert dense.calls == sparse.calls == [["a", "b"]]
+    assert found.fused.scores == pytest.approx((0.5 / 62 + 2 / 61, 2 / 62, 0.5 / 61, 0.5 / 61))
+    assert found.fused.doc_ids == ("2", "3", "1", "7")
 
-    def test_one_that_searches_the_raw_query_alone_is_a_path_behind_the_others(self):
-        dense, sparse = named("dense", FOUND), named("bm25", {"raw": ("7",), "a": ("8",)})
-        subs = (SubQuery("a", "hypothetical", 1.5), SubQuery("b", "variant", 0.8))
-        of_the_query = [("a", "dense", 1.5), ("b", "dense", 0.8), ("raw", "bm25", 1.0)]
-        batch = [made(*subs), made(SubQuery("raw", "original", 0.5), *subs), made("raw", text="other")]
-        one, two, three = search_reformulations(batch, [dense, RawQueryOnly(sparse)])
-        assert [(r.query, r.retriever, r.weight) for r in one] == of_the_query
-        assert [(r.query, r.weight) for r in two] == [("raw", 0.5), ("a", 1.5), ("b", 0.8), ("raw", 0.5)]
-        assert [(r.query, r.retriever) for r in three] == [("raw", "dense"), ("other", "bm25")]
-        assert sparse.calls == [["raw", "other"]]
+
+def test_one_that_searches_the_raw_query_alone_is_a_path_behind_the_others():
+    dense, sparse = named("dense", FOUND), named("bm25", {"raw": ("7",), "a": ("8",)})
+    subs = (SubQuery("a", "hypothetical", 1.5), SubQuery("b", "variant", 0.8))
+    of_the_query = [("a", "dense", 1.5), ("b", "dense", 0.8), ("raw", "bm25", 1.0)]
+    batch = [made(*subs), made(SubQuery("raw", "original", 0.5), *subs), made("raw", text="other")]
+    one, two, three = search_reformulations(batch, [dense, RawQueryOnly(sparse)])
+    assert [(r.query, r.retriever, r.weight) for r in one] == of_the_query
+    assert [(r.query, r.weight) for r in two] == [("raw", 0.5), ("a", 1.5), ("b", 0.8), ("raw", 0.5)]
+    assert [(r.query, r.retriever) for r in three] == [("raw", "dense"), ("other", "bm25")]
+    assert sparse.calls == [["raw", "other"]]
 
 
 @pytest.mark.parametrize("arguments", [{}, {"k": 2, "depth": 4}])

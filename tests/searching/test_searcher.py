@@ -66,48 +66,50 @@ def searcher(reformulator, *retrievers, **settings):
     return AdaptiveSearcher(reformulator, retrievers, RankScoreFusion(), **settings)
 
 
-class TestRetrieval:
-    def test_all_lists_are_in_flight_at_once(self):
-        """With a limit, each of five sub-queries at two retrievers is a call."""
-        barrier = threading.Barrier(10)
-        retrievers = Meeting(barrier, "dense"), Meeting(barrier, "sparse")
-        found = searcher(ScriptedReformulator(*"abcde"), *retrievers, timeouts=Timeouts(sub_query=60)).search("q")
-        assert len(found.rankings) == 10
+def test_all_lists_are_in_flight_at_once():
+    """With a limit, each of five sub-queries at two retrievers is a call."""
+    barrier = threading.Barrier(10)
+    retrievers = Meeting(barrier, "dense"), Meeting(barrier, "sparse")
+    found = searcher(ScriptedReformulator(*"abcde"), *retrievers, timeouts=Timeouts(sub_query=60)).search("q")
+    assert len(found.rankings) == 10
 
-    @pytest.mark.parametrize(
-        ("retriever", "limit", "reason"),
-        [
-            (Echo(fails="b"), None, "ValueError: no"),
-            (Echo(fails="b"), 1, "ValueError: no"),
-            (Echo(waits="b"), 1, "TimeoutError: no answer"),
-        ],
-    )
-    def test_the_fusion_goes_on_without_a_sub_query_that_fails_or_is_late(self, retriever, limit, reason):
-        front = searcher(ScriptedReformulator("a", "b", "c"), retriever, timeouts=Timeouts(sub_query=limit))
-        found = front.search("q")
-        assert set(found.fused.doc_ids) == {"echo-a", "echo-c"}
-        [failure] = found.failures
-        assert (failure.step, failure.retriever, failure.sub_query) == ("retrieval", "echo", "b")
-        assert failure.reason.startswith(reason)
 
-    @pytest.mark.parametrize(
-        ("retriever", "limits"), [(BrokenRetriever(), Timeouts()), (Echo("broken", waits="a"), Timeouts(total=1))]
-    )
-    def test_a_retriever_that_fails_leaves_the_other_and_nothing_back_is_an_error(self, retriever, limits):
-        found = searcher(ScriptedReformulator("a"), retriever, ScriptedRetriever(FOUND), timeouts=limits).search("q")
-        assert (found.fused.doc_ids, [f.retriever for f in found.failures]) == (("3",), ["broken"])
-        with pytest.raises(SearchError, match="broken"):
-            searcher(ScriptedReformulator("a"), retriever, timeouts=limits).search("q")
+@pytest.mark.parametrize(
+    ("retriever", "limit", "reason"),
+    [
+        (Echo(fails="b"), None, "ValueError: no"),
+        (Echo(fails="b"), 1, "ValueError: no"),
+        (Echo(waits="b"), 1, "TimeoutError: no answer"),
+    ],
+)
+def test_the_fusion_goes_on_without_a_sub_query_that_fails_or_is_late(retriever, limit, reason):
+    front = searcher(ScriptedReformulator("a", "b", "c"), retriever, timeouts=Timeouts(sub_query=limit))
+    found = front.search("q")
+    assert set(found.fused.doc_ids) == {"echo-a", "echo-c"}
+    [failure] = found.failures
+    assert (failure.step, failure.retriever, failure.sub_query) == ("retrieval", "echo", "b")
+    assert failure.reason.startswith(reason)
 
-    def test_a_retriever_owes_one_ranking_a_text(self):
-        class Short(Retriever):
-            name = "short"
 
-            def search(self, texts, k):
-                return []
+@pytest.mark.parametrize(
+    ("retriever", "limits"), [(BrokenRetriever(), Timeouts()), (Echo("broken", waits="a"), Timeouts(total=1))]
+)
+def test_a_retriever_that_fails_leaves_the_other_and_nothing_back_is_an_error(retriever, limits):
+    found = searcher(ScriptedReformulator("a"), retriever, ScriptedRetriever(FOUND), timeouts=limits).search("q")
+    assert (found.fused.doc_ids, [f.retriever for f in found.failures]) == (("3",), ["broken"])
+    with pytest.raises(SearchError, match="broken"):
+        searcher(ScriptedReformulator("a"), retriever, timeouts=limits).search("q")
 
-        with pytest.raises(SearchError, match=r"0 .* 1 "):
-            searcher(PassThrough(), Short()).search("q")
+
+def test_a_retriever_owes_one_ranking_a_text():
+    class Short(Retriever):
+        name = "short"
+
+        def search(texts, k):
+            return []
+
+    with pytest.raises(SearchError, match=r"0 .* 1 "):
+        searcher(PassThrough(), Short()).search("q")
 
 
 @pytest.mark.parametrize(
@@ -175,73 +177,75 @@ def test_readings_and_what_is_known_of_the_user():
     assert part.text == "part"
 
 
-class TestFeedback:
-    def test_the_first_list_is_not_searched_again_and_a_reformulation_alone_is_that_of_a_search(self):
-        retriever, reformulator = ScriptedRetriever(FOUND), PassThrough()
-        front = searcher(reformulator, retriever, corpus=CORPUS, feedback=FeedbackSpec(2))
-        found = front.search("q")
-        assert retriever.calls == [["q"]]
-        assert [step.name for step in found.trace] == ["feedback", "reformulation", "retrieval", "fusion"]
-        assert front.reformulate("q") == found.reformulation
-        assert len(found.reformulation.query.feedback) == 2
-
-    def test_a_first_list_that_failed_is_named_and_not_kept(self):
-        retriever = Echo(fails="q")
-        front = searcher(ScriptedReformulator("a"), retriever, feedback=FeedbackSpec(1), corpus={"echo-q": CORPUS["1"]})
-        found = front.search("q")
-        assert (found.fused.doc_ids, [f.sub_query for f in found.failures]) == (("echo-a",), ["q"])
-        retriever.fails = set()
-        again = front.search("q")
-        assert (again.failures, len(again.reformulation.query.feedback)) == ((), 1)
+def test_the_first_list_is_not_searched_again_and_a_reformulation_alone_is_that_of_a_search():
+    retriever, reformulator = ScriptedRetriever(FOUND), PassThrough()
+    front = searcher(reformulator, retriever, corpus=CORPUS, feedback=FeedbackSpec(2))
+    found = front.search("q")
+    assert retriever.calls == [["q"]]
+    assert [step.name for step in found.trace] == ["feedback", "reformulation", "retrieval", "fusion"]
+    assert front.reformulate("q") == found.reformulation
+    assert len(found.reformulation.query.feedback) == 2
 
 
-class TestCache:
-    @pytest.mark.parametrize("texts", [("C++", "C", "C#"), ("10.5", "105"), ("???", "!!!"), ("US?", "us?", "US ?")])
-    def test_only_the_same_text_with_the_same_conversation_is_not_reformulated_again(self, texts):
-        front = searcher(ScriptedReformulator("a"), ScriptedRetriever({}))
-        queries = [Query("q", texts[0], history=read_history(("before",))), *texts]
-        for calls in (1, 0):
-            assert [front.search(query).reformulation.calls for query in queries] == [calls] * len(queries)
-
-    def test_the_reformulation_is_kept_for_another_k(self):
-        reformulator = ScriptedReformulator("a")
-        front = searcher(reformulator, ScriptedRetriever({}))
-        assert [front.search("q", k).reformulation.calls for k in (1, 2)] == [1, 0]
-        assert len(reformulator.asked) == 1
-
-    @pytest.mark.parametrize(("failed", "kept"), [(1, False), (0, True)])
-    def test_what_a_model_server_owes_is_named_and_not_kept(self, failed, kept):
-        """A combination of which one call failed; a reply that cannot be used is kept."""
-        half = ScriptedReformulator("a", problem="hyde: InternalServerError: 500", failed_calls=failed)
-        front = searcher(half, ScriptedRetriever(FOUND))
-        assert [f.reason for f in front.search("q").failures] == ["hyde: InternalServerError: 500"] * failed
-        assert front.search("q").reformulation.calls == 1 - kept
-
-    @pytest.mark.parametrize(
-        "settings", [{"cache_size": 0}, {"cache_size": 1}, {"cache_seconds": 0}, {"cache_seconds": 0.01}]
-    )
-    def test_its_size_and_lifetime_are_settings(self, settings):
-        front = searcher(ScriptedReformulator("c"), ScriptedRetriever(FOUND), **settings)
-        for text in ("a", "b"):
-            front.search(text)
-        time.sleep(0.02)
-        assert front.search("a").reformulation.calls == 1
-
-    def test_a_batch_searches_the_same_query_once(self):
-        retriever = ScriptedRetriever(FOUND)
-        results = searcher(PassThrough(), retriever).search_many([Query("1", "q"), Query("2", "q")])
-        assert retriever.calls == [["q"]]
-        assert [r.reformulation.query.id for r in results] == ["1", "2"]
+def test_a_first_list_that_failed_is_named_and_not_kept():
+    retriever = Echo(fails="q")
+    front = searcher(ScriptedReformulator("a"), retriever, feedback=FeedbackSpec(1), corpus={"echo-q": CORPUS["1"]})
+    found = front.search("q")
+    assert (found.fused.doc_ids, [f.sub_query for f in found.failures]) == (("echo-a",), ["q"])
+    retriever.fails = set()
+    again = front.search("q")
+    assert (again.failures, len(again.reformulation.query.feedback)) == ((), 1)
 
 
-class TestAtTheSameTime:
-    def test_asearch_leaves_the_loop_free(self):
-        front = searcher(PassThrough(), Meeting(threading.Barrier(4), "echo"), cache_size=0)
+@pytest.mark.parametrize("texts", [("C++", "C", "C#"), ("10.5", "105"), ("???", "!!!"), ("US?", "us?", "US ?")])
+def test_only_the_same_text_with_the_same_conversation_is_not_reformulated_again(texts):
+    front = searcher(ScriptedReformulator("a"), ScriptedRetriever({}))
+    queries = [Query("q", texts[0], history=read_history(("before",))), *texts]
+    for calls in (1, 0):
+        assert [front.search(query).reformulation.calls for query in queries] == [calls] * len(queries)
 
-        async def ask():
-            return await asyncio.gather(*(front.asearch(f"q{i}") for i in range(4)))
 
-        assert [r.fused.doc_ids for r in asyncio.run(ask())] == [(f"echo-q{i}",) for i in range(4)]
+def test_the_reformulation_is_kept_for_another_k():
+    reformulator = ScriptedReformulator("a")
+    front = searcher(reformulator, ScriptedRetriever({}))
+    assert [front.search("q", k).reformulation.calls for k in (1, 2)] == [1, 0]
+    assert len(reformulator.asked) == 1
+
+
+@pytest.mark.parametrize(("failed", "kept"), [(1, False), (0, True)])
+def test_what_a_model_server_owes_is_named_and_not_kept(failed, kept):
+    """A combination of which one call failed; a reply that cannot be used is kept."""
+    half = ScriptedReformulator("a", problem="hyde: InternalServerError: 500", failed_calls=failed)
+    front = searcher(half, ScriptedRetriever(FOUND))
+    assert [f.reason for f in front.search("q").failures] == ["hyde: InternalServerError: 500"] * failed
+    assert front.search("q").reformulation.calls == 1 - kept
+
+
+@pytest.mark.parametrize(
+    "settings", [{"cache_size": 0}, {"cache_size": 1}, {"cache_seconds": 0}, {"cache_seconds": 0.01}]
+)
+def test_its_size_and_lifetime_are_settings(settings):
+    front = searcher(ScriptedReformulator("c"), ScriptedRetriever(FOUND), **settings)
+    for text in ("a", "b"):
+        front.search(text)
+    time.sleep(0.02)
+    assert front.search("a").reformulation.calls == 1
+
+
+def test_a_batch_searches_the_same_query_once():
+    retriever = ScriptedRetriever(FOUND)
+    results = searcher(PassThrough(), retriever).search_many([Query("1", "q"), Query("2", "q")])
+    assert retriever.calls == [["q"]]
+    assert [r.reformulation.query.id for r in results] == ["1", "2"]
+
+
+def test_asearch_leaves_the_loop_free():
+    front = searcher(PassThrough(), Meeting(threading.Barrier(4), "echo"), cache_size=0)
+
+    async def ask():
+        return await asyncio.gather(*(front.asearch(f"q{i}") for i in range(4)))
+
+    assert [r.fused.doc_ids for r in asyncio.run(ask())] == [(f"echo-q{i}",) for i in range(4)]
 
 
 def test_what_only_the_raw_query_finds_is_clustered_under_the_raw_query():

@@ -58,102 +58,104 @@ class TestReformulation:
                 assert strategies.asked[-1] == ("parts", number)
 
 
-class TestSearch:
-    def test_results_and_rankings_are_returned(self, client):
-        """Fused score and similarity are separate fields."""
-        body = post(client, limit=2, include_rankings=True).json()
-        lima, _ = body["results"]
-        assert [(row["document_id"], row["rank"]) for row in body["results"]] == [("lima", 1), ("ndjamena", 2)]
-        assert (lima["title"], lima["text"], lima["metadata"]) == (
-            *("Lima", DOCUMENTS["lima"].text),
-            DOCUMENTS["lima"].metadata,
-        )
-        assert (lima["score"], lima["similarity"]) == (pytest.approx(1 + 1 / 2), pytest.approx(0.3))
-        assert (body["total_results"], body["fusion"], body["failures"]) == (2, "rsf", [])
-        assert body["processing_time_ms"] > 0
-        assert [r["query"] for r in body["rankings"]] == ["capital of Peru", "capital of Chad"]
-        ranked = [[(d["document_id"], d["score"]) for d in r["documents"][:2]] for r in body["rankings"]]
-        assert ranked[0][0] == ("lima", pytest.approx(0.3)) and ranked[1][1] == ("lima", pytest.approx(0.2))
-        assert [step["name"] for step in body["trace"]] == ["reformulation", "retrieval", "fusion"]
-        plain = post(client, limit=2).json()
-        assert plain["rankings"] == []
+def test_results_and_rankings_are_returned(client):
+    """Fused score and similarity are separate fields."""
+    body = post(client, limit=2, include_rankings=True).json()
+    lima, _ = body["results"]
+    assert [(row["document_id"], row["rank"]) for row in body["results"]] == [("lima", 1), ("ndjamena", 2)]
+    assert (lima["title"], lima["text"], lima["metadata"]) == (
+        *("Lima", DOCUMENTS["lima"].text),
+        DOCUMENTS["lima"].metadata,
+    )
+    assert (lima["score"], lima["similarity"]) == (pytest.approx(1 + 1 / 2), pytest.approx(0.3))
+    assert (body["total_results"], body["fusion"], body["failures"]) == (2, "rsf", [])
+    assert body["processing_time_ms"] > 0
+    assert [r["query"] for r in body["rankings"]] == ["capital of Peru", "capital of Chad"]
+    ranked = [[(d["document_id"], d["score"]) for d in r["documents"][:2]] for r in body["rankings"]]
+    assert ranked[0][0] == ("lima", pytest.approx(0.3)) and ranked[1][1] == ("lima", pytest.approx(0.2))
+    assert [step["name"] for step in body["trace"]] == ["reformulation", "retrieval", "fusion"]
+    plain = post(client, limit=2).json()
+    assert plain["rankings"] == []
 
-    def test_of_a_long_document_the_part_that_matches_is_returned_with_its_place(self):
-        text = f"{'Filler of many words. ' * 200}Lima is the capital of Peru. {'More of them. ' * 300}"
-        with serving(
-            [collection(documents={"long": Document("long", "", text)})], answer_model=ModelByRole()
-        ) as client:
-            [result] = post(client, query="capital of Peru").json()["results"]
-            [passage] = reply(client, "/v1/answer", query="capital of Peru", mode="simple")["passages"]
-        assert "Lima is the capital of Peru." in result["text"]
-        assert len(result["text"]) <= 2000
-        assert result["text"] == text[result["start"] :][: len(result["text"])]
-        assert result["length"] == len(text)
-        assert [passage[name] for name in ("text", "start")] == [result[name] for name in ("text", "start")]
 
-    def test_a_request_may_choose_its_strategy(self):
-        offered = {"trained-x": PassThrough(), "parts": Parts()}
-        with serving(strategies=Scripted(**offered)) as client:
-            listed = client.get("/v1/strategies").json()
-            assert listed == {"strategies": ["trained-x", "parts", "raw"], "default": "trained-x"}
-            for given, used in (("trained:x", "trained-x"), (None, "trained-x"), ("parts", "parts")):
-                info = post(client, rewriting_strategy=given).json()["query_rewrite_info"]
-                assert info["strategy"] == used
-            assert post(client, rewriting_strategy="trained:y").status_code == 404
-            body = post(client, rewriting_strategy="parts", use_query_rewriting=False, include_rankings=True).json()
-        assert body["query_rewrite_info"] is None
-        assert [r["query"] for r in body["rankings"]] == [PERU_AND_CHAD]
+def test_of_a_long_document_the_part_that_matches_is_returned_with_its_place():
+    text = f"{'Filler of many words. ' * 200}Lima is the capital of Peru. {'More of them. ' * 300}"
+    with serving([collection(documents={"long": Document("long", "", text)})], answer_model=ModelByRole()) as client:
+        [result] = post(client, query="capital of Peru").json()["results"]
+        [passage] = reply(client, "/v1/answer", query="capital of Peru", mode="simple")["passages"]
+    assert "Lima is the capital of Peru." in result["text"]
+    assert len(result["text"]) <= 2000
+    assert result["text"] == text[result["start"] :][: len(result["text"])]
+    assert result["length"] == len(text)
+    assert [passage[name] for name in ("text", "start")] == [result[name] for name in ("text", "start")]
 
-    def test_limit_and_threshold(self, client):
-        """The threshold applies to similarities, before the limit."""
-        assert [len(post(client, limit=limit).json()["results"]) for limit in (1, 2.0, 3)] == [1, 2, 3]
-        above = post(client, score_threshold=0.25).json()["results"]
-        assert [row["document_id"] for row in above] == ["lima", "ndjamena"]
-        assert post(client, score_threshold=0.9).json()["total_results"] == 0
 
-    def test_the_threshold_of_the_service_is_the_default_and_holds_for_answers(self):
-        for collections in ([collection()], [collection(), collection("other")]):
-            with serving(collections, score_threshold=0.25, answer_model=ModelByRole()) as client:
-                found = post(client).json()["results"]
-                assert {row["document_id"] for row in found} == {"lima", "ndjamena"}
-                assert len(post(client, score_threshold=0.0).json()["results"]) > len(found)
-                passages = reply(client, "/v1/answer", mode="simple")["passages"]
-                assert {row["document_id"] for row in passages} == {"lima", "ndjamena"}
+def test_a_request_may_choose_its_strategy():
+    offered = {"trained-x": PassThrough(), "parts": Parts()}
+    with serving(strategies=Scripted(**offered)) as client:
+        listed = client.get("/v1/strategies").json()
+        assert listed == {"strategies": ["trained-x", "parts", "raw"], "default": "trained-x"}
+        for given, used in (("trained:x", "trained-x"), (None, "trained-x"), ("parts", "parts")):
+            info = post(client, rewriting_strategy=given).json()["query_rewrite_info"]
+            assert info["strategy"] == used
+        assert post(client, rewriting_strategy="trained:y").status_code == 404
+        body = post(client, rewriting_strategy="parts", use_query_rewriting=False, include_rankings=True).json()
+    assert body["query_rewrite_info"] is None
+    assert [r["query"] for r in body["rankings"]] == [PERU_AND_CHAD]
 
-    def test_clusters_group_results_by_the_sub_query_that_ranks_them_best(self, client):
+
+def test_limit_and_threshold(client):
+    """The threshold applies to similarities, before the limit."""
+    assert [len(post(client, limit=limit).json()["results"]) for limit in (1, 2.0, 3)] == [1, 2, 3]
+    above = post(client, score_threshold=0.25).json()["results"]
+    assert [row["document_id"] for row in above] == ["lima", "ndjamena"]
+    assert post(client, score_threshold=0.9).json()["total_results"] == 0
+
+
+def test_the_threshold_of_the_service_is_the_default_and_holds_for_answers():
+    for collections in ([collection()], [collection(), collection("other")]):
+        with serving(collections, score_threshold=0.25, answer_model=ModelByRole()) as client:
+            found = post(client).json()["results"]
+            assert {row["document_id"] for row in found} == {"lima", "ndjamena"}
+            assert len(post(client, score_threshold=0.0).json()["results"]) > len(found)
+            passages = reply(client, "/v1/answer", mode="simple")["passages"]
+            assert {row["document_id"] for row in passages} == {"lima", "ndjamena"}
+
+
+def test_clusters_group_results_by_the_sub_query_that_ranks_them_best(client):
+    body = post(client).json()
+    ids = {row["rank"]: row["document_id"] for row in body["results"]}
+    clusters = [(c["query"], c["kind"], ids[c["ranks"][0]]) for c in body["clusters"]]
+    assert clusters == [("capital of Peru", "part", "lima"), ("capital of Chad", "part", "ndjamena")]
+    assert sorted(rank for c in body["clusters"] for rank in c["ranks"]) == [1, 2, 3]
+    assert [c["ranks"] for c in post(client, limit=1).json()["clusters"]] == [[1], []]
+
+
+def test_several_collections_are_merged_by_one_fusion():
+    """There is one reformulation, and documents with equal ids in two collections stay distinct."""
+    other = {"lima": Document("lima", "Lima bean", "lima bean capital of Peru"), "oslo": Document("oslo", "", "x")}
+    parts = Parts()
+    pools = [collection(), collection("beans", documents=other)]
+    with serving(pools, strategies=Scripted(parts=parts)) as client:
+        found = post(client, query="lima bean capital of Peru").json()["results"]
+        assert [(row["knowledge_pool"], row["title"]) for row in found[:2]] == [
+            ("beans", "Lima bean"),
+            ("world", "Lima"),
+        ]  # both are first in a list; the one with the better score leads
+        assert len(parts.batches) == 1
+        only = post(client, knowledge_pool_ids=["world"]).json()["results"]
+        assert {row["knowledge_pool"] for row in only} == {"world"}
+        assert post(client, knowledge_pool_ids=["nowhere"]).status_code == 404
+
+
+def test_a_failing_collection_is_skipped_and_reported():
+    class Down(Words):
+        def search(texts, k):
+            raise ConnectionError("the index is down")
+
+    with serving([collection(), collection("gone", Down())]) as client:
         body = post(client).json()
-        ids = {row["rank"]: row["document_id"] for row in body["results"]}
-        clusters = [(c["query"], c["kind"], ids[c["ranks"][0]]) for c in body["clusters"]]
-        assert clusters == [("capital of Peru", "part", "lima"), ("capital of Chad", "part", "ndjamena")]
-        assert sorted(rank for c in body["clusters"] for rank in c["ranks"]) == [1, 2, 3]
-        assert [c["ranks"] for c in post(client, limit=1).json()["clusters"]] == [[1], []]
-
-
-class TestCollections:
-    def test_several_collections_are_merged_by_one_fusion(self):
-        """There is one reformulation, and documents with equal ids in two collections stay distinct."""
-        other = {"lima": Document("lima", "Lima bean", "lima bean capital of Peru"), "oslo": Document("oslo", "", "x")}
-        parts = Parts()
-        pools = [collection(), collection("beans", documents=other)]
-        with serving(pools, strategies=Scripted(parts=parts)) as client:
-            found = post(client, query="lima bean capital of Peru").json()["results"]
-            assert [(row["knowledge_pool"], row["title"]) for row in found[:2]] == [
-                ("beans", "Lima bean"),
-                ("world", "Lima"),
-            ]  # both are first in a list; the one with the better score leads
-            assert len(parts.batches) == 1
-            only = post(client, knowledge_pool_ids=["world"]).json()["results"]
-            assert {row["knowledge_pool"] for row in only} == {"world"}
-            assert post(client, knowledge_pool_ids=["nowhere"]).status_code == 404
-
-    def test_a_failing_collection_is_skipped_and_reported(self):
-        class Down(Words):
-            def search(self, texts, k):
-                raise ConnectionError("the index is down")
-
-        with serving([collection(), collection("gone", Down())]) as client:
-            body = post(client).json()
-            assert {row["knowledge_pool"] for row in body["results"]} == {"world"}
-            assert {f["retriever"] for f in body["failures"]} == {"gone/dense"}
-            assert post(client, knowledge_pool_ids=["gone"]).status_code == 503
-            assert [client.get(path).status_code for path in ("/readyz", "/healthz")] == [503, 200]
+        assert {row["knowledge_pool"] for row in body["results"]} == {"world"}
+        assert {f["retriever"] for f in body["failures"]} == {"gone/dense"}
+        assert post(client, knowledge_pool_ids=["gone"]).status_code == 503
+        assert [client.get(path).status_code for path in ("/readyz", "/healthz")] == [503, 200]

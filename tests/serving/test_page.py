@@ -100,100 +100,99 @@ def test_every_control_is_reachable_by_keyboard_shows_its_focus_and_has_a_name(v
     assert [name for name, visible, named in seen if not (visible and named)] == []
 
 
-class TestSearch:
-    def test_all_parts_are_shown(self, visit, url):
-        """Lima has P = 1 / (1/1 + 1/2) and the best score 0.3."""
-        page = visit(url)
-        search(page, BOTH)
-        assert page.locator("#decision-title").inner_text() == "Split into 2 parts"
-        assert "decompose · parts · " in page.locator("#decision-note").inner_text()
-        assert page.locator("#sub-queries .text").all_inner_texts() == BOTH.split(" and ")
-        assert page.locator("#sub-queries .note").all_inner_texts() == ["part"] * 2
-        assert page.locator("#lists h3").count() == 2
-        assert page.locator("#lists article").first.locator("li").all_inner_texts()[0].startswith("Lima 0.300 → 1")
-        assert page.locator("#trace b").all_inner_texts() == ["reformulation", "retrieval", "fusion"]
-        assert rows(page).first.locator("td.number").all_inner_texts() == ["0.667", "0.300"]
-        rows(page).first.locator("summary").click()
-        assert rows(page).first.locator(".formula").all_inner_texts() == [
-            "P = 1 / (1/1 + 1/2) = 0.667",
-            "S = max(0.300, 0.200) = 0.300",
-        ]
+def test_all_parts_are_shown(visit, url):
+    """Lima has P = 1 / (1/1 + 1/2) and the best score 0.3."""
+    page = visit(url)
+    search(page, BOTH)
+    assert page.locator("#decision-title").inner_text() == "Split into 2 parts"
+    assert "decompose · parts · " in page.locator("#decision-note").inner_text()
+    assert page.locator("#sub-queries .text").all_inner_texts() == BOTH.split(" and ")
+    assert page.locator("#sub-queries .note").all_inner_texts() == ["part"] * 2
+    assert page.locator("#lists h3").count() == 2
+    assert page.locator("#lists article").first.locator("li").all_inner_texts()[0].startswith("Lima 0.300 → 1")
+    assert page.locator("#trace b").all_inner_texts() == ["reformulation", "retrieval", "fusion"]
+    assert rows(page).first.locator("td.number").all_inner_texts() == ["0.667", "0.300"]
+    rows(page).first.locator("summary").click()
+    assert rows(page).first.locator(".formula").all_inner_texts() == [
+        "P = 1 / (1/1 + 1/2) = 0.667",
+        "S = max(0.300, 0.200) = 0.300",
+    ]
 
-    def test_a_follow_up_is_asked_in_the_conversation(self, visit, url):
-        """Turns without a speaker alternate."""
+
+def test_a_follow_up_is_asked_in_the_conversation(visit, url):
+    """Turns without a speaker alternate."""
+    page = visit(url)
+    page.click("text=Earlier turns")
+    page.fill("#turns", "Where is Oslo?\nIn Norway.")
+    search(page, "capital of Peru")
+    page.click("#follow-up")
+    assert (page.input_value("#question"), page.locator("#follow-up").is_disabled()) == ("", True)
+    with page.expect_request("**/v1/search") as searched:
+        search(page, "its currency")
+    asked = searched.value.post_data_json
+    assert asked["history"] == ["U: Where is Oslo?", "S: In Norway.", "U: capital of Peru"]
+    assert asked["rewriting_strategy"] == page.input_value("#strategy")
+
+
+def test_without_a_key(visit):
+    with served(limits=Limits(keys=("sesame",))) as url:
         page = visit(url)
-        page.click("text=Earlier turns")
-        page.fill("#turns", "Where is Oslo?\nIn Norway.")
+        page.get_by_text("This service requires a valid API key").wait_for()
+        page.keyboard.type("sesame")  # the key field has the focus
         search(page, "capital of Peru")
-        page.click("#follow-up")
-        assert (page.input_value("#question"), page.locator("#follow-up").is_disabled()) == ("", True)
-        with page.expect_request("**/v1/search") as searched:
-            search(page, "its currency")
-        asked = searched.value.post_data_json
-        assert asked["history"] == ["U: Where is Oslo?", "S: In Norway.", "U: capital of Peru"]
-        assert asked["rewriting_strategy"] == page.input_value("#strategy")
-
-
-class TestRefusals:
-    def test_without_a_key(self, visit):
-        with served(limits=Limits(keys=("sesame",))) as url:
-            page = visit(url)
-            page.get_by_text("This service requires a valid API key").wait_for()
-            page.keyboard.type("sesame")  # the key field has the focus
-            search(page, "capital of Peru")
-            assert not page.locator("#problem").is_visible()
-            assert page.locator("#strategy option").all_inner_texts() == ["parts", "raw"]
-            stored = page.evaluate("document.cookie + JSON.stringify([localStorage, sessionStorage]) + location.href")
-            assert "sesame" not in stored
-
-    def test_an_index_that_is_down_and_a_server_that_comes_back(self, visit, url):
-        page = visit(url)
-        page.fill("#question", "broken one")
-        page.press("#question", "Enter")
-        page.locator("#problem", has_text="All searches failed").wait_for()
-        page.context.set_offline(True)
-        page.fill("#question", "capital of Peru")
-        page.click("button[type=submit]")
-        page.get_by_text("The service cannot be reached.").wait_for()
-        page.context.set_offline(False)
-        page.get_by_role("button", name="Try again").click()
-        shown(page)
         assert not page.locator("#problem").is_visible()
+        assert page.locator("#strategy option").all_inner_texts() == ["parts", "raw"]
+        stored = page.evaluate("document.cookie + JSON.stringify([localStorage, sessionStorage]) + location.href")
+        assert "sesame" not in stored
 
 
-class TestSafety:
-    def test_injected_html_stays_text(self, visit, url):
-        page = visit(url)
-        search(page, f"planted {EVIL}")
-        assert EVIL in page.locator("#sub-queries").inner_text()
-        document = rows(page).first
-        assert document.locator("summary").inner_text() == EVIL_DOCUMENT.title
-        assert EVIL_DOCUMENT.text in document.text_content()
-        assert page.locator("main img, main script, body > script").count() == 0
-
-    def test_the_files_of_the_page_need_no_key_and_have_security_headers(self):
-        with served(limits=Limits(keys=("sesame",))) as url:
-            for path in ("/", *(f"/page/{name}" for name in _PAGE)):
-                answer = httpx.get(url + path)
-                assert (answer.status_code, answer.headers["x-content-type-options"]) == (200, "nosniff")
-                policy = answer.headers["content-security-policy"]
-                assert "default-src 'none'" in policy and "unsafe" not in policy
-            assert httpx.get(f"{url}/page/nothing").status_code == 404
+def test_an_index_that_is_down_and_a_server_that_comes_back(visit, url):
+    page = visit(url)
+    page.fill("#question", "broken one")
+    page.press("#question", "Enter")
+    page.locator("#problem", has_text="All searches failed").wait_for()
+    page.context.set_offline(True)
+    page.fill("#question", "capital of Peru")
+    page.click("button[type=submit]")
+    page.get_by_text("The service cannot be reached.").wait_for()
+    page.context.set_offline(False)
+    page.get_by_role("button", name="Try again").click()
+    shown(page)
+    assert not page.locator("#problem").is_visible()
 
 
-class TestAppearance:
-    def test_a_phone_does_not_scroll_sideways(self, visit):
-        with served(names=("world", "moon", "mars")) as url:
-            page = visit(url, viewport={"width": 360, "height": 740}, has_touch=True, color_scheme="dark")
-            paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
-            assert int(paper.removeprefix("rgb(").split(",")[0]) < 128
-            for text in (
-                "",
-                f"{BOTH} and {'x' * 300}",
-                "Peru and broken one",
-                f"{BOTH} and Japan and capital and Peru",
-            ):
-                if text:
-                    search(page, text)
-                assert page.evaluate("document.documentElement.scrollWidth") == 360
-            assert page.locator("#lists article").count() == 5
+def test_injected_html_stays_text(visit, url):
+    page = visit(url)
+    search(page, f"planted {EVIL}")
+    assert EVIL in page.locator("#sub-queries").inner_text()
+    document = rows(page).first
+    assert document.locator("summary").inner_text() == EVIL_DOCUMENT.title
+    assert EVIL_DOCUMENT.text in document.text_content()
+    assert page.locator("main img, main script, body > script").count() == 0
+
+
+def test_the_files_of_the_page_need_no_key_and_have_security_headers():
+    with served(limits=Limits(keys=("sesame",))) as url:
+        for path in ("/", *(f"/page/{name}" for name in _PAGE)):
+            answer = httpx.get(url + path)
+            assert (answer.status_code, answer.headers["x-content-type-options"]) == (200, "nosniff")
+            policy = answer.headers["content-security-policy"]
+            assert "default-src 'none'" in policy and "unsafe" not in policy
+        assert httpx.get(f"{url}/page/nothing").status_code == 404
+
+
+def test_a_phone_does_not_scroll_sideways(visit):
+    with served(names=("world", "moon", "mars")) as url:
+        page = visit(url, viewport={"width": 360, "height": 740}, has_touch=True, color_scheme="dark")
+        paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert int(paper.removeprefix("rgb(").split(",")[0]) < 128
+        for text in (
+            "",
+            f"{BOTH} and {'x' * 300}",
+            "Peru and broken one",
+            f"{BOTH} and Japan and capital and Peru",
+        ):
+            if text:
+                search(page, text)
+            assert page.evaluate("document.documentElement.scrollWidth") == 360
+        assert page.locator("#lists article").count() == 5
