@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,12 @@ from acqo_rl.retrieval.build import build_bm25_index
 PLACES = {"Peru": "Lima", "Chad": "Ndjamena", "Norway": "Oslo", "Japan": "Tokyo", "Kenya": "Nairobi", "Cuba": "Havana"}
 
 
+ENVIRONMENT = {
+    **os.environ,
+    **{"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": "", "COLUMNS": "100"},
+    "PYTHONPATH": str(Path(__file__).parents[1]),
+}
+"""Of processes."""
 ACQO = (sys.executable, "-m", "acqo_rl.cli")
 """The command, as it is run without being installed."""
 

@@ -1,12 +1,10 @@
 """acqo index."""
 
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from shared import ACQO
+from shared import ACQO, ENVIRONMENT
 
 from acqo_rl.cli import command, module_of
 from acqo_rl.data.beir import read_corpus, write_beir
@@ -15,9 +13,7 @@ from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.types import Document
 
-ROOT = Path(__file__).parents[2]
 SCRIPT = "index"
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 INDEX_FILES = ("index.faiss", "doc_ids.json")
 
 

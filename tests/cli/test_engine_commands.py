@@ -1,9 +1,10 @@
 """The commands with a collection of a search engine in place of an index folder."""
 
+from dataclasses import replace
+
 import pytest
+from engine_cases import of_qdrant, put_documents
 from forked import run_command
-from qdrant_client import QdrantClient
-from qdrant_client.models import PointStruct, TextIndexParams, TextIndexType
 from shared import PLACES
 
 from acqo_rl.data.beir import write_beir
@@ -27,12 +28,10 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def unrelated(tmp_path):
     """A collection of another program whose ids are none of the corpus."""
-    client = QdrantClient(path=str(tmp_path / "other"))
-    client.create_collection("pages", vectors_config={})
-    client.create_payload_index("pages", "text", TextIndexParams(type=TextIndexType.TEXT, scoring=True))
-    client.upsert("pages", [PointStruct(id=n, vector={}, payload={"text": d.text}) for n, d in enumerate(DOCUMENTS)])
-    client.close()
-    return f"qdrant:{tmp_path}/other/pages?mode=text"
+    place = f"qdrant:{tmp_path}/other/pages"
+    index = put_documents("qdrant", place, [replace(d, id=str(n)) for n, d in enumerate(DOCUMENTS)])
+    of_qdrant(place)[0].close()  # one process at a time may open the folder
+    return f"{index}&mode=text"
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,13 @@
 """acqo search."""
 
 import json
-import os
 import re
 import signal
 import subprocess
 
 import pytest
 from forked import run_command
-from shared import ACQO, bm25_folder
+from shared import ACQO, ENVIRONMENT, bm25_folder
 from tiny_policy import full_model
 
 from acqo_rl.retrieval.build import build_dense_index
@@ -16,7 +15,6 @@ from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.types import Document
 
 SCRIPT = "search"
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "100"}
 ESCAPES = "\x1b[31mred\x1b]0;title\x07\r\x9b2J"
 DOCUMENTS = [
     *(Document(f"{name}-capital", name, f"{city} is the capital of {name}.") for name, city in

@@ -132,7 +132,7 @@ class Ways:
             self.data, "test", [self.index], str(self.output), reformulator=[given], fusion=[self.fusion]
         )
         models = {name: "" if name in WITHOUT_MODEL else "model"}
-        _, measure = open_systems(config, models, self.corpus, _judged(queries), {})
+        _, measure = open_systems(config, models, self.corpus, {query.id: {"Peru-capital": 1} for query in queries}, {})
         [evaluation] = measure(queries).values()
         return [_seen(result, result.ranking) for result in evaluation.results]
 
@@ -157,10 +157,6 @@ class Ways:
 
     def close(self):
         self.service.close()
-
-
-def _judged(queries):
-    return {query.id: {"Peru-capital": 1} for query in queries}
 
 
 def _replied(reply):

@@ -1,24 +1,19 @@
 """The MCP server, tested with the official client, in process and over stdio."""
 
 import json
-import os
 import subprocess
 import sys
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
-from shared import ACQO
+from shared import ACQO, ENVIRONMENT
 from small_world import CORPUS, FOUND_BY, HISTORY, PARTS, QUERY, SCORES
 
 from acqo_rl.integrations.mcp import make_server
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.serving.load import ServiceSettings, load_service
-
-ROOT = Path(__file__).parents[2]
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
 
 
 @pytest.fixture(scope="module")

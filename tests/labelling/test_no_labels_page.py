@@ -1,7 +1,6 @@
 """The commands of docs/no_labels.md run, on a handbook of invented places and with a stand-in for the model."""
 
 import json
-import os
 import re
 import shlex
 import sqlite3
@@ -12,6 +11,7 @@ import pytest
 import yaml
 from forked import run_command
 from handbook import Judge, Writer, pages, write_log, write_pages
+from shared import ENVIRONMENT
 from tiny_policy import full_model
 
 from acqo_rl.cli import command, main, module_of
@@ -25,7 +25,6 @@ from acqo_rl.training.warm_start import ScoredQuery
 PAGE = Path(__file__).parents[2] / "docs" / "no_labels.md"
 FIRST, SECOND = re.findall(r"<!-- tested -->\n```bash\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
 [COLLECTION] = re.findall(r"```bash\n(acqo data --dataset collection.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
 TRAINER = {"max_steps": 1, "per_device_train_batch_size": 4, "num_generations": 4, "report_to": "none"}
 
 pytestmark = pytest.mark.slow

@@ -1,18 +1,39 @@
 """The web page in headless Chromium, with a real server and stand-ins for models and indexes."""
 
+import shutil
+from contextlib import contextmanager
+
 import httpx
 import pytest
-from page_stand_ins import CHROMIUM, EVIL, EVIL_DOCUMENT, served
+from serving_stand_ins import DOCUMENTS, Parts, Scripted, collection, serving
 
+from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.app import _PAGE
 from acqo_rl.serving.http import Web
 from acqo_rl.serving.limits import Limits
+from acqo_rl.types import Document
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+EVIL = "<script>window.hacked=1</script><img src=x onerror='window.hacked=1'>"
+EVIL_DOCUMENT = Document("evil", f"Title {EVIL}", f"Planted about Peru {EVIL}")
 
 pytestmark = pytest.mark.skipif(
     not CHROMIUM, reason="There is no Chromium on PATH: apt-get install chromium, or put google-chrome there."
 )
 
 BOTH = "capital of Peru and capital of Chad"
+
+
+@contextmanager
+def served(*, names=("world",), **settings):
+    """The URL of a service with a page."""
+    documents = {**DOCUMENTS, "evil": EVIL_DOCUMENT}
+    collections = [collection(name, documents=documents) for name in names]
+    offered = Scripted(parts=Parts())
+    limits = Timeouts(sub_query=0.5)
+    with serving(collections, strategies=offered, timeouts=limits, **settings) as client:
+        yield str(client.base_url).rstrip("/")
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """The training commands on a corpus of twelve passages."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -9,6 +8,7 @@ import time
 
 import pytest
 from forked import run_command
+from shared import ENVIRONMENT
 
 from acqo_rl.cli import command, module_of
 from acqo_rl.reformulation.policy import Policy
@@ -16,7 +16,6 @@ from acqo_rl.training.materials import open_materials
 from acqo_rl.training.rewards import Reward
 from acqo_rl.types import FeedbackSpec
 
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
 GRPO = {
     "trainer.max_steps": 4,
     "trainer.per_device_train_batch_size": 8,
