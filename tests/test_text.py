@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acqo_rl.text import distinct, each_word_once, normalised, one_line, word_key
-from acqo_rl.types import SubQuery
+from acqo_rl.types import SubQuery, well_formed
 
 
 @pytest.mark.parametrize(
@@ -101,3 +101,12 @@ def test_words_once_are_the_words_that_were_there_and_none_of_four_letters_stand
     assert all(times <= 2 for word, times in counts.items() if len(word) > 3)
     pairs = Counter(pairwise(map(word_key, once.split())))
     assert all(times == 1 for times in pairs.values())
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_every_text_can_be_written(text):
+    clean = well_formed(text)
+    clean.encode()
+    assert well_formed(clean) == clean
+    if max(text, default="") < "\ud800":
+        assert clean == text

@@ -28,11 +28,6 @@ def test_a_batch_equals_one_by_one(model):
     assert len({c.text for c in together}) > 1
 
 
-def test_the_token_limit_is_told(model):
-    completion = model.generate([say("x")])[0]
-    assert (completion.tokens, completion.finished) == (8, False)
-
-
 def test_the_same_weights_at_another_temperature(tiny_model, model):
     sampled = TransformersModel.from_pretrained(tiny_model, max_new_tokens=model.max_new_tokens, temperature=1.0)
     greedy = sampled.at_temperature(0.0)

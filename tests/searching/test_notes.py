@@ -3,8 +3,10 @@
 import pytest
 from stand_ins import Obedient, ScriptedHop, ScriptedRetriever
 
+from acqo_rl.conversations import read_history
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.load import STRATEGIES, WITHOUT_MODEL, load_reformulator
+from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.searching.hop import Hops
 from acqo_rl.searching.path import search
 from acqo_rl.searching.result import notes_of
@@ -78,3 +80,13 @@ def test_what_is_not_read_is_noted(reformulator, query):
     about = ("Shortened", "both ends", "only a part")
     assert any(words in cut for words in about)
     assert not any(words in read for words in about)
+
+
+def test_the_last_two_turns_stand_before_the_query():
+    talk = ("U: a hotel in Oslo", "S: The Grand.", "U: Is it near the sea?", "S: It is.")
+    alone, inside = RecentTurns().reformulate(
+        [Query("1", "and the price?"), Query("2", "and the price?", read_history(talk))]
+    )
+    assert (alone.route, alone.sub_queries[0].text) == ("pass", "and the price?")
+    assert [s.text for s in inside.sub_queries] == ["U: Is it near the sea? S: It is. and the price?"]
+    assert inside.route == "disambiguate"
