@@ -105,7 +105,7 @@ def test_a_retriever_owes_one_ranking_a_text():
     class Short(Retriever):
         name = "short"
 
-        def search(texts, k):
+        def search(self, texts, k):
             return []
 
     with pytest.raises(SearchError, match=r"0 .* 1 "):

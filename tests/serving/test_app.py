@@ -150,7 +150,7 @@ def test_several_collections_are_merged_by_one_fusion():
 
 def test_a_failing_collection_is_skipped_and_reported():
     class Down(Words):
-        def search(texts, k):
+        def search(self, texts, k):
             raise ConnectionError("the index is down")
 
     with serving([collection(), collection("gone", Down())]) as client:
