@@ -102,6 +102,12 @@ def test_invalid_arguments_are_rejected(parse, words, named):
         parse("data: x\n", *words)
 
 
+def test_a_later_file_overrides_an_earlier_one(parse, tmp_path):
+    (tmp_path / "later.yaml").write_text("rate: 3\n")
+    read = parse("data: x\nrate: 2\nlimit: 1\n", "--config", str(tmp_path / "later.yaml"))
+    assert read == Config("x", 3.0, 1)
+
+
 def test_keys_of_a_mapping_are_given_one_by_one_and_others_are_kept(parse):
     words = "--more.rate 1e-6 --more.steps=60 --more.fast True --more.note none --more.off null --more.inner.b 5"
     more = parse("data: x\nmore: {steps: 3, inner: {a: 1, b: 2}}\n", *words.split()).more
