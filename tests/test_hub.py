@@ -51,13 +51,14 @@ def completions(folder):
     return [answer.completion for answer in Policy.from_pretrained(str(folder)).reformulate(QUERIES)]
 
 
-@pytest.mark.parametrize("kind", ["full", "adapter"])
-def test_an_export_gives_the_completions_of_its_source(kind, request, tmp_path):
+@pytest.mark.parametrize(("kind", "merge"), [("full", True), ("adapter", True), ("adapter", False)])
+def test_an_export_gives_the_completions_of_its_source(kind, merge, request, tmp_path):
     source, out = request.getfixturevalue(kind), tmp_path / "out"
-    assert hub.export_policy(source, out, "# card\n")
+    assert hub.export_policy(source, out, merge=merge, card="# card\n")
     names = {path.name for path in out.iterdir()}
     assert names >= {"tokenizer.json", "generation_config.json", "acqo.json", "export.json", "README.md"}
-    assert {name for name in names if Path(name).suffix == ".safetensors"} == {"model.safetensors"}
+    weights = {"model.safetensors" if merge else "adapter_model.safetensors"}
+    assert {name for name in names if Path(name).suffix == ".safetensors"} == weights
     assert completions(out) == completions(source)
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
@@ -78,14 +79,14 @@ def test_merged_weights_are_bfloat16_and_no_path_of_this_machine_is_written(adap
 
 def test_a_repeated_export_updates_the_card_unless_it_was_edited_and_another_export_is_rejected(full, adapter, copy):
     card, before = copy / "README.md", (copy / "model.safetensors").stat().st_mtime_ns
-    assert not hub.export_policy(full, copy, "second")
+    assert not hub.export_policy(full, copy, card="second")
     assert (copy / "model.safetensors").stat().st_mtime_ns == before
     assert card.read_text().strip() == "second"
     card.write_text("edited")
-    hub.export_policy(full, copy, "third")
+    hub.export_policy(full, copy, card="third")
     assert card.read_text() == "edited"
     card.unlink()
-    hub.export_policy(full, copy, "third")
+    hub.export_policy(full, copy, card="third")
     assert card.read_text().strip() == "third"
     with pytest.raises(HubError, match=hub.fingerprint(adapter)):
         hub.export_policy(adapter, copy)
@@ -204,7 +205,7 @@ def test_a_private_push_to_a_public_repository_is_rejected(exported, scripted_hu
     assert scripted_hub.files
 
 
-def test_other_files_and_incomplete_exports_are_never_pushed(copy, adapter, scripted_hub):
+def test_other_files_and_incomplete_exports_are_never_pushed(copy, adapter, tmp_path, scripted_hub):
     for name in ("optimizer.pt", "pytorch_model.bin", "evil.py"):
         (copy / name).write_bytes(b"pickle")
         with pytest.raises(HubError, match=re.escape(name)):
@@ -213,8 +214,9 @@ def test_other_files_and_incomplete_exports_are_never_pushed(copy, adapter, scri
     (copy / "tokenizer_config.json").unlink()
     with pytest.raises(HubError):
         hub.push(copy, "name/model")
-    with pytest.raises(HubError, match="weights"):
-        hub.push(adapter, "name/model")
+    hub.export_policy(adapter, tmp_path / "out", merge=False)
+    with pytest.raises(HubError, match="--adapter"):  # its base model is a folder of this machine
+        hub.push(tmp_path / "out", "name/model")
     assert scripted_hub.created is None
 
 

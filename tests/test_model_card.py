@@ -83,9 +83,9 @@ def test_card_of_a_run_with_its_evaluation(adapter, evaluation, tmp_path):
     (run / "config.json").write_text(json.dumps(config))
     (run / "environment.json").write_text(json.dumps({"packages": {"torch": "2.13", "trl": "1.16"}}))
 
-    text = model_card(adapter, "name/model", run=run, evaluation=evaluation)
+    text = model_card(adapter, "name/model", merged=False, run=run, evaluation=evaluation)
     card = ModelCard(text)
-    assert "acqo" in card.data.tags
+    assert {"peft", "acqo"} <= set(card.data.tags)
     [row] = [line for line in text.splitlines() if "policy (this model)" in line]
     assert [cell.strip() for cell in row.strip("|").split("|")] == [
         "policy (this model)", "0.712", "0.712", "2.25", "+0.212* [+0.202, +0.222]"]  # fmt: skip

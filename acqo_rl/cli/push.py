@@ -3,7 +3,7 @@ r"""Export a trained policy and push it to the Hugging Face Hub.
     acqo push --model runs/acqo/model --repo_id NAME/acqo-demo --dry_run --output exports/acqo-demo
     acqo push --model runs/acqo/model --repo_id NAME/acqo-demo --evaluation evaluations/embedded
 
-A LoRA adapter is merged into its base model.
+A LoRA adapter is merged into its base model; --adapter exports the adapter alone.
 The repository is private unless --public is given. --dry_run writes the folder and prints the model card; it needs
 neither network nor token.
 """
@@ -28,6 +28,7 @@ class PushConfig:
     evaluation: str | None = setting(
         "Output folder of acqo evaluate with results of MODEL or its export, for the card.", None
     )
+    adapter: bool = setting("Export the LoRA adapter alone, without merging it.", False)
     public: bool = setting("Create a public repository.", False)
     output: str | None = setting("Folder in which to keep the export.", None)
     dry_run: bool = setting("Write to OUTPUT and print the card, without pushing.", False)
@@ -58,8 +59,8 @@ def export(config: PushConfig, folder: Path) -> str:
     model = Path(config.model)
     around = model.resolve().parent
     run = config.run or (around if (around / "config.json").is_file() else None)
-    card = model_card(model, config.repo_id, run=run, evaluation=config.evaluation)
-    is_new = export_policy(model, folder, card)
+    card = model_card(model, config.repo_id, merged=not config.adapter, run=run, evaluation=config.evaluation)
+    is_new = export_policy(model, folder, merge=not config.adapter, card=card)
     there = (folder / "README.md").read_text(encoding="utf-8")
     if is_new:
         print(f"Exported {model} to {folder}.")

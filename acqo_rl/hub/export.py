@@ -2,7 +2,8 @@
 
 An export contains:
 
-model.safetensors config.json                            bfloat16; a LoRA adapter is merged into its base model
+model.safetensors config.json                            merged into the base model, bfloat16
+adapter_model.safetensors adapter_config.json            or the LoRA adapter alone
 tokenizer.json tokenizer_config.json chat_template.jinja
 generation_config.json                                   greedy
 acqo.json                                                settings that the policy must be served with
@@ -13,27 +14,30 @@ README.md                                                the model card
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 from acqo_rl.errors import HubError
 from acqo_rl.files import atomic_folder, hash_files, write_atomic
 from acqo_rl.reformulation.policy import PolicySettings, read_settings
 
-_EXPORT = "export.json"
+EXPORT_FILE = "export.json"
 _CARD = "README.md"
+_ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors")
 _SUFFIXES = (".safetensors", ".json", ".txt", ".md", ".jinja")
 
 
-def export_policy(model: str | Path, output: str | Path, card: str = "") -> bool:
+def export_policy(model: str | Path, output: str | Path, *, merge: bool = True, card: str = "") -> bool:
     """Writes a policy to a folder that ``Policy.from_pretrained`` can load.
 
-    The folder appears only when it is complete. Weights are rounded to bfloat16, so a near tie between two tokens may
-    be resolved differently than in float32.
+    The folder appears only when it is complete.
 
     Args:
         model: the ``model/`` folder of a run.
         output: a new folder, or a folder with the same export. In that case only the card is written, again, unless it
             was edited.
+        merge: merge a LoRA adapter into its base model; otherwise export the adapter alone. Merged weights are rounded
+            to bfloat16, so a near tie between two tokens may be resolved differently than in float32.
         card: text of ``README.md``.
 
     Returns:
@@ -46,39 +50,41 @@ def export_policy(model: str | Path, output: str | Path, card: str = "") -> bool
     """
     model, output = Path(model), Path(output)
     settings = read_settings(str(model))
-    source = fingerprint(model)
+    made_from = {"source": fingerprint(model), "form": "merged" if merge else "adapter"}
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        there = read_export(output)
-        if there.get("source") != source:
-            raise HubError(
-                f"{output} contains no export of {model}, whose fingerprint is {source}; give another folder."
-            )
+        there = read_export(output) or {}
+        if not made_from.items() <= there.items():
+            raise HubError(f"{output} contains {there or 'no export'}, not {made_from}; give another output folder.")
         check_export(output)
-        card_file = output / _CARD
-        if not card_file.exists() or hash_files([card_file]) == there.get("card"):
-            _write_card(output, card, source)
+        written = output / _CARD
+        if not written.exists() or hash_files([written]) == there.get("card"):
+            _write_card(output, card, made_from)
         return False
     with atomic_folder(output) as half_done:
-        _write_model(model, half_done, settings)
+        _write_model(model, half_done, settings, merge=merge)
         settings.save(half_done)
-        _write_card(half_done, card, source)
+        _write_card(half_done, card, made_from)
         check_export(half_done)
     return True
 
 
-def _write_card(folder: Path, card: str, source: str) -> None:
+def _write_card(folder: Path, card: str, made_from: dict[str, str]) -> None:
     """Writes the card, and the origin of the export with the hash of the card."""
     write_atomic(folder / _CARD, [card])
-    entries = {"source": source, "card": hash_files([folder / _CARD])}
-    write_atomic(folder / _EXPORT, [json.dumps(entries, indent=2)])
+    entries = {**made_from, "card": hash_files([folder / _CARD])}
+    write_atomic(folder / EXPORT_FILE, [json.dumps(entries, indent=2)])
 
 
-def read_export(folder: str | Path) -> dict[str, str]:
-    """Reads the :func:`fingerprint` of the exported model (``source``) and of its ``card``; empty without an export."""
+def read_export(folder: str | Path) -> dict[str, str] | None:
+    """Reads the origin of an export: ``source`` (:func:`fingerprint`), ``form`` and the hash of the ``card``.
+
+    Returns:
+        The entries; ``None`` if the folder contains no export.
+    """
     try:
-        return dict(json.loads(Path(folder, _EXPORT).read_text(encoding="utf-8")))
+        return dict(json.loads(Path(folder, EXPORT_FILE).read_text(encoding="utf-8")))
     except (OSError, ValueError):
-        return {}
+        return None
 
 
 def fingerprint(folder: str | Path) -> str:
@@ -101,8 +107,9 @@ def check_export(folder: str | Path) -> None:
             raise HubError(f"{path} is not allowed in an export; remove it. Allowed files: {', '.join(_SUFFIXES)}.")
         if path.suffix == ".json" and "auto_map" in json.loads(path.read_text(encoding="utf-8")):
             raise HubError(f"{path} refers to custom code (auto_map), which is never run; remove this entry.")
-    if not (folder / "config.json").is_file() or not any(folder.glob("model*.safetensors")):
-        raise HubError(f"{folder} contains no safetensors weights of a model; export it again.")
+    merged = (folder / "config.json").is_file() and any(folder.glob("model*.safetensors"))
+    if not merged and not all((folder / name).is_file() for name in _ADAPTER_FILES):
+        raise HubError(f"{folder} contains no safetensors weights of a model or an adapter; export it again.")
     if not (folder / "tokenizer_config.json").is_file():
         raise HubError(f"{folder} contains no tokenizer; export it again.")
 
@@ -154,7 +161,7 @@ def push(folder: str | Path, repo_id: str, *, private: bool = True) -> str:
 
     Raises:
         GrammarError: the export has another grammar or prompt version.
-        HubError: the export is incomplete, there is no token, the Hub cannot be reached or
+        HubError: the export is incomplete or needs a local model, there is no token, the Hub cannot be reached or
             rejects the upload, or the repository has another visibility.
     """
     import httpx
@@ -163,6 +170,7 @@ def push(folder: str | Path, repo_id: str, *, private: bool = True) -> str:
 
     check_repo_id(repo_id)
     check_export(folder)
+    _check_base(Path(folder))
     api = HfApi(token=token())
     try:
         url = api.create_repo(repo_id, private=private, exist_ok=True)
@@ -188,7 +196,7 @@ def push(folder: str | Path, repo_id: str, *, private: bool = True) -> str:
     return str(url)
 
 
-def _write_model(model: Path, folder: Path, settings: PolicySettings) -> None:
+def _write_model(model: Path, folder: Path, settings: PolicySettings, *, merge: bool) -> None:
     """Writes weights, tokenizer and generation config."""
     import torch
     from transformers import GenerationConfig
@@ -198,7 +206,13 @@ def _write_model(model: Path, folder: Path, settings: PolicySettings) -> None:
     from acqo_rl.language_models.local import TransformersModel, base_model_of, load_tokenizer
 
     tokenizer = load_tokenizer(str(model))
-    TransformersModel.from_pretrained(str(model)).model.to(torch.bfloat16).save_pretrained(folder)
+    if merge:
+        TransformersModel.from_pretrained(str(model)).model.to(torch.bfloat16).save_pretrained(folder)
+    else:
+        for name in _ADAPTER_FILES:
+            if not (model / name).is_file():
+                raise HubError(f"{model} is a full model, not an adapter ({name} is missing); omit --adapter.")
+            shutil.copyfile(model / name, folder / name)
     tokenizer.save_pretrained(folder)
     try:
         configured = GenerationConfig.from_pretrained(resolve(base_model_of(str(model))[0]))
@@ -210,3 +224,19 @@ def _write_model(model: Path, folder: Path, settings: PolicySettings) -> None:
         eos_token_id=end_tokens(tokenizer, configured),
         pad_token_id=tokenizer.pad_token_id,
     ).save_pretrained(folder)
+
+
+def _check_base(folder: Path) -> None:
+    """Checks that an adapter does not depend on a local folder.
+
+    Raises:
+        HubError: its base model is a folder on this machine.
+    """
+    from acqo_rl.language_models.local import is_missing_folder
+
+    file = folder / "adapter_config.json"
+    if not file.is_file():
+        return
+    base = json.loads(file.read_text(encoding="utf-8"))["base_model_name_or_path"]
+    if Path(base).is_dir() or is_missing_folder(base):
+        raise HubError(f"The adapter needs the local folder {base}, which other users do not have; omit --adapter.")

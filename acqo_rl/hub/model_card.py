@@ -21,6 +21,7 @@ def model_card(
     model: str | Path,
     repo_id: str,
     *,
+    merged: bool = True,
     run: str | Path | None = None,
     evaluation: str | Path | None = None,
 ) -> str:
@@ -29,6 +30,7 @@ def model_card(
     Args:
         model: the ``model/`` folder of a run.
         repo_id: NAME/MODEL.
+        merged: True for a merged model, False for an adapter.
         run: folder of the run (``config.json``, ``environment.json``).
         evaluation: output folder of ``acqo evaluate`` with results of this model (or of an export of it) and
             of the systems that it is compared to.
@@ -54,13 +56,14 @@ def model_card(
         library_name="transformers",
         pipeline_tag="text-generation",
         license="apache-2.0" if embedded else None,
-        tags=["acqo", "query-reformulation", "information-retrieval", "grpo"],
+        tags=["acqo", "query-reformulation", "information-retrieval", "grpo", *(() if merged else ("peft", "lora"))],
     )
     card = ModelCard.from_template(
         data,
         template_str=_TEMPLATE.read_text(encoding="utf-8"),
         repo_id=repo_id,
         settings=settings,
+        merged=merged,
         base=base_on_hub or "unknown",
         embedded=embedded,
         layers_removed=base == "embedded:smollm2-20-layers",
@@ -105,7 +108,7 @@ def _name_of(model: Path, evaluation: Path, reformulators: Mapping[str, str]) ->
     source = fingerprint(model)
     for name, path in reformulators.items():
         place = evaluation / path if path and (evaluation / path).exists() else path
-        if path and (Path(place).resolve() == model.resolve() or read_export(place).get("source") == source):
+        if path and (Path(place).resolve() == model.resolve() or (read_export(place) or {}).get("source") == source):
             return name
     raise HubError(
         f"{evaluation} has no results of {model}; it has results of: {', '.join(reformulators)}. Evaluate the model or "
