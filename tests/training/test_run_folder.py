@@ -132,7 +132,8 @@ def test_a_run_keeps_hashes_of_what_it_reads(data, index, tiny, tmp_path, monkey
     given = {"data": data, "index": index, out: tmp_path / "out", **settings}
     given |= {"model": tiny} if "model" in read else {}
     main = module_of(name).main
-    monkeypatch.setattr(run_folder, "open_run", open_run)
+    for module in (module_of(name), run_folder):
+        monkeypatch.setattr(module, "open_run", open_run, raising=False)
     with pytest.raises(Opened) as opened:
         main(command.parse(main, [text for key, value in given.items() for text in (f"--{key}", str(value))]))
     [kept] = opened.value.args

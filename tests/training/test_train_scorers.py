@@ -5,13 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from acqo_rl.cli import main, module_of
+from acqo_rl.cli import main, module_of, train_scorer
 from acqo_rl.cli.train_scorer import TrainScorerConfig
 from acqo_rl.data.beir import read_beir, write_beir
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.run import evaluate
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.reformulation import load
 from acqo_rl.reformulation.pass_through import PassThrough, pass_through
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.load import load_retriever
@@ -85,9 +84,9 @@ class Country(Reformulator):
 @pytest.fixture
 def config(folder, monkeypatch):
     """Makes the config of a training by its kind; the policy of the choice is a stand-in."""
-    monkeypatch.setattr(load, "with_engine_prefix", lambda name, model, engine: model)
-    load_reformulator = load.load_reformulator
-    monkeypatch.setattr(load, "load_reformulator", lambda *a: Country() if "policy" in a else load_reformulator(*a))
+    monkeypatch.setattr(train_scorer, "with_engine_prefix", lambda name, model, engine: model)
+    load = train_scorer.load_reformulator
+    monkeypatch.setattr(train_scorer, "load_reformulator", lambda *a: Country() if "policy" in a else load(*a))
 
     def make(kind, output, **changes):
         given = {"data": [str(folder)], "index": [str(folder / "index")], "output_dir": str(output), **STEPS, **changes}

@@ -16,6 +16,8 @@ from acqo_rl.language_models.structured import example
 from acqo_rl.reformulation import load
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.policy import Policy, PolicySettings
+from acqo_rl.training import model as run
+from acqo_rl.training import warm_start
 from acqo_rl.training.candidates import Candidate, candidates, splits_completely
 from acqo_rl.training.rewards import Reward
 from acqo_rl.training.teachers import candidates_of_teachers, name_teachers
@@ -163,11 +165,19 @@ class Stop(TrainerCallback):
         control.should_training_stop = state.global_step == self.step
 
 
-def learn(model, folder, epochs, callbacks=(), lora_rank=0, **changed):
+def learn(policy, folder, epochs, callbacks=(), lora_rank=0, **changed):
     given = {"learning_rate": 0.05, "num_train_epochs": epochs, "gradient_accumulation_steps": 1, "save_steps": 100}
     arguments = warm_start_arguments(given | changed, folder, seed=0)
     folder.mkdir(exist_ok=True)
-    return train(QUERIES, EXAMPLES, SETTINGS, arguments, model=model, lora_rank=lora_rank, callbacks=callbacks)
+
+    def resume(trainer):
+        for callback in callbacks:
+            trainer.add_callback(callback)
+        run.resume(trainer)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(warm_start, "resume", resume)
+        return train(QUERIES, EXAMPLES, SETTINGS, arguments, model=policy, lora_rank=lora_rank)
 
 
 def losses(folder):
