@@ -9,7 +9,7 @@ from acqo_rl.errors import AcqoError, SearchError
 from acqo_rl.reformulation.turns import shortens_a_turn
 from acqo_rl.searching.trace import Step
 from acqo_rl.text import normalised, words_by_stem
-from acqo_rl.types import Ranking, Reformulation, SubQueryKind
+from acqo_rl.types import Ranking, Reformulation, SubQueryKind, Turn
 
 _FIRST = 10
 """Number of results of each ranking that are compared."""
@@ -105,13 +105,18 @@ def notes_of(made: Reformulation) -> list[str]:
         notes.append(f"The raw query is used only if its best score exceeds the others by {raw[0]:g}.")
     elif len(made.sub_queries) > 1:
         notes.append(f"The raw query is one of {len(made.sub_queries)} searches.")
+    if (parts := sum(one.kind == "part" for one in made.sub_queries)) > 1:
+        notes.append(f"The query was split into {parts} parts.")
     if any(shortens_a_turn(made.query, one.text) for one in made.sub_queries):
         notes.append("Of a long turn, only both ends are searched.")
+    labels = words_by_stem(f"{Turn('user', '')} {Turn('assistant', '')}")
     asked = words_by_stem(made.query.text)
     said = words_by_stem(" ".join(map(str, made.query.history)))
-    searched = words_by_stem(" ".join(one.text for one in made.sub_queries if one.min_margin is None))
+    certain = words_by_stem(" ".join(one.text for one in made.sub_queries if one.min_margin is None))
+    searched = {stem: word for stem, word in certain.items() if stem not in labels or stem in asked}
+    left = "Words that only the raw query has" if raw else "Words of the query that are not searched"
     for what, words in (
-        ("Words of the query that are not searched", [asked[one] for one in asked if one not in searched]),
+        (left, [asked[one] for one in asked if one not in searched]),
         ("Words added from the conversation", [searched[one] for one in searched if one in said and one not in asked]),
         (
             "Words added from elsewhere",

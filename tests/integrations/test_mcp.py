@@ -57,7 +57,7 @@ async def test_a_process_over_stdio(folder):
             *("world", "CFA franc", CORPUS["franc"].text),
             CORPUS["franc"].metadata,
         )
-        assert (reply["failures"], len(reply["notes"])) == ([], 1)
+        assert (reply["failures"], len(reply["notes"])) == ([], 2)
         info = reply["query_rewrite_info"]
         assert (info["route"], [(v["text"], v["kind"]) for v in info["variants"]]) == (
             "decompose",

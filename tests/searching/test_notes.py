@@ -53,6 +53,13 @@ def test_words_left_out_and_added_are_named(sub_queries, words):
     assert named >= (words or set())
 
 
+def test_labels_of_speakers_are_no_words_and_a_split_is_named():
+    turns = found(RecentTurns(2)).notes
+    assert "hotel" in turns[-1] and " U," not in turns[-1] and " S," not in turns[-1]
+    parts = [SubQuery(text, "part") for text in ("one price of Oslo", "two views of Bergen")]
+    assert "The query was split into 2 parts." in notes_of(Reformulation(ASKED, "decompose", (*parts, RAW), "any"))
+
+
 @pytest.mark.parametrize("kind", ["variant", "hypothetical"])
 def test_a_text_of_a_model_without_a_result_of_the_raw_query_is_noted(kind):
     good, refusal = SubQuery("budget hotel Oslo", kind), SubQuery("Sorry, I cannot compare one price.", kind)
