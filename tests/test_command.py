@@ -93,7 +93,9 @@ def test_an_invalid_file_is_rejected(parse, text, named):
         (["--more", "no mapping"], "more"),
         (["--config"], "config"),
         (["--names"], "names"),
-        (["--limit", "1", "2"], "limit.*found 2"),
+        (["--limit", "1", "2"], "limit.*found '1' and '2'"),
+        (["--stagee"], r"stagee is unknown.*mean stage\?"),
+        (["--config.x", "1"], "config is unknown"),
         (["--data"], "data"),
     ],
 )
@@ -103,9 +105,10 @@ def test_invalid_arguments_are_rejected(parse, words, named):
 
 
 def test_a_later_file_overrides_an_earlier_one(parse, tmp_path):
-    (tmp_path / "later.yaml").write_text("rate: 3\n")
-    read = parse("data: x\nrate: 2\nlimit: 1\n", "--config", str(tmp_path / "later.yaml"))
-    assert read == Config("x", 3.0, 1)
+    (tmp_path / "later.yaml").write_text("rate: 3\nmore: {a: {b: 4}}\n")
+    first = "data: x\nrate: 2\nlimit: 1\nmore: {a: {b: 1, c: 2}, d: 3}\n"
+    read = parse(first, "--config", str(tmp_path / "later.yaml"))
+    assert read == Config("x", 3.0, 1, more={"a": {"b": 4, "c": 2}, "d": 3})
 
 
 def test_keys_of_a_mapping_are_given_one_by_one_and_others_are_kept(parse):

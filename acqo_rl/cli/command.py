@@ -31,7 +31,13 @@ def help_of(main: Callable[[Any], Any]) -> str:
     """The text of ``--help``: the docstring of the module, and the ``help`` and default of each setting."""
     package, _, name = main.__module__.rpartition(".")
     program = f"acqo {name.replace('_', '-')}" if package == __package__ else Path(sys.argv[0]).name
-    lines = [f"usage: {program} [--SETTING VALUE ...]", "", sys.modules[main.__module__].__doc__ or "", "settings:"]
+    first = [f"[{item.name.upper()} ...] " for item in fields(settings_of(main)) if "positional" in item.metadata]
+    lines = [
+        f"usage: {program} {''.join(first)}[--SETTING VALUE ...]",
+        "",
+        sys.modules[main.__module__].__doc__ or "",
+        "settings:",
+    ]
     hints = get_type_hints(settings_of(main))
     for item in fields(settings_of(main)):
         choices = f" {{{','.join(map(str, get_args(hints[item.name])))}}}" * (_kind(hints[item.name]) is Literal)
@@ -83,23 +89,33 @@ def values_of(main: Callable[[Any], Any], arguments: Sequence[str]) -> dict[str,
         settings = yaml.safe_load(find_config(file, main.__module__.rpartition(".")[2]).read_text(encoding="utf-8"))
         if not isinstance(settings, dict):
             raise ValueError(f"{file} must be a mapping, not {settings!r}")
-        values |= settings
+        values = _merged(values, settings)
     hints = get_type_hints(settings_of(main))
     for path, words in given:
         name, *keys = path.split(".")
-        if name != "config":
-            values[name] = _with(values.get(name), keys, _value(path, words, _kind(hints.get(name, str))))
+        if path != "config":  # of an unknown setting, any value will do: the check names it
+            setting = _value(path, words, _kind(hints[name])) if name in hints else words
+            values[name] = _with(values.get(name), keys, setting)
     return values
+
+
+def _merged(values: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """The values of two files; those of the second one have priority, key by key in mappings."""
+    both = {name for name in more if isinstance(values.get(name), dict) and isinstance(more[name], dict)}
+    return {**values, **more, **{name: _merged(values[name], more[name]) for name in both}}
 
 
 def _value(path: str, words: list[str], kind: Any) -> Any:
     """The value of a setting, or of a key of a group or mapping (``GROUP.KEY``)."""
     if kind is list and words and "." not in path:
         return words
-    if kind is bool and not words:
+    if (kind is bool or "." in path) and not words:
         return True
     if len(words) != 1:
-        raise ValueError(f"--{path} needs {'at least ' * (kind is list)}one value, found {len(words)}")
+        found = (
+            f"{' and '.join(map(repr, words[:3]))}" if words else f"none; if it begins with --, write --{path}=VALUE"
+        )
+        raise ValueError(f"--{path} needs {'at least ' * (kind is list)}one value, found {found}")
     return plain_value(words[0]) if "." in path or kind is dict or is_dataclass(kind) else words[0]
 
 

@@ -55,15 +55,16 @@ def export(config: PushConfig, folder: Path) -> str:
     """Writes the export, unless the folder contains it already; returns the text of its model card."""
     from acqo_rl.hub.export import export_policy
     from acqo_rl.hub.model_card import model_card
+    from acqo_rl.language_models.embedded import resolve
 
-    model = Path(config.model)
+    model = Path(resolve(config.model))
     around = model.resolve().parent
     run = config.run or (around if (around / "config.json").is_file() else None)
     card = model_card(model, config.repo_id, merged=not config.adapter, run=run, evaluation=config.evaluation)
     is_new = export_policy(model, folder, merge=not config.adapter, card=card)
     there = (folder / "README.md").read_text(encoding="utf-8")
     if is_new:
-        print(f"Exported {model} to {folder}.")
+        print(f"Exported {config.model} to {folder}.")
     elif there.rstrip() == card.rstrip():
         print(f"{folder} already contains this export; its model card was written again.")
     else:
