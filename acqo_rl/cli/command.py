@@ -31,15 +31,12 @@ def help_of(main: Callable[[Any], Any]) -> str:
     """The text of ``--help``: the docstring of the module, and the ``help`` and default of each setting."""
     package, _, name = main.__module__.rpartition(".")
     program = f"acqo {name.replace('_', '-')}" if package == __package__ else Path(sys.argv[0]).name
-    first = [f"[{item.name.upper()} ...] " for item in fields(settings_of(main)) if "positional" in item.metadata]
-    lines = [
-        f"usage: {program} {''.join(first)}[--SETTING VALUE ...]",
-        "",
-        sys.modules[main.__module__].__doc__ or "",
-        "settings:",
-    ]
-    hints = get_type_hints(settings_of(main))
-    for item in fields(settings_of(main)):
+    kind = settings_of(main)
+    hints = get_type_hints(kind)
+    first = [f"[{item.name.upper()} ...] " for item in fields(kind) if "positional" in item.metadata]
+    usage = f"usage: {program} {''.join(first)}[--SETTING VALUE ...]"
+    lines = [usage, "", sys.modules[main.__module__].__doc__ or "", "settings:"]
+    for item in fields(kind):
         choices = f" {{{','.join(map(str, get_args(hints[item.name])))}}}" * (_kind(hints[item.name]) is Literal)
         lines += [f"  --{item.name}{choices}", *_wrapped(f"{item.metadata['help']}{_default_of(item)}")]
     return "\n".join([*lines, "  --config FILE", *_wrapped("YAML file with any of these settings.")])
@@ -112,9 +109,7 @@ def _value(path: str, words: list[str], kind: Any) -> Any:
     if (kind is bool or "." in path) and not words:
         return True
     if len(words) != 1:
-        found = (
-            f"{' and '.join(map(repr, words[:3]))}" if words else f"none; if it begins with --, write --{path}=VALUE"
-        )
+        found = " and ".join(map(repr, words[:3])) or f"none; if it begins with --, write --{path}=VALUE"
         raise ValueError(f"--{path} needs {'at least ' * (kind is list)}one value, found {found}")
     return plain_value(words[0]) if "." in path or kind is dict or is_dataclass(kind) else words[0]
 

@@ -96,10 +96,11 @@ class KnownWords:
         if "\n" not in text:
             return
         known, beginnings = self._of_prompt(tuple(prompt))
+        begun = text.rpartition("\n")[2].rpartition(" ")[2]
         for tried in (self.TRIED, len(scores)):
             values, tokens = scores.topk(min(tried, len(scores)))
             possible = tokens[values.isfinite()].tolist()
-            if allowed := [token for token in possible if self._allows(text, token, known, beginnings)]:
+            if allowed := [token for token in possible if self._allows(begun, token, known, beginnings)]:
                 kept = scores[allowed]
                 scores.fill_(-np.inf)
                 scores[allowed] = kept
@@ -113,15 +114,14 @@ class KnownWords:
         parts = {word[:i] + "\ufffd" for word in known for i, letter in enumerate(word) if not letter.isascii()}
         return known, beginnings | parts
 
-    def _allows(self, text: str, token: int, known: Set[str], beginnings: Set[str]) -> bool:
-        after = text + ("\n" if token in self.ends else self.tokenizer.decode([token]))
-        complete = after[: len(text) - len(text.split(" ")[-1].split("\n")[-1])]
-        *words, last = [word for line in after[len(complete) :].split("\n") for word in line.split(" ")]
-        begun = last.lstrip(AROUND).casefold()
+    def _allows(self, begun: str, token: int, known: Set[str], beginnings: Set[str]) -> bool:
+        """Whether a token may follow the word that the text ends with, which may be empty."""
+        after = begun + ("\n" if token in self.ends else self.tokenizer.decode([token]))
+        *words, last = after.replace("\n", " ").split(" ")
         return (
             all(word_key(word) in known for word in words if word)
             and len(last) - len(last.strip(AROUND)) <= self.PUNCTUATION
-            and (word_key(last) in known or begun in beginnings)
+            and (word_key(last) in known or last.lstrip(AROUND).casefold() in beginnings)
         )
 
 

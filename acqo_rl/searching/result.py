@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from acqo_rl.addresses import masked
 from acqo_rl.errors import AcqoError, SearchError
@@ -109,11 +110,10 @@ def notes_of(made: Reformulation) -> list[str]:
         notes.append(f"The query was split into {parts} parts.")
     if any(shortens_a_turn(made.query, one.text) for one in made.sub_queries):
         notes.append("Of a long turn, only both ends are searched.")
-    labels = words_by_stem(f"{Turn('user', '')} {Turn('assistant', '')}")
     asked = words_by_stem(made.query.text)
     said = words_by_stem(" ".join(map(str, made.query.history)))
     certain = words_by_stem(" ".join(one.text for one in made.sub_queries if one.min_margin is None))
-    searched = {stem: word for stem, word in certain.items() if stem not in labels or stem in asked}
+    searched = {stem: word for stem, word in certain.items() if stem not in _labels() or stem in asked}
     left = "Words that only the raw query has" if raw else "Words of the query that are not searched"
     for what, words in (
         (left, [asked[one] for one in asked if one not in searched]),
@@ -127,6 +127,12 @@ def notes_of(made: Reformulation) -> list[str]:
             more = f" and {len(words) - _MOST_WORDS} more" if len(words) > _MOST_WORDS else ""
             notes.append(f"{what}: {', '.join(words[:_MOST_WORDS])}{more}.")
     return notes
+
+
+@cache
+def _labels() -> frozenset[str]:
+    """The stems of the labels of speakers, which stand before turns in a search."""
+    return frozenset(words_by_stem(f"{Turn('user', '')} {Turn('assistant', '')}"))
 
 
 def reason_of(error: Exception) -> str:
