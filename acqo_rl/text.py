@@ -19,16 +19,13 @@ MAX_QUERY, MAX_TURN = 8_000, 4_000
 MAX_TURNS = 50
 """Maximum number of earlier turns; older turns are dropped."""
 
-_SHORTENED = (
-    f"Shortened to the limits: the last {MAX_TURNS} turns, and both ends of a query with more than {MAX_QUERY:,} "
-    f"characters and of a turn with more than {MAX_TURN:,}."
-)
-
 MAX_CHARACTERS = 200
 """Maximum number of characters of a sub-query."""
 
-TOKEN = re.compile(r"[^\W_]+")
-"""A word."""
+_JOIN = r"(?:[-./:_]|(?<=\d)(?:\)? |\)|,| ?\((?=\d+\) ?\d))(?=\d))"
+TOKEN = re.compile(rf"(?:[^\W_]+{_JOIN}){{0,15}}[^\W_]*\d[^\W_]*|[^\W_]+")
+"""A word. Up to 16 parts with signs or, between digits, spaces are one word if the last part has a digit:
+``CVE-2021-44228``, ``DE89 3704 0044``."""
 
 _CLOSING = "?!.,;:\u3002"  # NFKC has made the full-width forms of ? and ! plain
 _ALWAYS_CLOSING = re.compile("[?\u3002].*")  # never part of a name
@@ -74,13 +71,19 @@ def within_limits(query: Query) -> tuple[Query, tuple[str, ...]]:
     See ``MAX_QUERY``, ``MAX_TURN`` and ``MAX_TURNS``.
 
     Returns:
-        The query, and a note if more than empty turns was left out.
+        The query, and notes on what was left out; empty turns and white space do not count.
     """
-    said = tuple(turn for turn in query.history if one_line(turn.text))
-    history = tuple(Turn(turn.speaker, shorten(turn.text, MAX_TURN)) for turn in said[-MAX_TURNS:])
-    text = shorten(query.text, MAX_QUERY)
-    notes = () if (text, history) == (query.text, said) else (_SHORTENED,)
-    return replace(query, text=text, history=history), notes
+    said = [turn for turn in query.history if one_line(turn.text)]
+    last = said[-MAX_TURNS:]
+    history = tuple(Turn(turn.speaker, shorten(turn.text, MAX_TURN)) for turn in last)
+    is_long = len(query.text) > MAX_QUERY and len(one_line(query.text)) > MAX_QUERY
+    cut = sum(len(turn.text) > MAX_TURN and len(one_line(turn.text)) > MAX_TURN for turn in last)
+    notes = (
+        f"Of the query, only both ends are read, {MAX_QUERY:,} characters." * is_long,
+        f"Of {cut} earlier turns, only both ends are read, {MAX_TURN:,} characters each." * bool(cut),
+        f"Only the last {MAX_TURNS} of {len(said)} earlier turns are read." * (len(said) > MAX_TURNS),
+    )
+    return replace(query, text=shorten(query.text, MAX_QUERY), history=history), tuple(filter(None, notes))
 
 
 def _to_space(text: str) -> str:
@@ -89,18 +92,25 @@ def _to_space(text: str) -> str:
     return text[:space] if 2 * space > len(text) else text
 
 
+def words_of(text: str) -> list[str]:
+    """The words of a text with their punctuation; spaces within a :data:`TOKEN` do not separate words."""
+    joined = TOKEN.sub(lambda match: match[0].replace(" ", "\0"), text)
+    return [word.replace("\0", " ") for word in joined.split()]
+
+
 def each_word_once(text: str, read: str = "") -> str:
     """Removes repeated words: "Oslo views Oslo views of Oslo" becomes "Oslo views of".
 
     A short lower-case word may be repeated before another word ("the mayor of the capital"), unless the word before
-    it is repeated too. A word of a name in ``read`` may be repeated once ("Eiffel Tower Trump Tower", "Duran Duran").
+    it is repeated too. A word of a name in ``read`` may be repeated once ("Eiffel Tower Trump Tower", "Duran Duran"),
+    and a number in groups that is in ``read`` is one word.
 
     Args:
         text: a generated text, on one line.
         read: the text that the model read; a name does not continue on the next line.
     """
     names: frozenset[tuple[str, str]] | None = None
-    words = text.split(" ")
+    words = [word for one in words_of(text) for word in ([one] if one in read else one.split(" "))]
     while len(set(map(word_key, words))) < len(words):
         names = name_pairs(read) if names is None else names
         kept = _without_repetitions(words, names)

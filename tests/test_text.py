@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acqo_rl.text import distinct, each_word_once, normalised, one_line, word_key
+from acqo_rl.text import distinct, each_word_once, normalised, one_line, word_key, words_of
 from acqo_rl.types import SubQuery, well_formed
 
 
@@ -97,9 +97,9 @@ def test_words_once_are_the_words_that_were_there_and_none_of_four_letters_stand
     once = each_word_once(text, read)
     assert each_word_once(once, read) == once
     assert set(map(word_key, once.split())) == set(map(word_key, text.split()))
-    counts = Counter(word_key(word) for word in once.split())
+    counts = Counter(word_key(word) for word in words_of(once))
     assert all(times <= 2 for word, times in counts.items() if len(word) > 3)
-    pairs = Counter(pairwise(map(word_key, once.split())))
+    pairs = Counter(pairwise(map(word_key, words_of(once))))
     assert all(times == 1 for times in pairs.values())
 
 

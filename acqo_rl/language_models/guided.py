@@ -96,7 +96,7 @@ class KnownWords:
         if "\n" not in text:
             return
         known, beginnings = self._of_prompt(tuple(prompt))
-        begun = text.rpartition("\n")[2].rpartition(" ")[2]
+        begun = self._last_words(text.rpartition("\n")[2], known, beginnings)
         for tried in (self.TRIED, len(scores)):
             values, tokens = scores.topk(min(tried, len(scores)))
             possible = tokens[values.isfinite()].tolist()
@@ -114,15 +114,29 @@ class KnownWords:
         parts = {word[:i] + "\ufffd" for word in known for i, letter in enumerate(word) if not letter.isascii()}
         return known, beginnings | parts
 
-    def _allows(self, begun: str, token: int, known: Set[str], beginnings: Set[str]) -> bool:
-        """Whether a token may follow the word that the text ends with, which may be empty."""
-        after = begun + ("\n" if token in self.ends else self.tokenizer.decode([token]))
-        *words, last = after.replace("\n", " ").split(" ")
-        return (
-            all(word_key(word) in known for word in words if word)
-            and len(last) - len(last.strip(AROUND)) <= self.PUNCTUATION
-            and (word_key(last) in known or last.lstrip(AROUND).casefold() in beginnings)
-        )
+    def _allows(self, begun: Sequence[str], token: int, known: Set[str], beginnings: Set[str]) -> bool:
+        """Whether a token may follow one of the words that the line may end with."""
+        written = "\n" if token in self.ends else self.tokenizer.decode([token])
+        for word in begun:
+            *lines, last = [self._last_words(line, known, beginnings) for line in (word + written).split("\n")]
+            if last and all(any(not end or word_key(end) in known for end in ends) for ends in lines):
+                return True
+        return False
+
+    def _last_words(self, line: str, known: Set[str], beginnings: Set[str]) -> list[str]:
+        """The last words, known or begun, that a line may end with; none if it has another word.
+
+        There may be several, because a known word may contain spaces, and a line may end with one.
+        """
+        starts = [0]
+        for i, character in enumerate(line):
+            if character == " " and any(start == i or word_key(line[start:i]) in known for start in starts):
+                starts.append(i + 1)
+        return [last for start in starts if self._is_begun(last := line[start:], known, beginnings)]
+
+    def _is_begun(self, word: str, known: Set[str], beginnings: Set[str]) -> bool:
+        is_word = word_key(word) in known or word.lstrip(AROUND).casefold() in beginnings
+        return is_word and len(word) - len(word.strip(AROUND)) <= self.PUNCTUATION
 
 
 @lru_cache(maxsize=8)

@@ -28,7 +28,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from acqo_rl.errors import GrammarError
-from acqo_rl.text import MAX_CHARACTERS, distinct, each_word_once, normalised, one_line, text_of, unnumbered, word_key
+from acqo_rl.text import (
+    MAX_CHARACTERS,
+    distinct,
+    each_word_once,
+    normalised,
+    one_line,
+    text_of,
+    unnumbered,
+    word_key,
+    words_of,
+)
 from acqo_rl.types import Query, Route, SubQuery, SubQueryKind
 
 VERSION = "2"
@@ -137,13 +147,13 @@ class Grammar:
         route = _ROUTES.get(normalised(tag).strip("<>*`#: "), "pass")
         usable = [unnumbered(line) for line in rest]
         invented = set(self._invented(usable, query))
-        usable = [" ".join(word for word in line.split() if word not in invented) for line in usable]
+        usable = [" ".join(word for word in words_of(line) if word not in invented) for line in usable]
         usable = [line for line in usable if 0 < len(line) <= MAX_CHARACTERS]
         return _parsed(route, [] if route == "pass" else usable, query, self.max_sub_queries)._replace(problem=problem)
 
     def known_words(self, text: str) -> frozenset[str]:
         """The keys of the words that a sub-query may contain if the policy has a list and reads ``text``."""
-        read = set(map(word_key, text.split()))
+        read = set(map(word_key, words_of(text)))
         return (self.words or frozenset()) | read | {_POSSESSIVE.sub("", word) for word in read} | {ORIGINAL}
 
     def _invented(self, lines: Iterable[str], query: Query) -> list[str]:
@@ -151,7 +161,7 @@ class Grammar:
         if self.words is None:
             return []
         known = self.known_words(text_of(query))
-        return [word for line in lines for word in line.split() if word_key(word) not in known]
+        return [word for line in lines for word in words_of(line) if word_key(word) not in known]
 
 
 def repeats_words(completion: str, query: Query) -> bool:

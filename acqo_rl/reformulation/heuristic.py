@@ -29,8 +29,8 @@ _ASKING = r"(?:who|whom|whose|what|when|where|which|why|how)"
 _VERB = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|should|would|will)"
 _ASKS = re.compile(rf"(?:(?:in|at|to|from|by|for|on|since|under) )?{_ASKING}\b|{_VERB} \w", re.I)
 _NEXT = re.compile(
-    rf"(?<!\s)\s*[?;]\s*(?:(?:and|also|plus)\b,? ?)*|,? (?:plus|as well as|and also|also)(?: also| in addition,)? "
-    rf"|, (?={_ASKING}\b)"
+    rf"(?<!\s)\s*\?\s*(?:(?:and|also|plus)\b,? ?)*|,? (?:plus|as well as|and also|also)(?: also| in addition,)? "
+    rf"|[,;] (?={_ASKING}\b)"
     rf"|,? and (?=(?:(?:in|at|to|from|by|for|on) )?{_ASKING}\b|{_VERB} (?:it|they|he|she|i)\b)",
     re.I,
 )
@@ -165,7 +165,7 @@ def _questions(text: str, is_several: bool) -> list[str]:
     The text itself if one of them could not be searched on its own, because it
 
     - has another word that stands for something,
-    - asks nothing; it is kept if it has a name and another one asks, or if the text surely asks for several things,
+    - asks nothing,
     - has no name or no year, although another one has one,
     - follows a statement, which may hold for all of them.
     """
@@ -180,21 +180,19 @@ def _questions(text: str, is_several: bool) -> list[str]:
     found = [first, *(_REFERS.sub(with_name, one) if is_subject else one for one in later)]
     kinds = {tuple({mark < FIRST_YEAR for mark in re.findall(MARK, one)}) for one in found}
     follows_statement = _AFTER_STATEMENT.search(text) and not (is_several and _ASKS.match(first))
-    is_several = is_several or any(map(_ASKS.match, found))
-    is_whole = len(kinds) == 1 and not follows_statement and all(_is_whole(one, is_several) for one in found)
+    is_whole = len(kinds) == 1 and not follows_statement and all(map(_is_whole, found))
     return found if is_whole else [text]
 
 
-def _is_whole(question: str, is_several: bool) -> bool:
+def _is_whole(question: str) -> bool:
     asks, words = bool(_ASKS.match(question)), len(content_words(question))
-    stands = asks or (words > 0 and is_several) if re.search(MARK, question) else asks and words > 1
-    return stands and not _REFERS.search(question)
+    return asks and (words > 1 or bool(re.search(MARK, question))) and not _REFERS.search(question)
 
 
 def _one_each(question: str, marks: Mapping[str, str]) -> list[str]:
     """One text per name or year of a list, with the shared words, if the question asks for several things."""
     match = _LIST.search(question)
-    if not match or _REFERS.search(question):
+    if not match or "?" in question or _REFERS.search(question):
         return [question]
     least = 0.0 if re.search(r"\b(?:or|vs|versus|than|compared)\b", match[0]) else SURE  # not "Romeo and Juliet"
     if not asks_several(without_marks(question, marks), least):

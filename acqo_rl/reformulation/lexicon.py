@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import islice
 
-from acqo_rl.text import one_line
+from acqo_rl.text import TOKEN, one_line
 from acqo_rl.types import Document
 
 _LOWER = "a-z" + "".join(filter(str.islower, map(chr, range(0x80, 0x530))))
@@ -20,7 +20,9 @@ NAME_WORD = rf"[^\W\d_{_LOWER}](?:\.(?=\s)|[\w'\u2019-]*(?:\.\w[\w'\u2019-]*)*)"
 """A capitalised word or an initial; scripts without capitals have none."""
 
 _PARTICLES = r"(?:(?:van|von|der|den|de|la|le|du|del|della|da|di|dos|do|bin|ibn|al|el|of|the)\s+){0,2}"
-_NAME = re.compile(rf"\b{NAME_WORD}(?:\s?&\s?{NAME_WORD}|\s+(?:{_PARTICLES}{NAME_WORD}|\d[\w.]*))*(?:\s\([^()]*\))?")
+_NAME = re.compile(
+    rf"\b{NAME_WORD}(?:\s?&\s?{NAME_WORD}|\s+(?:{_PARTICLES}{NAME_WORD}|(?=\d)(?:{TOKEN.pattern})))*(?:\s\([^()]*\))?"
+)
 _NOUN = re.compile(r"(?:^|[.?!:]\s)(\w+) (?:of|in|for|between)\b")
 """A noun at the beginning of a sentence, which is no name: "Area of Peru"."""
 OPENERS = frozenset(

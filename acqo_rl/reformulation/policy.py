@@ -21,7 +21,7 @@ from acqo_rl.types import Amount, Count, FeedbackSpec, Positive, Query, Reformul
 SETTINGS_FILE = "acqo.json"
 WORDS_FILE = "words.txt"
 
-_OTHER_LANGUAGE = "The policy passed the query, whose language is not one that it was trained for."
+_OTHER_LANGUAGE = "The policy was not trained for the language of the query, and did not rewrite it."
 _SURE = 0.5
 """Of 3,200 English questions, two were taken for another language with this probability."""
 

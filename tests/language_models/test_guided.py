@@ -78,7 +78,7 @@ def test_tokenizers_without_the_texts_of_their_tokens_are_not_guided(tokenizer):
 
 @pytest.mark.parametrize("restricted", [True, False])
 def test_random_logits_write_only_words_of_the_prompt_and_of_the_list(restricted):
-    text = "Where was the author of Zorblax-7's (1999) 'sequel' born?"
+    text = "Where was the author of Zorblax-7's (1999) 'sequel' born, call 0044 (20) 44 44?"
     grammar = Grammar(words=frozenset({"novel", "writer", "best"}))
     tokenizer = byte_tokenizer()
     known_words = KnownWords(tokenizer, [tokenizer.eos_token_id], grammar.known_words)
@@ -95,6 +95,25 @@ def test_random_logits_write_only_words_of_the_prompt_and_of_the_list(restricted
         line = tokenizer.decode(written, skip_special_tokens=True).split("\n")[1].strip()
         problems.append(grammar.parse_tolerantly(f"split\n{line}", Query("q", text)).problem)
     assert any(problems) is not restricted
+
+
+@pytest.mark.parametrize(
+    ("written", "allowed", "refused"),
+    [
+        ("call ", "0bw", "249"),
+        ("call 0044", " ", "\n5"),
+        ("call 0044 ", "(", "\nbn"),
+        ("call 0044 (20) 44 44", " \n?", "5"),
+    ],
+)
+def test_a_number_in_groups_is_written_as_a_whole(written, allowed, refused):
+    tokenizer = byte_tokenizer()
+    known_words = KnownWords(tokenizer, [tokenizer.eos_token_id], Grammar(words=frozenset({"best"})).known_words)
+    scores = torch.zeros(len(tokenizer))
+    prompt = tokenizer.encode("Who would call 0044 (20) 44 44?")
+    known_words.restrict(scores, prompt, tokenizer.encode(f"split\n{written}"))
+    likely = {character for character in allowed + refused if scores[tokenizer.encode(character)[0]].isfinite()}
+    assert likely == set(allowed)
 
 
 TASKS = {strategy.name: strategy.schema for strategy in STRATEGIES} | {

@@ -145,7 +145,7 @@ class TestWords:
     """With a list of words, nothing else is searched than these and the words that the policy read."""
 
     GRAMMAR = Grammar(words=frozenset({"who", "issued", "account"}))
-    READ = Query("q", "Is DE89370400440532013000 or Malta's (0x80070002) valid?")
+    READ = Query("q", "Is DE89370400440532013000 or Malta's (0x80070002) valid, or +49 (30) 12 34 12?")
 
     @pytest.mark.parametrize(
         ("line", "searched"),
@@ -153,7 +153,10 @@ class TestWords:
             ("who issued DE89370400440532013000", "who issued DE89370400440532013000"),
             ("Malta account", "Malta account"),
             ("= account", f"{READ.text} account"),
+            ("account +49 (30) 12 34 12", "account +49 (30) 12 34 12"),
             ("account DE8937040004400000000", "account"),
+            ("account +49 (30) 12", "account"),
+            ("34 12 account", "account"),
             ("Maldy 0x8000700000", None),
             ("= 0x8007000", None),
         ],

@@ -120,6 +120,16 @@ def test_candidates_are_names_in_the_results_that_are_not_searched_yet():
     assert not any(name.startswith("What") for name in names)
 
 
+@pytest.mark.parametrize("number", ["3-16-148410-0", "CVE-2021-44228", "DE89 3704 0044", "(555) 123-4567", "10.5/A:7"])
+def test_no_part_of_an_identifier_is_a_candidate(number):
+    corpus = {"1": Document("1", "Orders", f"{number}. It is the number {number} of a shop, Oslo, and {number}, too.")}
+    asked = pass_through(Query("q", f"{number}: who has {number} at Oslo?"), "raw")
+    found = read(corpus, ranking("1"), asked, CorpusWords()).names
+    assert "Oslo" in found
+    whole = number.strip("()")
+    assert all(whole in name.strip("()") for name in found if any(c.isdigit() for c in name)), found
+
+
 def test_documents_on_a_server_are_fetched_and_their_titles_are_not_needed():
     corpus = Remote(CORPUS)
     found = read(corpus, ranking("film", "deleted", "untitled"), words=CorpusWords())

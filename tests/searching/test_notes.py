@@ -81,10 +81,10 @@ def test_a_text_of_a_model_without_a_result_of_the_raw_query_is_noted(kind):
     ],
 )
 def test_what_is_not_read_is_noted(reformulator, query):
-    whole = Query("q", "Oslo", (*HISTORY, Turn("user", " ")))
+    whole = Query("q", f"Oslo{' ' * MAX_QUERY}", (*HISTORY, Turn("user", " ")))
     asked = load_reformulator(reformulator, "", language_model=Obedient())
     cut, read = (str(found(asked, one).notes) for one in (query, whole))
-    about = ("Shortened", "both ends", "only a part")
+    about = ("Only the last", "both ends", "only a part")
     assert any(words in cut for words in about)
     assert not any(words in read for words in about)
 

@@ -46,7 +46,7 @@ def test_long_and_old_texts_are_reported():
             history=["", *turns, " \n", "\u200b", ""],
             user_context="word " * MAX_CONTEXT,
         )
-    assert len(answer.json()["notes"]) == 2
+    assert len(answer.json()["notes"]) == 4
     assert parts.query.text.startswith("capital x") and parts.query.text.endswith("x Peru")
     read = [turn.text for turn in parts.query.history]
     assert [(text.split()[0], text.split()[-1]) for text in read] == [(str(i), f"end{i}") for i in range(11, 61)]
