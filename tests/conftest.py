@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
 settings.register_profile("fuzz", deadline=None, database=None, max_examples=20_000)

@@ -1,4 +1,4 @@
-"""Adapters for LangChain, LlamaIndex, Haystack and the Model Context Protocol (MCP).
+"""Adapters for LangChain and the Model Context Protocol (MCP).
 
 Each module needs the extra of the same name; importing it without its packages raises an error that names the extra.
 """

@@ -1,7 +1,5 @@
 """Fixtures of the tests of all integrations."""
 
-import os
-
 import pytest
 from small_world import DOCUMENTS, make_searcher
 from stand_ins import BrokenRetriever
@@ -11,8 +9,6 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.searching.searcher import AdaptiveSearcher
-
-os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 
 
 @pytest.fixture(scope="session")
