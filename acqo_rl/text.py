@@ -274,18 +274,18 @@ def _stop_words() -> frozenset[str]:
     return frozenset(STOPWORDS_EN_PLUS)
 
 
-def share_words(text: str, read: str) -> bool:
-    """Whether a text has a content word of another one, perhaps in another spelling.
+def known_share(text: str, read: str) -> float:
+    """The share of the content words of a text that another one has, perhaps in another spelling.
 
     Of scripts without spaces, a character is enough.
     """
-    known = set(content_words(read))
+    known, words = set(content_words(read)), content_words(text)
 
     def is_known(word: str) -> bool:
         characters = (c for c in word if unicodedata.category(c) == "Lo")
         return word in known or bool(get_close_matches(word, known, 1, 0.8)) or any(c in read for c in characters)
 
-    return any(map(is_known, content_words(text)))
+    return sum(map(is_known, words)) / max(len(words), 1)
 
 
 def passage_text(document: Document) -> str:

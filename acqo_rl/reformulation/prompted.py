@@ -12,15 +12,18 @@ from acqo_rl.reformulation.pass_through import pass_through, past_small_talk
 from acqo_rl.reformulation.prompt import partly_read
 from acqo_rl.reformulation.strategies import Strategy
 from acqo_rl.roles import LanguageModel, Reformulator, SamplingModel
-from acqo_rl.text import normalised, share_words, text_of
+from acqo_rl.text import known_share, normalised, text_of
 from acqo_rl.types import Completion, Conversation, FeedbackSpec, Query, Reformulation, Route, Schema, SubQuery
+
+_LEAST_SHARE = 0.5
 
 
 class Prompted(Reformulator):
     """Prompts a language model; falls back to the raw query if a completion cannot be used, and reports the problem.
 
     The sub-queries of all strategies are searched in addition to the raw query. A rewrite that shares no content word
-    with query, conversation and feedback, such as a refusal, is not searched and reported as a problem.
+    with query, conversation and feedback, such as a refusal, is not searched and reported as a problem. If it shares
+    fewer than half of its words, the raw query is searched as well.
     """
 
     def __init__(
@@ -73,14 +76,15 @@ class Prompted(Reformulator):
                 problems.append(f"{strategy.name}: {problem_of(completion)}")
                 continue
             route, sub_queries = strategy.read(query, reply)
-            strange = [] if strategy.adds_words else [s for s in sub_queries if not share_words(s.text, text_of(query))]
-            if strange:
+            shares = {s: 1.0 if strategy.adds_words else known_share(s.text, text_of(query)) for s in sub_queries}
+            if strange := [one for one, share in shares.items() if not share]:
                 problems.append(f"{strategy.name}: {strange[0].text[:80]!r} shares no word with the question")
                 sub_queries = [one for one in sub_queries if one not in strange]
             if sub_queries:
                 routes.append(route)
                 found += sub_queries
-                original_weights.append(strategy.original_weight)
+                is_doubtful = min(shares[one] for one in sub_queries) < _LEAST_SHARE
+                original_weights.append(1.0 if is_doubtful else strategy.original_weight)
             elif route != "pass" and not strange:
                 problems.append(f"{strategy.name}: nothing to search in {completion.text[:80]!r}")
         route = "decompose" if "decompose" in routes else next(iter(routes), "pass")

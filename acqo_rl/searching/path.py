@@ -16,7 +16,7 @@ from acqo_rl.searching.concurrent import ConcurrentSearch, flatten
 from acqo_rl.searching.feedback import with_feedback
 from acqo_rl.searching.hop import Hops
 from acqo_rl.searching.reranking import Reranking
-from acqo_rl.searching.result import Failure, SearchResult, public_problem
+from acqo_rl.searching.result import Failure, SearchResult, public_problem, with_strange_texts
 from acqo_rl.searching.sub_queries import (
     DEPTH,
     Retrievers,
@@ -138,7 +138,7 @@ class Run:
         searched = [(*before, one) for before, one in zip(self._searched, made, strict=True)]
         failures = [(*_failed(some[-1]), *self._searches.failures(*some), *self._failed) for some in searched]
         return [
-            SearchResult(some[-1], lists, best, failed, self._trace.steps, searched=some)
+            SearchResult(with_strange_texts(some[-1], lists), lists, best, failed, self._trace.steps, searched=some)
             for some, lists, best, failed in zip(searched, rankings, fused, failures, strict=True)
         ]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 
 from acqo_rl.addresses import masked
@@ -73,24 +74,28 @@ class SearchResult:
         """What a reader of the results should know about the searches."""
         long = sum(ranking.windows > 1 for ranking in self.rankings)
         parts = f"Too long to embed, so searched by the first and the last part: {long} of the searches."
-        return [*notes_of(self.reformulation), *self._strange_texts(), *[parts] * bool(long)]
+        return [*notes_of(self.reformulation), *[parts] * bool(long)]
 
-    def _strange_texts(self) -> list[str]:
-        """A note on each text of a language model that has no result in common with the raw query: perhaps a refusal.
 
-        Of 40 refusals and thoughts about ten questions on Wikipedia, 16 had none with a dense index and 26 with BM25;
-        of 30 good texts, none and two.
-        """
-        key, first = normalised(self.reformulation.query.text), dict[str, set[str]]()
-        for ranking in self.rankings:
-            first.setdefault(ranking.query, set()).update(ranking.doc_ids[:_FIRST])
-        raw = set().union(*(found for text, found in first.items() if normalised(text) == key))
-        written = [one.text for one in self.reformulation.sub_queries if one.kind in _WRITTEN]
-        return [
-            f"None of the first {_FIRST} results of the raw query are among those of {text[:80]!r}."
-            for text in written
-            if raw and first.get(text) and raw.isdisjoint(first[text])
-        ]
+def with_strange_texts(made: Reformulation, rankings: Sequence[Ranking]) -> Reformulation:
+    """Reports texts of a language model as a problem that have no result in common with the raw query.
+
+    They may be refusals. Of 40 refusals and thoughts about ten questions on Wikipedia, 16 had none with a dense index
+    and 26 with BM25; of 30 good texts, none and two. In a conversation, the results of a good rewrite may be others,
+    so this is only a note there.
+    """
+    key, first = normalised(made.query.text), dict[str, set[str]]()
+    for ranking in rankings:
+        first.setdefault(ranking.query, set()).update(ranking.doc_ids[:_FIRST])
+    raw = set().union(*(found for text, found in first.items() if normalised(text) == key))
+    strange = [
+        f"None of the first {_FIRST} results of the raw query are among those of {one.text[:80]!r}."
+        for one in made.sub_queries
+        if one.kind in _WRITTEN and raw and first.get(one.text) and raw.isdisjoint(first[one.text])
+    ]
+    if made.query.history:
+        return replace(made, notes=(*made.notes, *strange))
+    return replace(made, problem="; ".join(filter(None, (made.problem, *strange))) or None)
 
 
 def notes_of(made: Reformulation) -> list[str]:

@@ -64,6 +64,7 @@ def test_a_reply_of_another_form_leaves_the_raw_query(name):
         ("colour of skies", True),
         ("atmosphere of Mars", True),  # the conversation names it
         ("Olimpus Mons", True),  # so does the feedback, in another spelling
+        ("Unable to describe any sky", True),  # with the raw query, because most words are from elsewhere
     ],
 )
 def test_a_rewrite_without_a_word_of_the_question_is_not_searched(name, search, is_searched):
@@ -72,6 +73,7 @@ def test_a_rewrite_without_a_word_of_the_question_is_not_searched(name, search, 
     [made] = Prompted(ScriptedLanguageModel(reply), [strategy(name)]).reformulate([query])
     assert (search in [s.text for s in made.sub_queries]) == is_searched == (made.problem is None)
     assert is_searched or made.route == "pass"
+    assert (query.text in [s.text for s in made.sub_queries]) == (not is_searched or "Unable" in search)
 
 
 @given(st.text())

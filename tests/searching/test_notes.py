@@ -1,15 +1,16 @@
 """What every way of searching says about its difference to the raw query."""
 
+from dataclasses import replace
+
 import pytest
-from stand_ins import Obedient, ScriptedHop, ScriptedRetriever
+from stand_ins import Obedient, ScriptedHop, ScriptedRetriever, ranking
 
 from acqo_rl.conversations import read_history
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.load import STRATEGIES, WITHOUT_MODEL, load_reformulator
 from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.searching.hop import Hops
-from acqo_rl.searching.path import search
-from acqo_rl.searching.result import notes_of
+from acqo_rl.searching.result import notes_of, with_strange_texts
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.text import MAX_QUERY
 from acqo_rl.types import Query, Reformulation, SubQuery, Turn
@@ -61,12 +62,16 @@ def test_labels_of_speakers_are_no_words_and_a_split_is_named():
 
 
 @pytest.mark.parametrize("kind", ["variant", "hypothetical"])
-def test_a_text_of_a_model_without_a_result_of_the_raw_query_is_noted(kind):
+def test_a_text_of_a_model_without_a_result_of_the_raw_query_is_a_problem_and_in_a_conversation_a_note(kind):
     good, refusal = SubQuery("budget hotel Oslo", kind), SubQuery("Sorry, I cannot compare one price.", kind)
-    retriever = ScriptedRetriever({RAW.text: ("a", "b"), good.text: ("b", "c"), refusal.text: ("d",)})
-    [found] = search([Reformulation(ASKED, "expand", (RAW, good, refusal), "any")], retriever, RankScoreFusion())
-    noted = set(found.notes) - set(notes_of(found.reformulation))
-    assert [refusal.text in note for note in noted] == [True]
+    rankings = [ranking("a", "b", query=RAW.text), ranking("b", "c", query=good.text), ranking("d", query=refusal.text)]
+    inside = Reformulation(ASKED, "expand", (RAW, good, refusal), "any")
+    alone = with_strange_texts(replace(inside, query=replace(ASKED, history=())), rankings)
+    assert refusal.text in alone.problem
+    assert good.text not in alone.problem
+    noted = with_strange_texts(inside, rankings)
+    assert noted.problem is None
+    assert [refusal.text in note for note in noted.notes] == [True]
 
 
 @pytest.mark.parametrize(
