@@ -6,7 +6,7 @@ for its optional members, and do not depend on each other. A property may replac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from acqo_rl.errors import ConfigError
@@ -59,15 +59,6 @@ class LanguageModel(Protocol):
             conversations: the prompts.
             schema: JSON schema of the replies. A model that cannot guarantee it ignores it.
         """
-        ...
-
-
-@runtime_checkable
-class StreamingModel(LanguageModel, Protocol):
-    """A language model that can stream its output."""
-
-    def stream(self, conversation: Conversation, on_text: Callable[[str], None]) -> Completion:
-        """Returns the completion; calls ``on_text`` with each piece of text as it is generated."""
         ...
 
 

@@ -7,11 +7,9 @@ import copy
 import json
 import logging
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
-from contextlib import aclosing
 from dataclasses import dataclass
-from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +18,8 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.chat import folded
 from acqo_rl.language_models.http_clients import is_temporary, key_in, make_retrying, open_client
 from acqo_rl.language_models.structured import without
-from acqo_rl.language_models.thoughts import AfterThoughts, completion_of, failed
-from acqo_rl.roles import SamplingModel, StreamingModel
+from acqo_rl.language_models.thoughts import completion_of, failed
+from acqo_rl.roles import SamplingModel
 from acqo_rl.types import Completion, Conversation, Schema
 
 if TYPE_CHECKING:
@@ -41,11 +39,11 @@ _TOO_LATE = "the time limit ended this call"
 
 @dataclass(frozen=True)
 class Part:
-    """A reply, or a piece of a streamed one.
+    """What a reply says.
 
     Attributes:
         text: its text.
-        tokens: number of tokens of the whole reply, as the server counts them.
+        tokens: number of its tokens, as the server counts them.
         reason: why the reply ended.
         refusal: why the model refuses to answer.
     """
@@ -67,9 +65,8 @@ class Protocol:
         headers: makes the headers of a key.
         prompt: makes the settings of a conversation.
         form: makes the settings of replies that match a schema.
-        streaming: settings of a streamed reply.
         optional: settings that are left out if a server refuses them by name.
-        read: reads a reply, or a piece of a streamed one.
+        read: reads a reply.
     """
 
     provider: str
@@ -78,14 +75,13 @@ class Protocol:
     headers: Callable[[str], dict[str, str]]
     prompt: Callable[[Conversation], dict[str, Any]]
     form: Callable[[Schema], dict[str, Any]]
-    streaming: Mapping[str, Any]
     optional: tuple[str, ...]
     read: Callable[[Mapping[str, Any]], Part]
 
 
 def _read_openai(reply: Mapping[str, Any]) -> Part:
     choice = (reply.get("choices") or [{}])[0]
-    message = choice.get("message") or choice.get("delta") or {}
+    message = choice.get("message") or {}
     content = message.get("content") or ""
     if isinstance(content, list):  # parts that are not text are thoughts
         content = "".join(part["text"] for part in content if part["type"] == "text")
@@ -94,11 +90,9 @@ def _read_openai(reply: Mapping[str, Any]) -> Part:
 
 
 def _read_anthropic(reply: Mapping[str, Any]) -> Part:
-    delta = reply.get("delta") or {}
-    blocks = [*(reply.get("content") or []), delta]
-    text = "".join(block["text"] for block in blocks if block.get("type") in ("text", "text_delta"))
+    text = "".join(block["text"] for block in reply.get("content") or [] if block.get("type") == "text")
     tokens = (reply.get("usage") or {}).get("output_tokens")
-    return Part(text, tokens, reply.get("stop_reason") or delta.get("stop_reason"))
+    return Part(text, tokens, reply.get("stop_reason"))
 
 
 def _prompt_of_anthropic(conversation: Conversation) -> dict[str, Any]:
@@ -119,8 +113,7 @@ OPENAI = Protocol(
     form=lambda schema: {
         "response_format": {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, **_json(schema)}}
     },
-    streaming={"stream": True, "stream_options": {"include_usage": True}},
-    optional=("max_tokens", "temperature", "seed", "stream_options"),
+    optional=("max_tokens", "temperature", "seed"),
     read=_read_openai,
 )
 ANTHROPIC = Protocol(
@@ -130,13 +123,12 @@ ANTHROPIC = Protocol(
     headers=lambda key: {"x-api-key": key, "anthropic-version": "2023-06-01"},
     prompt=_prompt_of_anthropic,
     form=lambda schema: {"output_config": {"format": {"type": "json_schema", **_json(schema, "minItems", "maxItems")}}},
-    streaming={"stream": True},
     optional=("temperature",),
     read=_read_anthropic,
 )
 
 
-class ServerModel(StreamingModel, SamplingModel):
+class ServerModel(SamplingModel):
     """A model on a server. A failed call is reported in its completion and does not affect other calls.
 
     A setting that the server refuses is left out in a retry and in all later calls. So is a format if a call succeeds
@@ -167,7 +159,7 @@ class ServerModel(StreamingModel, SamplingModel):
             temperature: sampling temperature; 0 is greedy.
             seed: sampling seed; not used by Anthropic.
             timeout: time limit in seconds for connecting, and for a pause between bytes. A call with its retries takes
-                at most ``timeout`` times its maximum number of attempts, and a streamed reply ``timeout``.
+                at most ``timeout`` times its maximum number of attempts.
             max_retries: retries of a call after a lost connection, a time-out or a temporary status; the pauses grow.
             concurrency: maximum number of concurrent calls.
 
@@ -192,7 +184,7 @@ class ServerModel(StreamingModel, SamplingModel):
         self._settings: dict[str, Any] = {"max_tokens": max_new_tokens, "temperature": temperature}
         if seed is not None and "seed" in protocol.optional:
             self._settings["seed"] = seed
-        self._timeout, self._seconds = timeout, timeout * (max_retries + 1)
+        self._seconds = timeout * (max_retries + 1)
         self._concurrency = concurrency
         self._refused: set[str] = set()  # shared by all temperatures of this model
         import httpx  # open_client reports that it is missing
@@ -231,11 +223,6 @@ class ServerModel(StreamingModel, SamplingModel):
 
             return self._all(complete, conversations)
 
-    def stream(self, conversation: Conversation, on_text: Callable[[str], None]) -> Completion:
-        """Returns one completion and calls ``on_text`` with each piece; a failed call is reported in ``problem``."""
-        [completion] = self._all(partial(self._complete, on_text=on_text), [conversation])
-        return completion
-
     def _all(
         self, complete: Callable[[Conversation], Awaitable[Completion]], conversations: Sequence[Conversation]
     ) -> list[Completion]:
@@ -251,65 +238,31 @@ class ServerModel(StreamingModel, SamplingModel):
         except CancelledError:
             return [failed(_TOO_LATE)] * len(conversations)
 
-    async def _complete(
-        self, conversation: Conversation, schema: Schema | None = None, on_text: Callable[[str], None] | None = None
-    ) -> Completion:
-        """The completion of one call, which is streamed if there is ``on_text``."""
-        seconds = min(time_limit.current().seconds, self._timeout if on_text else self._seconds)
-        reply, pieces = AfterThoughts(on_text) if on_text else None, []
+    async def _complete(self, conversation: Conversation, schema: Schema | None = None) -> Completion:
         try:
-            async with (
-                asyncio.timeout(seconds),
-                aclosing(self._replies(conversation, schema, stream=reply is not None)) as replies,
-            ):
-                async for piece in replies:
-                    pieces.append(piece)
-                    if reply:  # in a thread, so that it holds up no other call
-                        await asyncio.to_thread(reply.write, self._protocol.read(piece).text)
-            if reply:
-                reply.end()
-                if not any(self._protocol.read(piece).reason for piece in pieces):
-                    return failed("the server ended the stream before the reply was complete")
-            return self._completion(pieces)
+            async with asyncio.timeout(min(time_limit.current().seconds, self._seconds)):
+                response = await self._accepted(conversation, schema)
+            return self._completion(_checked(response.content))
         except self._errors as error:
             return _failed_call(error)
 
-    def _completion(self, replies: Sequence[Mapping[str, Any]]) -> Completion:
-        parts = [self._protocol.read(reply) for reply in replies]
-        text = "".join(part.text for part in parts)
-        tokens = max([0, *(part.tokens for part in parts if type(part.tokens) is int)])
-        completion = completion_of(text, tokens, finished=all(part.reason not in _CUT for part in parts))
+    def _completion(self, reply: Mapping[str, Any]) -> Completion:
+        part = self._protocol.read(reply)
+        tokens = max(0, part.tokens) if type(part.tokens) is int else 0
+        completion = completion_of(part.text, tokens, finished=part.reason not in _CUT)
         if completion.text or completion.problem:
             return completion
-        refusals = [f"the model refused: {part.refusal}" for part in parts if part.refusal]
-        return failed(refusals[0] if refusals else f"the server returned no text: {text or replies[-1:]}")
+        return failed(f"the model refused: {part.refusal}" if part.refusal else f"the server returned no text: {reply}")
 
-    async def _replies(
-        self, conversation: Conversation, schema: Schema | None = None, *, stream: bool = False
-    ) -> AsyncGenerator[Mapping[str, Any], None]:
-        """The reply in JSON, or the pieces of a streamed one."""
-        response = await self._accepted(conversation, schema, self._protocol.streaming if stream else {})
-        try:
-            if not stream:
-                yield _checked(await response.aread())
-                return
-            async for line in response.aiter_lines():
-                if line.startswith("data:") and not line.endswith("[DONE]"):
-                    yield _checked(line.removeprefix("data:"))
-        finally:
-            await response.aclose()
-
-    async def _accepted(
-        self, conversation: Conversation, schema: Schema | None, settings: Mapping[str, Any]
-    ) -> httpx.Response:
-        """The response to a call without the settings that the server refuses; its body is not read yet."""
+    async def _accepted(self, conversation: Conversation, schema: Schema | None) -> httpx.Response:
+        """The response to a call without the settings that the server refuses."""
         import httpx
 
         form = {} if schema is None else self._protocol.form(schema)
         refused = set(self._refused)
         while True:
             prompt = self._protocol.prompt(folded(conversation) if _SYSTEM in refused else conversation)
-            wanted = {**self._settings, **settings, **form}
+            wanted = {**self._settings, **form}
             if "max_tokens" in refused:  # newer models call it otherwise
                 wanted["max_completion_tokens"] = wanted["max_tokens"]
             body = {"model": self.name, **prompt, **{k: v for k, v in wanted.items() if k not in refused}}
@@ -326,11 +279,7 @@ class ServerModel(StreamingModel, SamplingModel):
                 return response
 
     async def _send(self, body: Mapping[str, Any]) -> httpx.Response:
-        response = await self._client.send(
-            self._client.build_request("POST", self._protocol.path, json=body), stream=True
-        )
-        if not response.is_success:
-            await response.aread()
+        response = await self._client.post(self._protocol.path, json=body)
         return response.raise_for_status()
 
     def _refused_by(self, response: httpx.Response, body: Mapping[str, Any], form: Mapping[str, Any]) -> set[str]:

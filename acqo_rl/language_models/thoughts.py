@@ -5,8 +5,6 @@ Other forms of thoughts are not recognised; servers that return them in a field 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from acqo_rl.addresses import masked
 from acqo_rl.text import one_line
 from acqo_rl.types import Completion
@@ -36,27 +34,3 @@ def completion_of(text: str, tokens: int, *, finished: bool) -> Completion:
 def failed(why: str) -> Completion:
     """The completion of a call that returned no text; passwords and keys in the message are masked."""
     return Completion("", 0, finished=False, problem=one_line(masked(why))[:300])
-
-
-class AfterThoughts:
-    """Forwards a streamed reply without the block at its start."""
-
-    def __init__(self, on_text: Callable[[str], None]) -> None:
-        """Starts with an empty reply; ``on_text`` is called with each piece after the block."""
-        self._on_text = on_text
-        self._held: str | None = ""
-
-    def write(self, piece: str) -> None:
-        """Adds the next piece of the reply; holds back what may belong to the block."""
-        if self._held is None:
-            self._on_text(piece)
-            return
-        self._held = (self._held + piece).lstrip()
-        if CLOSE in self._held or not OPEN.startswith(self._held[: len(OPEN)]):
-            self.end()
-
-    def end(self) -> None:
-        """Forwards what was held back, if it is no block."""
-        if self._held and (said := without_thoughts(self._held)):
-            self._on_text(said)
-            self._held = None

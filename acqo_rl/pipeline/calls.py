@@ -9,7 +9,7 @@ from acqo_rl.language_models.structured import example, problem_of, read_reply
 from acqo_rl.pipeline.state import Chunk, RetrievalState
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.reformulation.prompted import complete
-from acqo_rl.roles import LanguageModel, StreamingModel
+from acqo_rl.roles import LanguageModel
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import Failure, SearchResult, public_problem
 from acqo_rl.searching.searcher import AdaptiveSearcher
@@ -116,7 +116,7 @@ class BudgetedModel:
         return replies
 
     def write(self, state: RetrievalState, step: str, task: Task, content: str) -> str:
-        """Returns a reply in plain text, streamed to the state's ``on_text``; empty if the call is skipped or fails."""
+        """Returns a reply in plain text; empty if the call is skipped or fails."""
         [completion] = self._complete(state, step, task, [content], essential=True)
         if completion and not completion.text.strip():
             state.fail(Failure(step, "the reply is empty", "the reply is empty"))
@@ -134,10 +134,7 @@ class BudgetedModel:
             conversations = [with_examples(task.instructions, examples, content) for content in safe]
             try:
                 with state.trace.step(step, f"{len(granted)} model calls"):
-                    if state.on_text and task.schema is None and isinstance(self.model, StreamingModel):
-                        completions = [self.model.stream(one, state.on_text) for one in conversations]
-                    else:
-                        completions = complete(self.model, conversations, task.schema)
+                    completions = complete(self.model, conversations, task.schema)
             except Exception as error:
                 state.fail(Failure.of(step, error), "model")
         for problem in filter(None, (completion.problem for completion in completions)):

@@ -108,7 +108,6 @@ class Pipeline:
         self,
         query: Query | str,
         on_step: Callable[[Step], None] | None = None,
-        on_text: Callable[[str], None] | None = None,
         *,
         mode: AnyMode = "pipeline",
         context: str = "",
@@ -118,7 +117,6 @@ class Pipeline:
         Args:
             query: the question; a ``str`` is a query without history.
             on_step: called with each step when it ends.
-            on_text: called with each piece of the answer, if the model can stream.
             mode: ``pipeline`` chooses the steps by the challenges; the others fix them; ``auto`` chooses one by rules.
             context: information about the user; the first search appends it to the sub-queries of the route
                 ``disambiguate``.
@@ -135,7 +133,7 @@ class Pipeline:
             trace.add("cache", "cached result")
             return replace(known, cached=True, budget=Budget(0), trace=trace)
         budget = Budget(self.max_model_calls, ESSENTIAL)
-        state = RetrievalState(query, budget, context, trace=trace, on_text=on_text)
+        state = RetrievalState(query, budget, context, trace=trace)
         with limited(TimeLimit(self._seconds)):
             self._run(state, chosen)
         if not state.broken:

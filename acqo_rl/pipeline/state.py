@@ -173,7 +173,6 @@ class RetrievalState:
         failures: failed calls, after which the result is not cached, and unusable replies.
         broken: kinds of failures that a retry may avoid: a search, a model call, or the time limit.
         searched: normalised texts that were searched; includes the question if sub-queries were searched instead.
-        on_text: called with each piece of the answer, if the model can stream.
         cached: whether the result comes from the cache.
     """
 
@@ -197,7 +196,6 @@ class RetrievalState:
     failures: list[Failure] = field(default_factory=list)
     broken: set[Broken] = field(default_factory=set)
     searched: set[str] = field(default_factory=set)
-    on_text: Callable[[str], None] | None = None
     cached: bool = False
 
     @property

@@ -32,7 +32,6 @@ from acqo_rl.serving.responses import (
     StrategiesResponse,
 )
 from acqo_rl.serving.service import Service
-from acqo_rl.types import well_formed
 
 ANSWER = "/v1/answer"
 
@@ -123,10 +122,7 @@ def make_app(service: Service, limits: Limits, web: Web = Web()) -> FastAPI:
 
     @app.post(ANSWER, tags=["answer"], responses=REFUSALS, response_class=EventSourceResponse)
     async def answer(question: Any = prepare_first) -> AsyncIterator[ServerSentEvent]:
-        """Answers from the documents; streams the events `step` and `token`, then `result` or `error`.
-
-        Only model servers produce `token` events.
-        """
+        """Answers from the documents; streams an event `step` per step, then `result` or `error`."""
         async for event in _events(service, *question):
             yield event
 
@@ -148,7 +144,6 @@ async def _events(
         return pipeline.ask(
             asked.query,
             lambda step: send("step", asdict(step)),
-            lambda text: send("token", {"text": well_formed(text)}),
             mode=body.mode,
             context=asked.context,
         )

@@ -1,6 +1,5 @@
 """A real HTTP server on loopback that speaks both chat protocols, well or badly as the last message asks it to."""
 
-import json
 import time
 
 import pytest
@@ -47,48 +46,30 @@ class ChatServer(JsonServer):
         if wish == "hang up":
             return handler.send(None, None)
         if what == "drip":
-            return self.stream(handler, [b" "] * 100, pause=0.1)
+            return self.drip(handler)
         make = _anthropic if "messages" in handler.path else _openai
-        if body.get("stream"):
-            pieces = [f"data: {json.dumps(piece)}\n\n".encode() for piece in make(wish, stream=True)]
-            return self.stream(handler, pieces)
         return handler.send(200, wish.encode() if what.startswith("{") else make(wish))
 
-    def stream(self, handler, pieces, pause=0.0):
-        """Writes the first piece, waits until it was heard, and writes the rest."""
+    def drip(self, handler):
+        """Writes a reply that never ends."""
         handler.close_connection = True
         handler.send_response(200)
         handler.end_headers()
-        for number, piece in enumerate(pieces):
-            if number == 1 and not pause:
-                assert self.waiting.wait(10)
-            handler.wfile.write(piece)
-            time.sleep(pause)
+        for _ in range(100):
+            handler.wfile.write(b" ")
+            time.sleep(0.1)
 
 
-def _openai(wish, *, stream=False):
-    usage, reason = {"completion_tokens": 7}, "length" if wish == "cut" else "stop"
-    if not stream:
-        message = {"role": "assistant", "content": f"reply to {wish}"}
-        return {"choices": [{"message": message, "finish_reason": reason}], "usage": usage}
-    deltas = [{"content": "reply"}, {}, None, {"content": f" to {wish}"}]
-    pieces = [{"choices": [{"delta": delta, "finish_reason": None}]} for delta in deltas]
-    pieces += [{"error": {"message": "out of memory"}}] if wish == "break" else []
-    end = [] if wish == "break off" else [{"choices": [{"delta": {}, "finish_reason": reason}]}]
-    return [*pieces, *end, {"choices": [], "usage": usage}]
+def _openai(wish):
+    message = {"role": "assistant", "content": f"reply to {wish}"}
+    reason = "length" if wish == "cut" else "stop"
+    return {"choices": [{"message": message, "finish_reason": reason}], "usage": {"completion_tokens": 7}}
 
 
-def _anthropic(wish, *, stream=False):
-    usage, reason = {"output_tokens": 7}, "max_tokens" if wish == "cut" else "end_turn"
-    if not stream:
-        return {"content": [{"type": "text", "text": f"reply to {wish}"}], "stop_reason": reason, "usage": usage}
-    pieces = [
-        {"type": "content_block_delta", "delta": {"type": "text_delta", "text": t}} for t in ("reply", f" to {wish}")
-    ]
-    start = {"type": "message_start", "message": {"content": [], "usage": {"output_tokens": 1}}}
-    error = [{"type": "error", "error": {"message": "out of memory"}}] if wish == "break" else []
-    end = [] if wish == "break off" else [{"type": "message_delta", "delta": {"stop_reason": reason}, "usage": usage}]
-    return [pieces[0], start, {"type": "ping"}, pieces[1], *error, *end]
+def _anthropic(wish):
+    reason = "max_tokens" if wish == "cut" else "end_turn"
+    content = [{"type": "text", "text": f"reply to {wish}"}]
+    return {"content": content, "stop_reason": reason, "usage": {"output_tokens": 7}}
 
 
 @pytest.fixture

@@ -139,7 +139,7 @@ def test_only_the_answer_of_a_reply_is_its_text(server, choice, said, problem):
 
 
 class TestWhatAServerTakes:
-    """What it refuses is left out, at every temperature and in streams, and is not sent again."""
+    """What it refuses is left out, at every temperature, and is not sent again."""
 
     @pytest.mark.parametrize(
         ("protocol", "name"),
@@ -147,11 +147,9 @@ class TestWhatAServerTakes:
     )
     def test_a_setting_that_the_complaint_names_is_left_out(self, connect, server, protocol, name):
         model = connect(protocol, seed=3, max_new_tokens=9)
-        server.waiting.set()
         wish = f'refuse {name}: [{{"loc": ["body", "{name}"], "msg": "Extra inputs are not permitted"}}]'
         for one in (model, model.at_temperature(0.3)):
             assert one.generate([say(wish)])[0].text == f"reply to {wish}"
-            assert one.stream(say(wish), len).text == f"reply to {wish}"
         bodies = [body for _, body, _ in server.requests]
         assert sum(name in body for body in bodies) == 1
         assert (bodies[-1].get("max_completion_tokens") == 9) == (name == "max_tokens")
@@ -235,39 +233,6 @@ def test_strategies_of_a_query_are_asked_at_the_same_time(connect, server):
     Prompted(connect(), [strategy("multi_query"), strategy("hyde")]).reformulate([Query("q", "slow 0.3")])
     assert len(server.requests) == server.most_at_once == 2
     assert {body["messages"][-1]["content"] for _, body, _ in server.requests} == {"Question: slow 0.3"}
-
-
-def test_pieces_come_as_they_are_written(connect, server):
-    pieces = []
-
-    def hear(piece):
-        pieces.append(piece)
-        server.waiting.set()
-
-    completion = connect().stream(say("cut"), hear)
-    assert [piece for piece in pieces if piece] == ["reply", " to cut"]
-    assert (completion.text, completion.tokens, completion.finished) == ("reply to cut", 7, False)
-
-
-def test_a_failure_is_told_before_and_in_the_stream(connect, server):
-    server.waiting.set()
-    for wish in ("status 500 out of memory", "break"):
-        completion = connect().stream(say(wish), len)
-        assert (completion.text, "out of memory" in completion.problem) == ("", True)
-
-
-def test_a_stream_without_a_reason_to_end_is_a_problem(connect, server):
-    server.waiting.set()
-    completion = connect().stream(say("break off"), len)
-    assert (completion.text, bool(completion.problem)) == ("", True)
-
-
-def test_a_stream_that_never_ends_is_a_problem_after_the_time_out(connect, server):
-    begin, pieces = time.monotonic(), []
-    completion = connect(timeout=0.5).stream(say("a"), pieces.append)
-    assert "Timeout" in completion.problem
-    assert pieces == ["reply"]
-    assert time.monotonic() - begin < 4
 
 
 def test_a_server_that_is_not_there_is_named(connect, server):

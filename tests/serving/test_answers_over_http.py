@@ -1,7 +1,5 @@
 """Answers over HTTP: steps, text and the result arrive as events."""
 
-import threading
-
 import pytest
 from pipeline_stand_ins import BrokenModel, ModelByRole, gaps, split
 from serving_stand_ins import DOCUMENTS, Parts, Scripted, collection, events, post, serving
@@ -86,32 +84,6 @@ def test_a_follow_up_is_rewritten_by_the_strategy_of_the_request():
     assert len(parts.batches) == 1
     [variant] = by_turns["query_rewrite_info"]["variants"]
     assert variant["text"] == f"{turns[0]} its currency and Peru"
-
-
-def test_the_answer_is_streamed():
-    """The second piece, with half an emoji, is written only after the first has reached the client."""
-    received = threading.Event()
-
-    class Writing(ModelByRole):
-        def stream(self, conversation, on_text):
-            on_text("Li")
-            assert received.wait(10)
-            on_text("ma.\u2028\ud83d")
-            return self.generate([conversation])[0]
-
-    with (
-        serving(answer_model=Writing(**{**MODEL, "synthesis": "Lima.\u2028\ud83d"})) as client,
-        client.stream("POST", "/v1/answer", json={"query": PERU}) as response,
-    ):
-        assert response.headers["content-type"].startswith("text/event-stream")
-        text = ""
-        for line in response.iter_lines():
-            text += line + "\n"
-            if line == 'data: {"text": "Li"}':
-                received.set()
-    stream = events(text)
-    assert [data["text"] for name, data in stream if name == "token"] == ["Li", "ma.\u2028\ufffd"]
-    assert stream[-1][1]["answer"] == "Lima.\u2028\ufffd"
 
 
 def test_failures_are_reported():
