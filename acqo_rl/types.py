@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Annotated, Any, Literal
 
-from annotated_types import Ge, Le, Lt
+from annotated_types import Ge, Gt, Le, Lt
 
 from acqo_rl.errors import ConfigError
 
@@ -22,6 +22,9 @@ Count = Annotated[int, Ge(0)]
 Positive = Annotated[int, Ge(1)]
 Amount = Annotated[float, Ge(0), Lt(inf)]
 Share = Annotated[float, Ge(0), Le(1)]
+Cosine = Annotated[float, Ge(-1), Le(1)]
+Seconds = Annotated[float, Gt(0), Lt(inf)]
+Seed = Annotated[int, Ge(0), Lt(2**32)]
 
 Route = Literal["pass", "disambiguate", "decompose", "expand"]
 QueryType = Literal["factual", "how_to", "comparison", "debugging", "conceptual", "complex", "simple"]

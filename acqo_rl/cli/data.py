@@ -51,7 +51,7 @@ from acqo_rl.files import atomic_folder, write_atomic
 from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.settings import setting
-from acqo_rl.types import Positive, Share
+from acqo_rl.types import Positive, Seed, Share
 
 OF_FILES = ("documents", "queries", "qrels", "document_fields", "query_fields", "max_skipped")
 
@@ -65,7 +65,7 @@ class PrepareDataConfig:
         "Name of the data set, see above.", "embedded"
     )
     limit: Positive | None = setting("union: maximum number of train queries of a source; by default all.", None)
-    seed: int = setting("Seed of the random choices.", 0)
+    seed: Seed = setting("Seed of the random choices.", 0)
     documents: list[Address] = setting("files: tables, pages, folders of pages. collection: its location.", [])
     queries: list[str] = setting("files: tables, or .txt files with one query per line.", [])
     qrels: list[str] = setting("files: SPLIT=FILE for each split, or one FILE.", [])

@@ -80,7 +80,7 @@ from acqo_rl.searching.settings import StepSettings
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.settings import setting
 from acqo_rl.training.run_folder import inputs_of, open_run
-from acqo_rl.types import Document, Positive, Qrels, Query
+from acqo_rl.types import Document, Positive, Qrels, Query, Seed
 
 
 @dataclass
@@ -103,7 +103,7 @@ class EvaluateConfig(StepSettings, WithStrategy, IndexSettings):
     )
     limit: Positive | None = setting("Evaluate only the first queries, this many; by default all.", None)
     robustness: list[Literal["typos"]] = setting("Also evaluate changed queries: typos (drawn by --seed).", [])
-    seed: int = setting("Seed of the typos.", 0)
+    seed: Seed = setting("Seed of the typos.", 0)
     batch_size: Positive = setting("Number of queries per batch; an interruption loses one batch.", 32)
 
 

@@ -43,7 +43,7 @@ from acqo_rl.training.materials import with_gold
 from acqo_rl.training.rewards import Reward
 from acqo_rl.training.run_folder import continue_rows, inputs_of, open_run
 from acqo_rl.training.warm_start import ScoredQuery, score_candidates
-from acqo_rl.types import Count, FeedbackSpec, Query
+from acqo_rl.types import Count, FeedbackSpec, Query, Seed
 
 _MEASURE = "nDCG@10"
 _MOST_SUB_QUERIES = 3
@@ -61,7 +61,7 @@ class HeadroomConfig(IndexSettings):
     reformulator: list[str] = setting(
         "Reformulators to measure beside the raw query, NAME or NAME=MODEL as in acqo evaluate.", ["rules", "turns"]
     )
-    seed: int = setting("Seed of the drawn queries and of the halves.", 0)
+    seed: Seed = setting("Seed of the drawn queries and of the halves.", 0)
 
 
 def main(config: HeadroomConfig) -> None:

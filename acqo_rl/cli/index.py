@@ -18,9 +18,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
-
-from annotated_types import Ge, Le
+from typing import TYPE_CHECKING, Literal
 
 from acqo_rl.data.beir import read_corpus
 from acqo_rl.errors import ConfigError
@@ -35,7 +33,7 @@ from acqo_rl.retrieval.shards import Shards
 from acqo_rl.retrieval.splitting import long_documents, split_passages
 from acqo_rl.roles import Encoder
 from acqo_rl.settings import group, setting
-from acqo_rl.types import Document
+from acqo_rl.types import Amount, Document, Positive, Share
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -48,13 +46,13 @@ class EncodingOptions:
     revision: str | None = setting("Hub revision of the encoder.", None)
     query_prompt: str | None = setting("Prefix of queries; by default that of the encoder.", None)
     passage_prompt: str | None = setting("Prefix of passages; by default that of the encoder.", None)
-    dimensions: int | None = setting(
+    dimensions: Positive | None = setting(
         "Number of dimensions to request from a server; by default that of the model.", None
     )
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = setting("Precision of the encoder.", "auto")
-    batch_size: int = setting("Number of passages encoded at once.", 32)
-    shard_size: int = setting("Number of passages per written shard.", 8192)
-    max_length: int | None = setting("Maximum number of tokens per passage; by default that of the encoder.", None)
+    batch_size: Positive = setting("Number of passages encoded at once.", 32)
+    shard_size: Positive = setting("Number of passages per written shard.", 8192)
+    max_length: Positive | None = setting("Maximum number of tokens per passage; by default that of the encoder.", None)
 
 
 @dataclass
@@ -71,8 +69,8 @@ class Bm25Options:
     """Settings of a BM25 index."""
 
     language: str = setting("Language of stemming and stop words; none disables both.", "english")
-    k1: Annotated[float, Ge(0)] = setting("Saturation of term frequency; higher saturates later.", 1.5)
-    b: Annotated[float, Ge(0), Le(1)] = setting("Strength of length normalisation, 0 to 1.", 0.75)
+    k1: Amount = setting("Saturation of term frequency; higher saturates later.", 1.5)
+    b: Share = setting("Strength of length normalisation, 0 to 1.", 0.75)
 
 
 @dataclass

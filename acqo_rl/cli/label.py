@@ -54,7 +54,7 @@ from acqo_rl.roles import Retriever
 from acqo_rl.settings import setting
 from acqo_rl.training.candidates import candidates_in
 from acqo_rl.training.run_folder import inputs_of, open_run
-from acqo_rl.types import Conversation, Document, Positive
+from acqo_rl.types import Conversation, Document, Positive, Seed
 
 _QUESTIONS = 600
 _DEPTH = 10
@@ -82,7 +82,7 @@ class LabelConfig(WithStrategy, IndexSettings):
         None,
     )
     plan: bool = setting("Print the number of calls and tokens; call no model.", False)
-    seed: int = setting("Seed for the choice of documents, questions and queries.", 0)
+    seed: Seed = setting("Seed for the choice of documents, questions and queries.", 0)
 
 
 def main(config: LabelConfig) -> None:

@@ -40,6 +40,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.settings import WithStrategy
 from acqo_rl.serving.load import LimitSettings, ServiceSettings, load_service
 from acqo_rl.settings import group, setting
+from acqo_rl.types import Amount
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -71,7 +72,7 @@ class ServeConfig(ServiceSettings, WithStrategy):
         [],
     )
     limits: LimitSettings = group("Limits of the requests, such as --limits.concurrency 8.", LimitSettings)
-    shutdown_timeout: float = setting(
+    shutdown_timeout: Amount = setting(
         "Seconds to finish requests at shutdown; should be more than an answer takes.", 90.0
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = setting("Least level of the log.", "INFO")

@@ -37,6 +37,7 @@ from acqo_rl.settings import setting
 from acqo_rl.training.run_folder import open_run
 from acqo_rl.training.settings import WithPolicy, rows_per_step
 from acqo_rl.training.warm_start import Example, train
+from acqo_rl.types import Seed
 
 Settings = dict[str, Any]
 _TRAINED = ("warm_start", "stage1", "stage2", "hop")
@@ -54,7 +55,7 @@ class RecipeConfig(WithPolicy, IndexSettings):
     index_settings: dict = setting("Settings of acqo index, such as kind, encoder and faiss.", {})
     dev_split: str = setting("Dev queries, which choose the checkpoints: qrels/SPLIT.tsv.", "dev")
     test_split: str = setting("Split of the final evaluation.", "test")
-    seed: int = setting("Seed of all steps.", 0)
+    seed: Seed = setting("Seed of all steps.", 0)
     launcher: str = setting("Launcher of the trainings, such as 'accelerate launch'.", "")
     prompted_baseline: bool = setting("Also evaluate the prompted base model.", True)
     warm_start: dict = setting("Settings of acqo warm-start.", {})

@@ -72,7 +72,7 @@ from acqo_rl.training.hop import (
 from acqo_rl.training.materials import with_gold
 from acqo_rl.training.rewards import Reward
 from acqo_rl.training.run_folder import inputs_of, open_run, write_json
-from acqo_rl.types import Amount, Count, Document, Positive, Qrels, Query, Reformulation, Share, Turn
+from acqo_rl.types import Amount, Count, Document, Positive, Qrels, Query, Reformulation, Seed, Share, Turn
 
 _BATCH = 32
 _CHUNK = 128
@@ -107,7 +107,7 @@ class TrainScorerConfig(IndexSettings):
         "Training steps. The first seventh imitates the best option, the rest maximises the reward.", 3500
     )
     seeds: Positive = setting("Number of networks; the mean of their scores is used.", 4)
-    seed: Count = setting("Seed of the first network, and for drawing queries.", 0)
+    seed: Seed = setting("Seed of the first network, and for drawing queries.", 0)
 
     def __post_init__(self) -> None:
         """Checks the settings.

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from annotated_types import Ge, Le
 
 from acqo_rl.settings import group, setting
-from acqo_rl.types import Amount, Count, Positive
+from acqo_rl.types import Amount, Cosine, Count, Positive, Seconds, Seed
 
 Number = Annotated[int, Ge(1), Le(5)]
 Temperature = Annotated[float, Ge(0), Le(2)]
@@ -33,7 +33,7 @@ class StrategySettings:
     classify_by_model: bool = setting(
         "adaptive: determine the query type with the model (one more call) instead of a classifier.", False
     )
-    similarity_threshold: float = setting(
+    similarity_threshold: Cosine = setting(
         "rewrite_retrieve_read: rewrite a query if its top cosine is below this value.", 0.7
     )
     reuse_templates: bool = setting(
@@ -43,9 +43,9 @@ class StrategySettings:
     temperature: Temperature = setting("Temperature of the language model; 0 is greedy.", 0.7)
     multi_query_temperature: Temperature | None = setting("multi_query: temperature that replaces --temperature.", None)
     hyde_temperature: Temperature | None = setting("hyde: temperature that replaces --temperature.", None)
-    seed: int = setting("Sampling seed of the language model.", 0)
+    seed: Seed = setting("Sampling seed of the language model.", 0)
     max_new_tokens: Positive = setting("Maximum number of tokens per completion.", 300)
-    timeout: Annotated[float, Ge(0.001)] = setting(
+    timeout: Seconds = setting(
         "Time limit in seconds of a model server's response; each retry has the same limit.", 30.0
     )
     max_retries: Count = setting("Number of retries of a failed call to a model server.", 2)

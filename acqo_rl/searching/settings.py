@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
-from annotated_types import Ge
+from annotated_types import Ge, Le
 
 from acqo_rl.addresses import Address
 from acqo_rl.reformulation.load import AUTO, ENGINE_HELP, InferenceEngine
@@ -19,7 +19,7 @@ from acqo_rl.searching.hop import MOST_HOPS, Hops, LearnedHop
 from acqo_rl.searching.reranking import RERANK_DEPTH
 from acqo_rl.searching.scorer import Scorer
 from acqo_rl.settings import setting
-from acqo_rl.types import Document, FusionName
+from acqo_rl.types import Amount, Cosine, Document, FusionName, Positive
 
 AUTO_HOPS = 2
 """Default number of hops after ``auto``."""
@@ -40,7 +40,7 @@ class StepSettings:
     choice: str = setting(
         "Folder of the network that chooses the first searches of the reformulator auto.", "trained:choice"
     )
-    hops: int | None = setting(
+    hops: Annotated[int, Ge(0), Le(MOST_HOPS)] | None = setting(
         f"Maximum number of further searches, 0 to {MOST_HOPS}: a small trained network reads the results "
         f"and searches a name in them, or stops. By default {AUTO_HOPS} for auto, and 0 for other reformulators.",
         None,
@@ -78,12 +78,12 @@ class SearcherSettings(StepSettings, IndexSettings):
 
     model: Address | None = setting("Policy, or language model of the strategies that are given without one.", None)
     fusion: FusionName = setting("Fusion of the rankings.", "rsf")
-    rrf_k: float = setting("Rank constant of rrf.", 60.0)
-    score_threshold: float | None = setting(
+    rrf_k: Amount = setting("Rank constant of rrf.", 60.0)
+    score_threshold: Cosine | None = setting(
         "Minimum cosine of a document; if no document reaches it, the result is empty. Requires dense indexes.", None
     )
     reranker: Address | None = setting(RERANKER_HELP, None)
-    rerank_depth: Annotated[int, Ge(1)] = setting("Number of documents per query that are reranked.", RERANK_DEPTH)
+    rerank_depth: Positive = setting("Number of documents per query that are reranked.", RERANK_DEPTH)
 
 
 def words_of(corpus: Mapping[str, Document]) -> CorpusWords:

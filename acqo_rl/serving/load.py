@@ -9,11 +9,13 @@ from typing import Annotated
 from annotated_types import Ge
 
 from acqo_rl.addresses import Address
+from acqo_rl.pipeline.pipeline import ESSENTIAL
 from acqo_rl.reformulation.load import lexicon_for
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.searching.settings import SearcherSettings
 from acqo_rl.serving.service import Service
 from acqo_rl.settings import setting
+from acqo_rl.types import Amount, Count, Positive, Seconds
 
 _INDEX_THREADS = 4
 """Maximum number of concurrent calls of a local index, so that one call that hangs does not block the others."""
@@ -23,25 +25,25 @@ _INDEX_THREADS = 4
 class TimeoutSettings:
     """Time limits of a service in seconds."""
 
-    search: float = 10.0
-    reformulation: float = 5.0
-    sub_query: float = 3.0
-    reranking: float = 3.0
-    answer: float = 60.0
+    search: Seconds = 10.0
+    reformulation: Seconds = 5.0
+    sub_query: Seconds = 3.0
+    reranking: Seconds = 3.0
+    answer: Seconds = 60.0
 
 
 @dataclass
 class LimitSettings:
     """Limits of the requests of a server."""
 
-    body_bytes: Annotated[int, Ge(1)] = setting("Maximum size of a request body; larger ones get 413.", 262_144)
-    concurrency: Annotated[int, Ge(1)] = setting(
+    body_bytes: Positive = setting("Maximum size of a request body; larger ones get 413.", 262_144)
+    concurrency: Positive = setting(
         "Maximum number of requests processed at once; answers are counted separately, so that a slow "
         "language model does not block searches.",
         32,
     )
-    max_queued: Annotated[int, Ge(0)] = setting("Maximum number of waiting requests; further ones get 429.", 64)
-    queue_timeout: float = setting("Seconds that a request may wait; then it gets 429.", 5.0)
+    max_queued: Count = setting("Maximum number of waiting requests; further ones get 429.", 64)
+    queue_timeout: Amount = setting("Seconds that a request may wait; then it gets 429.", 5.0)
 
 
 @dataclass
@@ -61,8 +63,8 @@ class ServiceSettings(SearcherSettings):
     answer_model: Address | None = setting(
         "Language model that writes answers; without it, only passages are returned.", None
     )
-    max_model_calls: int = setting("Maximum number of model calls per answer.", 20)
-    answer_tokens: int = setting("Maximum tokens of each completion of answer_model.", 256)
+    max_model_calls: Annotated[int, Ge(ESSENTIAL)] = setting("Maximum number of model calls per answer.", 20)
+    answer_tokens: Positive = setting("Maximum tokens of each completion of answer_model.", 256)
     timeouts: TimeoutSettings = field(
         default_factory=TimeoutSettings,
         metadata={
@@ -70,12 +72,12 @@ class ServiceSettings(SearcherSettings):
             "rankings are not used), reranking (then the fused order is kept), answer (its model calls end then)."
         },
     )
-    result_cache_size: int = setting("Number of cached reformulations and answers; 0 disables the caches.", 1024)
-    cache_ttl: float = setting(
+    result_cache_size: Count = setting("Number of cached reformulations and answers; 0 disables the caches.", 1024)
+    cache_ttl: Amount = setting(
         "Seconds for which reformulations and answers are cached; 0 disables the caches.", 3600.0
     )
-    batch_size: int = setting("Maximum number of queries, or texts, per call of a local model or index.", 32)
-    max_batch_delay_ms: float = setting("Maximum milliseconds that a query waits for others to fill its batch.", 2.0)
+    batch_size: Positive = setting("Maximum number of queries, or texts, per call of a local model or index.", 32)
+    max_batch_delay_ms: Amount = setting("Maximum milliseconds that a query waits for others to fill its batch.", 2.0)
 
 
 def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Service:

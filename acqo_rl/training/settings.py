@@ -8,14 +8,14 @@ from importlib.util import find_spec
 from math import inf
 from typing import Annotated, Any, Literal, get_type_hints
 
-from annotated_types import Ge, Gt, Le, Lt
+from annotated_types import Gt, Le, Lt
 
 from acqo_rl.addresses import Address
 from acqo_rl.errors import ConfigError, did_you_mean
 from acqo_rl.reformulation.policy import PolicySettings, settings_of_policy
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.settings import group, setting
-from acqo_rl.types import Amount, Count, FusionName, Positive
+from acqo_rl.types import Amount, Count, FusionName, Positive, Seed
 
 Finite = Annotated[float, Gt(-inf), Lt(inf)]
 
@@ -80,7 +80,7 @@ class PathSettings(IndexSettings):
     )
     limit: Count = setting("Maximum number of training queries; 0 means all.", 0)
     fusion: FusionName = setting("Fusion of the rankings.", "rsf")
-    seed: Annotated[int, Ge(0), Lt(2**32)] = setting("Seed for sampling, shuffling and new weights.", 0)
+    seed: Seed = setting("Seed for sampling, shuffling and new weights.", 0)
     lora_rank: Count = setting("Rank of a new LoRA adapter; 0 trains all weights.", 16)
 
 

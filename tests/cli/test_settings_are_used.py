@@ -10,10 +10,12 @@ from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
 import yaml
+from annotated_types import Ge, Gt, Le, Lt
 from pydantic import TypeAdapter, ValidationError
 
 from acqo_rl.cli import COMMANDS, command, module_of
 from acqo_rl.cli.command import settings_of
+from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
@@ -117,3 +119,35 @@ def test_defaults_are_those_of_the_code(group):
     [taken] = HANDED_OVER[group]
     for item in fields(get_type_hints(config)[group]):
         assert signature(taken).parameters[item.name].default == item.default, item.name
+
+
+def bounds_of(config, before=""):
+    """Name of each number or list of numbers, with the values just outside its bounds."""
+    for name, hint in get_type_hints(config, include_extras=True).items():
+        if is_dataclass(hint):
+            yield from bounds_of(hint, f"{before}{name}.")
+        elif get_origin(hint) is not Literal and {int, float} & {*map(bare, (hint, *get_args(hint)))}:
+            limits = [limit for one in (hint, *get_args(hint)) for limit in getattr(one, "__metadata__", ())]
+            yield f"{before}{name}", [OUTSIDE[type(limit)](*vars_of(limit)) for limit in limits]
+
+
+OUTSIDE = {Ge: lambda least: least - 1, Gt: lambda least: least, Le: lambda most: most + 1, Lt: lambda most: most}
+
+
+def bare(hint):
+    return getattr(hint, "__origin__", hint)
+
+
+def vars_of(limit):
+    return [getattr(limit, item.name) for item in fields(limit)]
+
+
+@pytest.mark.parametrize("command_name", COMMANDS)
+def test_a_number_outside_its_bounds_is_refused_before_anything_is_loaded(command_name):
+    main = module_of(command_name).main
+    words = list(words_of(values_in(settings_of(main), 0)))
+    for name, outside in bounds_of(settings_of(main)):
+        assert outside, f"{name} has no bounds"
+        for value in outside:
+            with pytest.raises(ConfigError, match=rf"{name}\b"):
+                command.parse(main, [*words, f"--{name}={value}"])
