@@ -49,6 +49,21 @@ _NO_METADATA: Mapping[str, Any] = {}
 """Shared by all documents without metadata, to save memory: a corpus may hold millions of them."""
 
 
+class Written(float):
+    """A number that was read from a text; its ``str`` is this text, such as ``1.10``."""
+
+    _text: str
+
+    def __new__(cls, text: str | float) -> Written:
+        """Converts a text to a number."""
+        number = super().__new__(cls, text)
+        number._text = str(text)
+        return number
+
+    def __str__(self) -> str:
+        return self._text
+
+
 def well_formed(text: str) -> str:
     """Replaces each lone surrogate (half of a broken emoji) by U+FFFD and joins each valid pair into its character.
 

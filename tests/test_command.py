@@ -76,12 +76,31 @@ def test_numbers_in_a_file_are_texts_where_a_setting_is_a_text(parse):
         ("data: x\nstagee: converge\n", r"stagee.*mean stage\?"),
         ("limit: 3\n", "data is required"),
         ("- x\n", "mapping"),
-        ("data: [\n", "--help"),
+        ("data: x\nnames:\n- {a: 1}\n", r"names\.0"),
+        ("data: x\nrate: .inf\n", "inf"),
+        ("data: [\n", "line 2"),
+        ("data: \x07\n", "position"),
     ],
 )
-def test_an_invalid_file_is_rejected(parse, text, named):
-    with pytest.raises(ConfigError, match=named):
+def test_an_invalid_file_is_rejected_with_its_name(parse, text, named):
+    with pytest.raises(ConfigError, match=named) as raised:
         parse(text)
+    assert ("config.yaml" in str(raised.value)) == ("required" not in named)
+
+
+def test_a_wrong_value_of_the_command_line_is_not_said_to_be_in_a_file(parse):
+    with pytest.raises(ConfigError, match=r"inner\.limit is 'x'"):
+        parse("data: x\ninner: {limit: 3}\n", "--inner.limit", "x")
+
+
+@pytest.mark.parametrize("text", ["1.10", "1e3", "007", "true", "null"])
+def test_a_text_of_a_group_is_what_was_written(parse, text):
+    assert parse("data: x\n", f"--inner.note={text}").inner.note == text
+
+
+def test_a_number_in_yaml_or_json_is_written_to_a_text_as_it_is(parse):
+    assert parse("data: 1.10\ninner: {note: 2.50}\n") == Config("1.10", inner=Inner("2.50"))
+    assert parse("data: x\n", "--inner", '{"note": 1.10}').inner == Inner("1.10")
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,14 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import reduce
 from pathlib import Path
 from textwrap import wrap
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from acqo_rl.errors import AcqoError, ConfigError, did_you_mean
+from acqo_rl.types import Written
 
 _IS_FAULT = (FileNotFoundError, ConnectionError, TimeoutError)
 """Errors of the system that an output path does not cause."""
@@ -60,16 +62,9 @@ def _default_of(item: Field[Any]) -> str:
     return "" if default in (None, "", [], {}) or is_dataclass(default) else f" (default: {default})"
 
 
-def values_of(main: Callable[[Any], Any], arguments: Sequence[str]) -> dict[str, Any]:
-    """The settings of the files and of the command line, not yet checked.
-
-    Raises:
-        ValueError: an argument has no name or no value, or a file is not a mapping.
-        OSError: a file cannot be read.
-    """
-    import yaml
-
-    first = [item.name for item in fields(settings_of(main)) if "positional" in item.metadata]
+def _given(config_type: type, arguments: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """The names on a command line (``NAME``, ``GROUP.KEY``) with their words."""
+    first = [item.name for item in fields(config_type) if "positional" in item.metadata]
     given: list[tuple[str, list[str]]] = []
     for word in arguments:
         if word.startswith("--"):
@@ -81,19 +76,25 @@ def values_of(main: Callable[[Any], Any], arguments: Sequence[str]) -> dict[str,
             given.append((first[0], [word]))
         else:
             raise ValueError(f"{word!r} has no name; write --NAME before it")
-    values: dict[str, Any] = {}
-    for file in [_value(name, words, str) for name, words in given if name == "config"]:
-        settings = yaml.safe_load(find_config(file, main.__module__.rpartition(".")[2]).read_text(encoding="utf-8"))
-        if not isinstance(settings, dict):
-            raise ValueError(f"{file} must be a mapping, not {settings!r}")
-        values = _merged(values, settings)
-    hints = get_type_hints(settings_of(main))
-    for path, words in given:
-        name, *keys = path.split(".")
-        if path != "config":  # of an unknown setting, any value will do: the check names it
-            setting = _value(path, words, _kind(hints[name])) if name in hints else words
-            values[name] = _with(values.get(name), keys, setting)
-    return values
+    return given
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """The settings of a YAML file; numbers with a point are kept as written, because they may be texts (1.10)."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    Loader.add_constructor("tag:yaml.org,2002:float", lambda _, node: Written(node.value))
+    try:
+        with file.open(encoding="utf-8") as stream:  # the loader names an open file in its errors
+            settings = yaml.load(stream, Loader)
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from error
+    if not isinstance(settings, dict):
+        raise ValueError(f"{file} must be a mapping, not {settings!r}")
+    return settings
 
 
 def _merged(values: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
@@ -102,22 +103,30 @@ def _merged(values: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     return {**values, **more, **{name: _merged(values[name], more[name]) for name in both}}
 
 
+def _kind_at(path: str, kind: Any) -> Any:
+    """The type of a setting, or of a key of a group; ``None`` for a key of a mapping and for what is unknown."""
+    for part in path.split("."):
+        hints = get_type_hints(kind) if is_dataclass(kind) else {}
+        kind = _kind(hints[part]) if part in hints else None
+    return kind
+
+
 def _value(path: str, words: list[str], kind: Any) -> Any:
     """The value of a setting, or of a key of a group or mapping (``GROUP.KEY``)."""
-    if kind is list and words and "." not in path:
+    if words and (kind is list or (kind is None and "." not in path)):  # the check names what is unknown
         return words
-    if (kind is bool or "." in path) and not words:
+    if kind in (bool, None) and not words:
         return True
     if len(words) != 1:
         found = " and ".join(map(repr, words[:3])) or f"none; if it begins with --, write --{path}=VALUE"
         raise ValueError(f"--{path} needs {'at least ' * (kind is list)}one value, found {found}")
-    return plain_value(words[0]) if "." in path or kind is dict or is_dataclass(kind) else words[0]
+    return plain_value(words[0]) if kind in (None, dict) or is_dataclass(kind) else words[0]
 
 
 def plain_value(text: str) -> Any:
     """Parses a value of a mapping as JSON (1e-6, true, null); if this fails, the value is a text."""
     try:
-        return json.loads(text)
+        return json.loads(text, parse_float=Written)
     except ValueError:
         return {"True": True, "False": False, "None": None}.get(text, text)
 
@@ -176,25 +185,45 @@ def parse(main: Callable[[Any], Any], args: Sequence[str]) -> Any:
     # In a tuple, because pydantic takes no settings for a dataclass itself.
     kind: Any = tuple[config_type]  # type: ignore[valid-type]
     adapter = TypeAdapter(kind, config=ConfigDict(extra="forbid", coerce_numbers_to_str=True))
+    files: dict[Path, dict[str, Any]] = {}
     try:
-        return adapter.validate_python((values_of(main, args),))[0]
+        given = _given(config_type, args)
+        for file in [_value(name, words, str) for name, words in given if name == "config"]:
+            found = find_config(file, main.__module__.rpartition(".")[2])
+            files[found] = _read(found)
+        values: dict[str, Any] = reduce(_merged, files.values(), {})
+        for path, words in given:
+            if path != "config":
+                name, *keys = path.split(".")
+                values[name] = _with(values.get(name), keys, _value(path, words, _kind_at(path, config_type)))
+        return adapter.validate_python((values,))[0]
     except ValidationError as errors:
-        problem = "; ".join(_problem(one, config_type) for one in errors.errors(include_url=False))
+        problem = "; ".join(_problem(one, config_type, files) for one in errors.errors(include_url=False))
         raise ConfigError(f"Invalid configuration: {problem}. --help lists all settings.") from errors
     except (ValueError, OSError, YAMLError) as error:
         raise ConfigError(f"Invalid configuration: {error}; --help lists all settings.") from error
 
 
-def _problem(error: Any, config_type: Any) -> str:
-    """A sentence about a value that pydantic refuses."""
-    path = [str(part) for part in error["loc"][1:]]
+def _problem(error: Any, config_type: Any, files: dict[Path, dict[str, Any]]) -> str:
+    """A sentence about a value that pydantic refuses, with the last file that gives it."""
+    path, value = error["loc"][1:], error["input"]
+    source = next((f" in {file}" for file, settings in reversed(files.items()) if _at(settings, path) is value), "")
+    name = ".".join(map(str, path)) + source
     if error["type"] == "missing":
-        return f"{'.'.join(path)} is required"
+        return f"{name} is required"
     if error["type"] == "unexpected_keyword_argument":
         for part in path[:-1]:
             config_type = get_type_hints(config_type)[part]
-        return f"{'.'.join(path)} is unknown{did_you_mean(path[-1:], [item.name for item in fields(config_type)])}"
-    return f"{'.'.join(path)} is {error['input']!r}: {error['msg']}"
+        return f"{name} is unknown{did_you_mean(path[-1:], [item.name for item in fields(config_type)])}"
+    return f"{name} is {value!r}: {error['msg']}"
+
+
+def _at(settings: Any, path: Sequence[Any]) -> Any:
+    """The value of a nested key; ``path`` itself if there is none."""
+    try:
+        return reduce(lambda inner, part: inner[part], path, settings)
+    except (LookupError, TypeError):
+        return path
 
 
 def run(main: Callable[[Any], Any], args: Sequence[str]) -> None:

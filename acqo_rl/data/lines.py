@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from acqo_rl.errors import DataError
-from acqo_rl.types import well_formed
+from acqo_rl.types import Written, well_formed
 
 _POINTER = "version https://git-lfs."
 SHOWN = 10
@@ -85,8 +85,8 @@ def read_lines(path: Path, faults: Faults) -> Iterator[tuple[int, str]]:
                 yield number, text.rstrip("\r\n")
 
 
-def _finite(number: str) -> float:
-    value = float(number)
+def _finite(number: str) -> Written:
+    value = Written(number)
     if not math.isfinite(value):  # metadata is sent over HTTP as JSON, which has no infinity
         raise ValueError(f"{number} is not a finite number")
     return value

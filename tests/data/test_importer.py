@@ -77,6 +77,13 @@ def test_fields_with_their_own_names_need_no_setting(write, imported):
     assert data.metadata["q"] == {"kind": "x"}
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_numbers_are_written_to_texts_as_they_are(write, imported, ending):
+    rows = {"csv": "id,title,text\n1.10,2.50,1e3\n", "jsonl": '{"id": 1.10, "title": 2.50, "text": 1e3}'}
+    [document] = documents_of(imported([write(f"numbers.{ending}", rows[ending])]))
+    assert (document.id, document.title, document.text) == ("1.10", "2.50", "1e3")
+
+
 def test_rows_without_an_id_are_numbered_and_those_without_text_left_out(write, imported, caplog):
     data = imported([write("faq.csv", "title,text,by\nA,one,\n,,me\nB,two,\nC,,\n")])
     assert documents_of(data) == [Document("1", "A", "one"), Document("3", "B", "two"), Document("4", "C", "")]
