@@ -17,7 +17,7 @@ COMMANDS = {
     "index": "build a dense, BM25 or hybrid index",
     "search": "search a corpus: one query, or a conversation",
     "evaluate": "evaluate reformulators, indexes and fusions on a data set",
-    "label": "make a data set from documents without queries, or from queries without judgements",
+    "label": "make a data set from documents without queries",
     "headroom": "estimate whether training is worth it, before anything is trained",
     "train": "run the whole recipe: warm start, both stages of GRPO, export, evaluation",
     "warm-start": "fine-tune a base model on examples selected by the reward",

@@ -1,4 +1,4 @@
-"""Keeps what was computed: reformulations by query, rankings by text, scores by pair, completions by conversation.
+"""Keeps what was computed: reformulations by query, rankings by text, scores by pair.
 
 A further reformulator, index or fusion therefore costs only what is new, and an interrupted study continues.
 """
@@ -17,24 +17,20 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter
-from tqdm import tqdm
 
 from acqo_rl import __version__
-from acqo_rl.errors import ConfigError, DataError
+from acqo_rl.errors import DataError
 from acqo_rl.files import writing
 from acqo_rl.language_models.embedded import resolve
-from acqo_rl.language_models.load import without_url
 from acqo_rl.language_models.openvino import PREFIX
 from acqo_rl.reformulation.load import prompts_model, strategy_key
 from acqo_rl.reformulation.settings import StrategySettings
-from acqo_rl.roles import LanguageModel, Reformulator, Reranker, Retriever
+from acqo_rl.roles import Reformulator, Reranker, Retriever
 from acqo_rl.searching.sub_queries import DEPTH
-from acqo_rl.types import Completion, Conversation, FeedbackSpec, Query, Ranking, Reformulation, Schema, search_key
+from acqo_rl.types import FeedbackSpec, Query, Ranking, Reformulation, search_key
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
-_BATCH = 32
-"""Number of conversations that a language model is asked at once."""
 
 
 class Answers(Generic[Asked, Answer]):
@@ -100,9 +96,6 @@ class Answers(Generic[Asked, Answer]):
             rows = [(self._asked, key, text, ms) for key, text in kept.items()]
             with self._open() as database:
                 database.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", rows)
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._known
 
     def __getitem__(self, key: str) -> Answer:
         """A known answer."""
@@ -207,53 +200,6 @@ class CachedReranker(Reranker):
     def ms(self, pair: tuple[str, str]) -> float:
         """Milliseconds of the scoring of a pair."""
         return self._scored.ms(key_of(*pair))
-
-
-class CachedModel(LanguageModel):
-    """Asks a language model for each conversation once. The model is loaded when it is first needed."""
-
-    def __init__(self, name: str, load: Callable[[], LanguageModel], file: Path) -> None:
-        """Wraps a language model. A failed call is not kept, so that the next process asks again.
-
-        Args:
-            name: as in :func:`acqo_rl.language_models.load.load_language_model`. The server's URL does not count,
-                because the same model may move to another server.
-            load: loads the model.
-            file: keeps the completions.
-        """
-        self.name = without_url(name)
-        loaded = lru_cache(load)
-        self._said: Answers[tuple[Conversation, Schema | None], Completion] = Answers(
-            file,
-            f"generate {self.name}",
-            Completion,
-            lambda asked: loaded().generate([conversation for conversation, _ in asked], asked[0][1]),
-            keep=lambda completion: completion.problem is None,
-        )
-
-    def missing(self, conversations: Sequence[Conversation]) -> list[Conversation]:
-        """The distinct conversations that the model has to be asked for."""
-        by_key = {key_of(conversation): conversation for conversation in conversations}
-        return [conversation for key, conversation in by_key.items() if key not in self._said]
-
-    def generate(self, conversations: Sequence[Conversation], schema: Schema | None = None) -> list[Completion]:
-        """Returns one completion per conversation, in input order; each batch is written before the next one.
-
-        The schema is not part of the key, because a prompt has only one.
-
-        Raises:
-            ConfigError: every call of the first batch failed.
-        """
-        missing = self.missing(conversations)
-        for start in tqdm(range(0, len(missing), _BATCH), desc=f"ask {self.name}", unit="batch", disable=not missing):
-            batch = {key_of(conversation): (conversation, schema) for conversation in missing[start : start + _BATCH]}
-            self._said.fetch(batch)
-            problems = [self._said[key].problem for key in batch]
-            if start == 0 and None not in problems:
-                raise ConfigError(
-                    f"The first {len(batch)} calls of {self.name} failed ({problems[0]}); check its server."
-                )
-        return [self._said[key_of(conversation)] for conversation in conversations]
 
 
 def key_of(*values: Any) -> str:

@@ -1,1 +1,1 @@
-"""Questions and judgements for a corpus or a query log that has none."""
+"""Questions and judgements for a corpus that has none."""

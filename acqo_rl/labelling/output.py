@@ -1,24 +1,20 @@
-"""Writes labelled data sets: BEIR folders with a report of what was kept, and what was not and why."""
+"""Writes a data set of questions: a BEIR folder with a report of what was kept, and what was not and why."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from acqo_rl.data.beir import write_beir
-from acqo_rl.data.draw import split_by_hash
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.tables import Table, aligned
 from acqo_rl.files import write_atomic
 from acqo_rl.labelling.drafts import HEADINGS, KINDS, SPLITS, TOPIC_CHANGE, Question
-from acqo_rl.labelling.judging import Grade, Pair, relevance
 from acqo_rl.labelling.question_filters import REASONS, FilteredQuestions
 from acqo_rl.labelling.writing import VERSION
-from acqo_rl.measures import judged as with_relevant
 from acqo_rl.text import one_line
-from acqo_rl.types import Document, Qrels, Query
+from acqo_rl.types import Document, Qrels
 
 _SAMPLES = 3
 _SHOWN = 160
@@ -32,7 +28,7 @@ def write_questions(
     """Writes the data set of questions. ``model`` is the writer, or ``HEADINGS``.
 
     Raises:
-        DataError: no question is left for training or for dev.
+        DataError: no question is left for training or for dev; the report is written.
     """
     qrels: dict[str, Qrels] = {split: {} for split in SPLITS}
     for question in filtered.kept:
@@ -61,75 +57,13 @@ def write_questions(
         samples = [q for kind in (*KINDS, TOPIC_CHANGE) for q in [q for q in some if q.draft.kind == kind][:_SAMPLES]]
         if samples:
             report.append("\n".join([f"{name}:", "", *(f"- {q.draft.kind}: {_shown(q)}" for q in samples)]))
-    _write(folder, documents, [q.query for q in filtered.kept], qrels, report, metadata)
-
-
-def write_judged(
-    folder: Path,
-    documents: Mapping[str, Document],
-    queries: Sequence[Query],
-    graded: Mapping[Pair, Grade],
-    *,
-    judge: str,
-    command: str,
-) -> dict[str, int]:
-    """Writes the queries of a log that have a relevant document; returns their number by split.
-
-    Args:
-        folder: output folder.
-        documents: the corpus.
-        queries: all queries of the log.
-        graded: the grade of each pair in the pool.
-        judge: name of the judge.
-        command: command that judged.
-
-    Raises:
-        DataError: no query is left for training or for dev.
-    """
-    judged = with_relevant(relevance(graded))
-    kept = [query for query in queries if query.id in judged]
-    qrels: dict[str, Qrels] = {split: {} for split in SPLITS}
-    for query in kept:
-        qrels[split_of(query)][query.id] = judged[query.id]
-    numbers = {split: len(some) for split, some in qrels.items()}
-    failed = Counter(grade for grade in graded.values() if isinstance(grade, str))
-    often = "".join(f" (most often: {reason})" for reason, _ in failed.most_common(1))
-    report = [
-        f"# Queries judged by {judge}",
-        f"`{command}`",
-        f"{len(graded):,} pairs of {len(queries):,} queries were pooled; {failed.total():,} got no grade{often}.",
-        f"{len(queries) - len(kept):,} queries have no relevant document and are left out.",
-        ", ".join(f"{number:,} {split}" for split, number in numbers.items()) + " queries are kept.",
-    ]
-    _write(folder, documents, kept, qrels, report)
-    return numbers
-
-
-def split_of(query: Query) -> str:
-    """The split of a query, by a hash (8 : 1 : 1); the turns of one conversation have the same split."""
-    return split_by_hash(query.history[0].text if query.history else query.text)
-
-
-def _write(
-    folder: Path,
-    documents: Mapping[str, Document],
-    queries: Sequence[Query],
-    qrels: Mapping[str, Qrels],
-    report: Sequence[str],
-    metadata: Mapping[str, Mapping[str, Any]] | None = None,
-) -> None:
-    """Writes a BEIR folder with its report.
-
-    Raises:
-        DataError: no query is left for training or for dev; the report is written.
-    """
     write_atomic(folder / "report.md", ["\n\n".join(report)])
     if not qrels["train"] or not qrels["dev"]:
         raise DataError(
-            f"{len(qrels['train'])} train and {len(qrels['dev'])} dev queries are left, and both are needed; see "
-            f"{folder / 'report.md'} for what was left out. Label more (--limit), or use a better model."
+            f"{len(qrels['train'])} train and {len(qrels['dev'])} dev questions are left, and both are needed; see "
+            f"{folder / 'report.md'} for what was left out. Write more (--limit), or use a better model."
         )
-    write_beir(folder, documents.values(), queries, qrels, metadata)
+    write_beir(folder, documents.values(), [q.query for q in filtered.kept], qrels, metadata)
 
 
 def _counts(filtered: FilteredQuestions) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from tqdm import tqdm
+
+from acqo_rl.errors import ConfigError
 from acqo_rl.labelling.drafts import Draft, Kind, Question, name_of
 from acqo_rl.labelling.question_filters import CALL_FAILED, NOT_READABLE, FilteredQuestions
 from acqo_rl.language_models.structured import example, fields, read_reply, text
@@ -14,6 +17,8 @@ from acqo_rl.types import Completion, Conversation, Query, Schema, Turn
 VERSION = "2"
 """Version of the prompts, for the metadata of the questions."""
 
+_BATCH = 32
+"""Maximum number of questions that are asked at once, and lost by an interruption."""
 _ALL = """\
 Write for a person who searches a collection of documents and has not seen the passages. Use your own words: copy no \
 sentence, and do not mention "the passage", "the text" or "the document". Write in the language of the passages. \
@@ -68,19 +73,38 @@ def conversation_for(draft: Draft) -> Conversation:
     return with_examples(f"{task} {_ALL}", [_EXAMPLES[draft.kind]], "\n".join(passages))
 
 
-def ask(drafts: Sequence[Draft], model: LanguageModel) -> FilteredQuestions:
-    """Asks the model once per draft. A dropped question has the problem or the reply as its text."""
+def replies(drafts: Sequence[Draft], model: LanguageModel) -> Iterator[list[Completion]]:
+    """Asks the model once per draft; yields the completions in batches, in input order.
+
+    Raises:
+        ConfigError: every call of a batch failed.
+    """
+    for start in tqdm(range(0, len(drafts), _BATCH), desc="ask the model", unit="batch"):
+        batch = drafts[start : start + _BATCH]
+        found: dict[int, Completion] = {}
+        for schema in (_QUESTION, _FOLLOW_UP):
+            if some := [place for place, draft in enumerate(batch) if _schema_of(draft) == schema]:
+                found |= zip(some, model.generate([conversation_for(batch[i]) for i in some], schema), strict=True)
+        completions = [found[place] for place in range(len(batch))]
+        if all(completion.problem is not None for completion in completions):
+            raise ConfigError(
+                f"{len(batch)} calls of the model in a row failed ({completions[0].problem}); check its server, and "
+                "run the same command again to continue."
+            )
+        yield completions
+
+
+def questions_of(drafts: Sequence[Draft], completions: Sequence[Completion]) -> FilteredQuestions:
+    """The question of each draft. A dropped question has the problem or the reply as its text."""
     asked = FilteredQuestions([], {CALL_FAILED: [], NOT_READABLE: []})
-    for schema in (_QUESTION, _FOLLOW_UP):
-        some = {f"{d.kind}-{number}": d for number, d in enumerate(drafts, start=1) if _schema_of(d) == schema}
-        completions = model.generate([*map(conversation_for, some.values())], schema)
-        for (query_id, draft), completion in zip(some.items(), completions, strict=True):
-            if completion.problem is not None:
-                asked.dropped[CALL_FAILED].append(Question(draft, Query(query_id, completion.problem)))
-            elif question := read_question(draft, completion, query_id):
-                asked.kept.append(question)
-            else:
-                asked.dropped[NOT_READABLE].append(Question(draft, Query(query_id, completion.text)))
+    for number, (draft, completion) in enumerate(zip(drafts, completions, strict=True), start=1):
+        query_id = f"{draft.kind}-{number}"
+        if completion.problem is not None:
+            asked.dropped[CALL_FAILED].append(Question(draft, Query(query_id, completion.problem)))
+        elif question := read_question(draft, completion, query_id):
+            asked.kept.append(question)
+        else:
+            asked.dropped[NOT_READABLE].append(Question(draft, Query(query_id, completion.text)))
     return asked
 
 

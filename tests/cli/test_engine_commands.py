@@ -36,11 +36,7 @@ def unrelated(tmp_path):
 
 @pytest.mark.parametrize(
     "command",
-    [
-        ("evaluate", "--split", "test"),
-        ("label", "--task", "judgements", "--model", "openai:m@http://127.0.0.1:9", "--plan", "True"),
-        ("headroom", "--split", "test"),
-    ],
+    [("evaluate", "--split", "test"), ("label",), ("headroom", "--split", "test")],
 )
 def test_data_of_which_a_collection_of_others_holds_nothing_are_refused(folder, unrelated, tmp_path, command):
     done = run_command(

@@ -9,9 +9,8 @@ import pytest
 from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 
 from acqo_rl.conversations import read_history
-from acqo_rl.errors import ConfigError, DataError
+from acqo_rl.errors import DataError
 from acqo_rl.evaluation.cache import (
-    CachedModel,
     CachedReformulator,
     CachedReranker,
     CachedRetriever,
@@ -151,27 +150,6 @@ def test_an_answer_of_which_a_call_failed_is_asked_again_by_the_next_process(fil
         assert reformulator.reformulate([query]) == reformulator.reformulate([query])
         calls.append(len(model.calls))
     assert calls[1] == (1 + asked_twice) * calls[0] > 0
-
-
-ONE, TWO = ([{"role": "user", "content": text}] for text in ("one", "two"))
-
-
-def test_a_model_is_asked_once_wherever_its_server_is_and_again_after_a_failed_call(file):
-    model = ScriptedLanguageModel("first", FAILED)
-    assert [c.text for c in CachedModel("openai:m@http://one", lambda: model, file).generate([ONE, TWO, ONE])] == [
-        *("first", "", "first")
-    ]
-    moved = CachedModel("openai:m@http://two", lambda: ScriptedLanguageModel("again"), file)
-    assert moved.missing([ONE, TWO]) == [TWO]
-    assert [completion.text for completion in moved.generate([ONE, TWO])] == ["first", "again"]
-    assert CachedModel("openai:n", pytest.fail, file).missing([ONE]) == [ONE]
-
-
-def test_a_server_that_is_down_is_not_asked_for_everything(file):
-    model = ScriptedLanguageModel(FAILED)
-    with pytest.raises(ConfigError, match="server down"):
-        CachedModel("m", lambda: model, file).generate([[{"role": "user", "content": str(n)}] for n in range(50)])
-    assert sum(map(len, model.calls)) == 32
 
 
 def test_answers_are_kept_for_the_same_reformulator_model_files_and_settings_that_it_reads(tmp_path):

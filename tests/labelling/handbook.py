@@ -1,6 +1,5 @@
 """A handbook of invented mills, people, ferries and hotels, and a stand-in for the language model that reads it."""
 
-import json
 import re
 
 from acqo_rl.language_models.structured import example
@@ -66,8 +65,6 @@ class Writer(LanguageModel):
     def reply(self, conversation):
         task, titles = conversation[0]["content"], re.findall(r"Passage \d \((.*?)\): ", conversation[-1]["content"])
         first, last = titles[0], titles[-1]
-        if "Judge" in task:
-            raise AssertionError("this model writes questions only")
         if "short conversation" in task:
             return example(question=f"Tell me about {first}", answer="It is known.", second_question="How old is it?")
         return example(question=self._question(task, first, last))
@@ -83,28 +80,3 @@ class Writer(LanguageModel):
         if "something called" in task:
             return f"How large is {first.split()[0]}?"
         return f"{_asks_for(first)}?"
-
-
-def write_log(file):
-    """61 queries without judgements; every second one continues a conversation, and no page answers the first."""
-    rows = [{"id": "other", "text": "which giraffe is the tallest"}]
-    for i, name in enumerate(NAMES):
-        rows.append({"id": f"q{i}", "text": f"who built the {name} mill"})
-        rows.append({"id": f"f{i}", "text": "what is ground there", "history": [f"U: tell me about the {name} mill"]})
-    file.write_text("\n".join(map(json.dumps, rows)))
-
-
-class Judge(LanguageModel):
-    """Grades 3 for the page of the mill that a query or its conversation names, else 0."""
-
-    def __init__(self):
-        self.asked = 0
-
-    def generate(self, conversations, schema=None):
-        self.asked += len(conversations)
-        return [Completion(example(grade=3 * self.is_about(c[-1]["content"])), 3) for c in conversations]
-
-    @staticmethod
-    def is_about(asked):
-        query, _, passage = asked.rpartition("Passage: ")
-        return any(f"{name} mill" in query and passage.startswith(f"{name} mill.") for name in NAMES)

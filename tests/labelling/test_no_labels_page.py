@@ -3,14 +3,12 @@
 import json
 import re
 import shlex
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 import yaml
 from forked import run_command
-from handbook import Judge, Writer, pages, write_log, write_pages
+from handbook import Writer, pages, write_pages
 from shared import ENVIRONMENT
 from tiny_policy import full_model
 
@@ -23,7 +21,7 @@ from acqo_rl.training.run_folder import read_rows
 from acqo_rl.training.warm_start import ScoredQuery
 
 PAGE = Path(__file__).parents[2] / "docs" / "no_labels.md"
-FIRST, SECOND = re.findall(r"<!-- tested -->\n```bash\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+[FIRST] = re.findall(r"<!-- tested -->\n```bash\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
 [COLLECTION] = re.findall(r"```bash\n(acqo data --dataset collection.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
 TRAINER = {"max_steps": 1, "per_device_train_batch_size": 4, "num_generations": 4, "report_to": "none"}
 
@@ -32,10 +30,9 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """A folder with a handbook and a log; the stand-in for the model is set by the test."""
+    """A folder with a handbook; the stand-in for the model is set by the test."""
     monkeypatch.chdir(tmp_path)
     write_pages(tmp_path / "handbook")
-    write_log(tmp_path / "log.jsonl")
 
     def use(model):
         monkeypatch.setattr("acqo_rl.language_models.load.load_language_model", lambda *_, **__: model)
@@ -65,27 +62,6 @@ def test_a_folder_of_documents_becomes_a_data_set_that_the_recipe_accepts(here):
     assert len(scored) == min(300, len(data.queries["train"])) > 30
     decision = json.loads(Path("outputs/headroom/summary.json").read_text())["settings"]["decision"]
     assert decision in ("train", "try", "use", "keep_raw")
-
-
-def test_a_log_becomes_a_data_set_and_an_interrupted_run_judges_only_what_is_missing(here, capsys):
-    judge = Judge()
-    here(judge)
-    *lines, last = SECOND.splitlines()
-    for line in lines:
-        main(shlex.split(line)[1:])
-    assert judge.asked == 0
-    assert "pairs of 61 queries" in capsys.readouterr().out
-    main(shlex.split(last)[1:])
-    data = read_beir("data/log_judged", "train", "dev", "test")
-    assert all(judged for split in data.qrels.values() for judged in split.values())
-    assert sum(map(len, data.qrels.values())) == 60  # no page answers the query on giraffes
-    assert any(query.history for query in data.queries["train"])
-    asked = judge.asked
-    with closing(sqlite3.connect("data/log_judged/replies.sqlite")) as database, database:
-        database.execute("DELETE FROM answers WHERE key IN (SELECT key FROM answers LIMIT 7)")
-    main(shlex.split(last)[1:])
-    assert judge.asked == asked + 7
-    assert read_beir("data/log_judged", "train", "dev", "test").qrels == data.qrels
 
 
 @pytest.fixture

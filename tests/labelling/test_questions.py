@@ -1,9 +1,10 @@
 """Questions about a corpus: drafts that fit their kind, filters that count, a folder that training reads."""
 
 import re
+import shutil
 
 import pytest
-from handbook import write_pages
+from handbook import Writer, write_pages
 from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 
 from acqo_rl.cli import main
@@ -190,17 +191,16 @@ def written(tmp_path, monkeypatch):
         monkeypatch.setattr("acqo_rl.language_models.load.load_language_model", lambda *_, **__: model)
         output = tmp_path / "questions"
         places = ["--data", data, "--index", index, "--output", str(output)]
-        main(["label", "--task", "questions", *places, "--limit", "150", *settings])
+        main(["label", *places, "--limit", "150", *settings])
         return output
 
     return run
 
 
 def test_without_a_model_titles_and_headings_become_questions(written, capsys):
-    assert not written("--plan", "True", model=None).exists()
+    folder = written(model=None)
     said = re.search(r"(\d+) of 150 questions are to be written: (.*)\. A kind", capsys.readouterr().out)
     assert int(said[1]) == sum(map(int, re.findall(r"\d+", said[2])))
-    folder = written(model=None)
     data = read_beir(folder, "train", "dev", "test")
     assert "pseudo-questions" in (folder / "report.md").read_text()
     kinds = {kind: [] for kind in ("simple", "several", "comparison", "follow_up", "ambiguous", "topic_change")}
@@ -229,6 +229,29 @@ def test_without_a_model_titles_and_headings_become_questions(written, capsys):
         assert document.title != query.history[0].text
 
 
+class Failing(Writer):
+    """A writer whose server is down once, after some calls."""
+
+    was_down = False
+
+    def generate(self, conversations, schema=None):
+        if self.asked < 50 or self.was_down:
+            return super().generate(conversations, schema)
+        self.was_down = schema["properties"].keys() != {"question"}  # the last call of a batch
+        return [Completion("", 0, problem="no server") for _ in conversations]
+
+
+def test_an_interrupted_run_asks_only_for_what_is_missing(written):
+    model, whole = Failing(), Writer()
+    with pytest.raises(SystemExit):
+        written("--model", "m", model=model)
+    folder = written("--model", "m", model=model)
+    data = read_beir(folder, "train", "dev", "test")
+    shutil.rmtree(folder)
+    assert read_beir(written("--model", "m", model=whole), "train", "dev", "test") == data
+    assert model.asked == whole.asked
+
+
 @pytest.mark.parametrize(
     ("completion", "error", "report"),
     [
@@ -250,6 +273,6 @@ def test_documents_without_enough_text_are_named_before_the_model_is_asked(tmp_p
     main(["index", "--data", str(data), "--kind", "bm25", "--output", index])
     capsys.readouterr()
     with pytest.raises(SystemExit):
-        given = ["--task", "questions", "--model", "openai:m@http://127.0.0.1:9/v1"]
+        given = ["--model", "openai:m@http://127.0.0.1:9/v1"]
         main(["label", *given, "--data", str(data), "--index", index, "--output", str(tmp_path / "questions")])
     assert "0 of 2 documents" in capsys.readouterr().err

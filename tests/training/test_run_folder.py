@@ -111,7 +111,7 @@ RUNS = {
     "train-scorer": ("train index model", {"task": "choice"}),
     "headroom": ("train index", {}),
     "evaluate": ("train", {"split": "train"}),
-    "label": ("index", {"task": "judgements", "model": "openai:judge@http://x/v1"}),
+    "label": ("index", {}),
 }
 """Command -> what it reads beside the corpus and the queries, and its settings."""
 
