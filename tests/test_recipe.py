@@ -31,7 +31,7 @@ def config_of(recipe, name, *arguments):
 def test_every_stage_is_a_valid_command(recipe, tmp_path, monkeypatch, name, first):
     monkeypatch.setitem(sys.modules, "wandb", sys)  # as if it were installed
     monkeypatch.setattr("acqo_rl.training.grpo.find_spec", str)
-    arguments = ["--output_dir", str(tmp_path), "--warm_start.teacher", "[]"]
+    arguments = ["--output_dir", str(tmp_path)]
     arguments += ["--data", str(tmp_path)] if first == "index" else []
     stages = recipe.plan(config_of(recipe, name, *arguments))
     assert stages[0].name == first

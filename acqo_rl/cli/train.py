@@ -143,7 +143,7 @@ def times(steps: Sequence[Step]) -> Iterator[str]:
         yield f"{step.name}: about {minutes:.1f} min ({rows:,.0f} rows, {completions:,.0f} completions)"
     yield (
         f"Measured here with {warm.model}: {trained:.2f} rows of a training step and {written:.2f} completions per "
-        "second. Searches, teachers, the index and the evaluation are not counted."
+        "second. Searches, the index and the evaluation are not counted."
     )
 
 

@@ -5,11 +5,6 @@ r"""Warm start: fine-tune a model on reformulations that the reward has selected
     accelerate launch train/warm_start.py --data BEIR_DIR --index INDEX_DIR --model Qwen/Qwen2.5-3B-Instruct \
         --examples 4000 --trainer.learning_rate 1e-4 --output_dir outputs/warm_start
 
-With --teacher, reformulations of a language model or of a strategy are additional candidates:
-
-    acqo warm-start --config configs/warm_start/conversations.yaml --data BEIR_DIR --index INDEX_DIR \
-        --teacher openai:qwen3@http://localhost:8000/v1 --output_dir outputs/taught
-
 The output folder contains examples.jsonl (the training examples), log.json and model/ (adapter, tokenizer, settings).
 The same command resumes an interrupted run, both during scoring and during training.
 """
@@ -23,14 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.language_models.local import load_tokenizer
-from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.settings import setting
-from acqo_rl.training.candidates import Candidate, candidates_in
+from acqo_rl.training.candidates import candidates_in
 from acqo_rl.training.materials import Materials, start_run
 from acqo_rl.training.run_folder import continue_rows, read_rows, write_rows
 from acqo_rl.training.settings import FINE_TUNING, PathSettings, WithPolicy, policy_settings, trainer_help
-from acqo_rl.training.teachers import candidates_of_teachers, name_teachers
 from acqo_rl.training.warm_start import (
     Example,
     ScoredQuery,
@@ -41,7 +34,7 @@ from acqo_rl.training.warm_start import (
     verified_examples,
     warm_start_arguments,
 )
-from acqo_rl.types import Amount, Count, Positive, Query, Share
+from acqo_rl.types import Amount, Positive, Share
 
 if TYPE_CHECKING:
     from trl import SFTConfig
@@ -64,20 +57,12 @@ class WarmStartConfig(WithPolicy, PathSettings):
         "query is decided separately.",
         0.0,
     )
-    teacher: list[str] = setting(
-        "Sources of additional candidates: language models (openai:NAME@URL, anthropic:NAME), or "
-        "reformulators of acqo evaluate as NAME or NAME=MODEL (hyde=openai:NAME@URL, turns). A strategy without "
-        "MODEL uses --model.",
-        [],
-    )
-    teacher_queries: Count = setting("Number of training queries that each teacher reformulates; 0 means all.", 0)
     trainer: dict[str, Any] = setting(trainer_help("TRL's SFTConfig", FINE_TUNING), {})
 
 
 def main(config: WarmStartConfig) -> None:
     """Collects the examples, unless an earlier run has done so; then trains or resumes training."""
     settings, arguments = check(config)
-    name_teachers(config.teacher, config.model)
     load_tokenizer(config.model)  # refuses a model that cannot be prompted before any work is done
     folder = Path(config.output_dir)
     state, materials = start_run(config, settings.feedback)
@@ -107,7 +92,7 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
     reward = materials.reward("converge", config.reward, settings)
 
     def rest(done: int) -> Iterator[list[ScoredQuery]]:
-        found = candidates_for(config, settings, queries, materials, file.with_name("teacher.sqlite"))
+        found = candidates_in(materials.corpus.values(), queries[done:], settings.max_sub_queries)
         return score_candidates(queries[done:], materials.qrels, found, reward)
 
     options = continue_rows(ScoredQuery, file.with_name("scored.jsonl"), len(queries), rest)
@@ -119,22 +104,3 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
         counts = Counter(e.route for e in some)
         print(f"{name}: " + ", ".join(f"{route} {n}" for route, n in sorted(counts.items())))
     return examples
-
-
-def candidates_for(
-    config: WarmStartConfig,
-    settings: PolicySettings,
-    queries: Sequence[Query],
-    materials: Materials,
-    cache: Path,
-) -> dict[str, list[Candidate]]:
-    """Returns query id -> candidates from rules and spans, and from the teachers."""
-    teachers = name_teachers(config.teacher, config.model)
-    found = candidates_in(materials.corpus.values(), queries, settings.max_sub_queries)
-    if teachers:
-        asked = queries[: config.teacher_queries or None]
-        lexicon = Lexicon.of(materials.corpus.values())
-        taught = candidates_of_teachers(teachers, asked, settings.max_sub_queries, lexicon, cache)
-        for query_id, some in taught.items():
-            found[query_id] += some
-    return found

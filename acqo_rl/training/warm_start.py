@@ -1,7 +1,7 @@
 """Warm start: selects training examples by the reward and fine-tunes a model on them with TRL's SFT trainer.
 
-No labelled rewrites are needed. Candidates come from rules, from spans of query and conversation, from teachers and
-from the policy's own rollouts. The reward scores them, and the best candidate is the target if it beats the raw query.
+No labelled rewrites are needed. Candidates come from rules, and from spans of query, conversation and feedback. The
+reward scores them, and the best candidate is the target if it beats the raw query.
 """
 
 from __future__ import annotations

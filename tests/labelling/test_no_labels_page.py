@@ -90,7 +90,7 @@ def test_a_policy_is_trained_and_searches_in_front_of_a_collection(collection, t
         "test_split": "dev",
         "prompted_baseline": False,
         "prompt": {"max_new_tokens": 4},
-        "warm_start": {"limit": 12, "examples": 8, "teacher": ["turns"]},
+        "warm_start": {"limit": 12, "examples": 8},
         "stage1": {"eval_limit": 4, "trainer": TRAINER},
         "stage2": {
             "limit": 4,

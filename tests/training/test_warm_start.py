@@ -1,4 +1,4 @@
-"""Warm start: selection of training examples by the reward, training on them, and candidates from teachers."""
+"""Warm start: selection of training examples by the reward, and training on them."""
 
 import json
 from collections import Counter
@@ -7,20 +7,15 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stand_ins import ScriptedLanguageModel, ScriptedRetriever
+from stand_ins import ScriptedRetriever
 from transformers import TrainerCallback
 
-from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.language_models.structured import example
-from acqo_rl.reformulation import load
-from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.training import model as run
 from acqo_rl.training import warm_start
 from acqo_rl.training.candidates import Candidate, candidates, splits_completely
 from acqo_rl.training.rewards import Reward
-from acqo_rl.training.teachers import candidates_of_teachers, name_teachers
 from acqo_rl.training.titles import Titles, titles_by_source
 from acqo_rl.training.warm_start import (
     Example,
@@ -32,7 +27,7 @@ from acqo_rl.training.warm_start import (
     verified_examples,
     warm_start_arguments,
 )
-from acqo_rl.types import Completion, Document, Query, Snippet, SubQuery, Turn
+from acqo_rl.types import Document, Query, Snippet, SubQuery, Turn
 
 FOUND = {
     "raw": ("x", "y", "g1"),
@@ -270,50 +265,3 @@ def test_phrases_are_counted_separately_for_each_source_and_for_the_whole_corpus
     assert titles.keys() == {"", "hotels", "wiki"}
     assert titles["hotels"].phrases == ("guest review",)
     assert titles["wiki"].phrases == titles[""].phrases == ()
-
-
-ASKED = [Query("1", "who runs it"), Query("2", "where is it")]
-
-
-@pytest.fixture
-def ask(tmp_path, monkeypatch):
-    def ask(given, first, second, most=3):
-        model = ScriptedLanguageModel(first, second)
-        monkeypatch.setattr(load, "load_strategy_model", lambda *_: model)
-        teachers = name_teachers([given], "base")
-        return candidates_of_teachers(teachers, ASKED, most, Lexicon(), tmp_path / "t.sqlite"), model
-
-    return ask
-
-
-def test_a_server_becomes_a_prompted_teacher_and_a_strategy_without_model_uses_the_base_model():
-    assert name_teachers(["openai:m@http://x/v1"], "base") == {"prompted": "openai:m@http://x/v1"}
-    assert name_teachers(["hyde", "turns", "rewrite=openai:m"], "base") == {
-        "hyde": "base", "turns": "", "rewrite": "openai:m",
-    }  # fmt: skip
-    assert name_teachers([], "base") == {}
-
-
-@pytest.mark.parametrize("most", [2, 3])
-def test_an_answer_becomes_a_candidate_without_the_raw_query(ask, most):
-    written = ["manager of the ferry", "director of it", "ferry head"]
-    found, _ = ask("multi_query=m", example(searches=written), example(searches=["ferry harbour"]), most)
-    [candidate] = found["1"]
-    assert [s.text for s in candidate.sub_queries] == written[:most]
-    assert (candidate.route, candidate.form) == ("disambiguate", "multi_query")
-
-
-def test_a_second_run_reads_the_answers_from_disk(ask):
-    first, model = ask("rewrite=m", example(search="who runs the ferry"), example(search="where is the ferry"))
-    again, other = ask("rewrite=m", "something else", "or this")
-    assert again == first
-    assert (sum(map(len, model.calls)), other.calls) == (2, [])
-
-
-def test_failed_calls_are_counted_and_stop_the_run_if_all_fail(ask, caplog):
-    failed = Completion("", 0, problem="no server")
-    ask("rewrite=m", example(search=ASKED[0].text), failed)
-    [record] = caplog.records
-    assert record.args[:3] == ("rewrite", 1, 2)
-    with pytest.raises(ConfigError):
-        ask("hyde=m", failed, failed)
