@@ -74,9 +74,6 @@ class BenchmarkConfig(IndexSettings):
     turns: int = field(default=3, metadata={"help": "Number of parts per line; the servers alternate between parts."})
     conversations: bool = field(default=False, metadata={"help": "Sends queries with their conversations."})
     batch_size: int = field(default=32, metadata={"help": "Maximum batch size of the server with batching."})
-    max_batch_delay_ms: float = field(
-        default=2.0, metadata={"help": "Maximum time that the first query of a batch waits for others."}
-    )
     seconds: float = field(default=60.0, metadata={"help": "Time limit of a request and of its reformulation."})
 
 
@@ -139,7 +136,6 @@ def serving(config: BenchmarkConfig, engine: str, batching: str) -> Iterator[Cal
     settings = {
         "engine": engine, "collections": config.collection, "strategies": config.strategy, "port": 0,
         "batch_size": config.batch_size if batching == "on" else 1,
-        "max_batch_delay_ms": config.max_batch_delay_ms if batching == "on" else 0.0,
         "result_cache_size": 0, "limits.max_queued": max(config.clients),
         "timeouts.search": config.seconds, "timeouts.reformulation": config.seconds,
         "limits.queue_timeout": config.seconds,
@@ -193,13 +189,13 @@ async def ask_all(
     """Text, response and seconds of each request, with the given concurrency; a response of ``None`` is an error."""
     import httpx
 
-    waiting = iter(enumerate(queries))
+    waiting = iter(queries)
     done: list[tuple[str, dict[str, Any] | None, float]] = []
 
     async def client(http: httpx.AsyncClient) -> None:
-        for number, query in waiting:
+        for query in waiting:
             begin = time.perf_counter()
-            answer = await ask(http, f"request-{number}", query)
+            answer = await ask(http, query)
             done.append((query.text, answer, time.perf_counter() - begin))
 
     limits = httpx.Limits(max_connections=clients, max_keepalive_connections=clients)
@@ -209,20 +205,16 @@ async def ask_all(
     return done
 
 
-async def ask(http: httpx.AsyncClient, request_id: str, query: Query) -> dict[str, Any] | None:
-    """Sends one request; returns the response with the sent id as ``asked as``, or ``None`` on failure."""
+async def ask(http: httpx.AsyncClient, query: Query) -> dict[str, Any] | None:
+    """Sends one request; returns the response, or ``None`` on failure."""
     import httpx
 
     body = {"query": query.text, "history": list(map(str, query.history)), "limit": 10, "include_rankings": True}
     try:
-        answer = await http.post("/v1/search", json=body, headers={"X-Request-ID": request_id})
+        answer = await http.post("/v1/search", json=body)
     except httpx.HTTPError:
         return None
-    return (
-        {**answer.json(), "asked as": request_id, "request_id": answer.headers["x-request-id"]}
-        if answer.status_code == 200
-        else None
-    )
+    return answer.json() if answer.status_code == 200 else None
 
 
 def content(answer: dict[str, Any] | None) -> Content:
@@ -237,7 +229,7 @@ def verdict(text: str, answer: dict[str, Any] | None, known: dict[str, Content])
     """One of ``VERDICTS``, or ``fine`` if the response is complete and belongs to its request."""
     if answer is None:
         return "errors"
-    own = answer["request_id"] == answer["asked as"] and answer["query_rewrite_info"]["original_query"] == text
+    own = answer["query_rewrite_info"]["original_query"] == text
     (searched, documents), (searched_alone, documents_alone) = content(answer), known[text]
     others = [other for query, other in known.items() if query != text]
     strange_search = searched != searched_alone and searched in (words for words, _ in others)

@@ -16,7 +16,6 @@ from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.app import make_app
 from acqo_rl.serving.collections import Collection, InCollection
-from acqo_rl.serving.http import Web
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.retriever_app import make_retriever_app
 from acqo_rl.serving.server import make_server
@@ -70,7 +69,7 @@ def serving(
     fusion=None,
     timeouts=None,
     limits=None,
-    web=Web(),
+    hosts=(),
     shutdown_seconds=5,
     **settings,
 ):
@@ -82,16 +81,16 @@ def serving(
         timeouts or Timeouts(),
         **settings,
     )
-    app = make_app(service, limits or Limits(), web)
+    app = make_app(service, limits or Limits(), hosts)
     with running(app, shutdown_seconds) as url, httpx.Client(base_url=url, timeout=20) as client:
         yield client
 
 
 @contextmanager
-def serving_index(retriever=None, *, limits=None, web=Web()):
+def serving_index(retriever=None, *, limits=None):
     """Runs the server of an index; yields a client."""
     info = IndexInfo("dense", "fingerprint", "corpus", len(DOCUMENTS), "encoder")
-    app = make_retriever_app(retriever or Words(), info, limits or Limits(), web)
+    app = make_retriever_app(retriever or Words(), info, limits or Limits())
     with running(app) as url, httpx.Client(base_url=url, timeout=20) as client:
         yield client
 

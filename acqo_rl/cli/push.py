@@ -62,11 +62,6 @@ def export(config: PushConfig, folder: Path) -> str:
     run = config.run or (around if (around / "config.json").is_file() else None)
     card = model_card(model, config.repo_id, merged=not config.adapter, run=run, evaluation=config.evaluation)
     is_new = export_policy(model, folder, merge=not config.adapter, card=card)
-    there = (folder / "README.md").read_text(encoding="utf-8")
-    if is_new:
-        print(f"Exported {config.model} to {folder}.")
-    elif there.rstrip() == card.rstrip():
-        print(f"{folder} already contains this export; its model card was written again.")
-    else:
-        print(f"{folder} already contains this export; its model card was edited and is kept. Delete it to replace it.")
-    return there
+    already = f"{folder} already contains this export; its model card was written again."
+    print(f"Exported {config.model} to {folder}." if is_new else already)
+    return card

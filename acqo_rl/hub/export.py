@@ -7,7 +7,7 @@ adapter_model.safetensors adapter_config.json            or the LoRA adapter alo
 tokenizer.json tokenizer_config.json chat_template.jinja
 generation_config.json                                   greedy
 acqo.json                                                settings that the policy must be served with
-export.json                                              fingerprints of the exported model and of its card
+export.json                                              fingerprint and form of the exported model
 README.md                                                the model card
 """
 
@@ -34,8 +34,7 @@ def export_policy(model: str | Path, output: str | Path, *, merge: bool = True, 
 
     Args:
         model: the ``model/`` folder of a run.
-        output: a new folder, or a folder with the same export. In that case only the card is written, again, unless it
-            was edited.
+        output: a new folder, or a folder with the same export. In that case only the card is written, again.
         merge: merge a LoRA adapter into its base model; otherwise export the adapter alone. Merged weights are rounded
             to bfloat16, so a near tie between two tokens may be resolved differently than in float32.
         card: text of ``README.md``.
@@ -56,27 +55,19 @@ def export_policy(model: str | Path, output: str | Path, *, merge: bool = True, 
         if not made_from.items() <= there.items():
             raise HubError(f"{output} contains {there or 'no export'}, not {made_from}; give another output folder.")
         check_export(output)
-        written = output / _CARD
-        if not written.exists() or hash_files([written]) == there.get("card"):
-            _write_card(output, card, made_from)
+        write_atomic(output / _CARD, [card])
         return False
     with atomic_folder(output) as half_done:
         _write_model(model, half_done, settings, merge=merge)
         settings.save(half_done)
-        _write_card(half_done, card, made_from)
+        write_atomic(half_done / _CARD, [card])
+        write_atomic(half_done / EXPORT_FILE, [json.dumps(made_from, indent=2)])
         check_export(half_done)
     return True
 
 
-def _write_card(folder: Path, card: str, made_from: dict[str, str]) -> None:
-    """Writes the card, and the origin of the export with the hash of the card."""
-    write_atomic(folder / _CARD, [card])
-    entries = {**made_from, "card": hash_files([folder / _CARD])}
-    write_atomic(folder / EXPORT_FILE, [json.dumps(entries, indent=2)])
-
-
 def read_export(folder: str | Path) -> dict[str, str] | None:
-    """Reads the origin of an export: ``source`` (:func:`fingerprint`), ``form`` and the hash of the ``card``.
+    """Reads the origin of an export: ``source`` (:func:`fingerprint`) and ``form``.
 
     Returns:
         The entries; ``None`` if the folder contains no export.

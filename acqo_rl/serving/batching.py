@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import suppress
@@ -52,7 +51,6 @@ class Batcher(Generic[Item, Answer]):
         call: Callable[[Sequence[Item], Any], list[Answer]],
         *,
         size: int = 32,
-        wait: float = 0.0,
         threads: int = 1,
     ) -> None:
         """Starts the worker threads.
@@ -63,12 +61,10 @@ class Batcher(Generic[Item, Answer]):
         Args:
             call: gets items and how they are asked; returns one answer per item, in input order.
             size: target number of items per batch. A batch may exceed it by the last caller's items.
-            wait: seconds that the first request of a batch waits for others.
             threads: number of concurrent batches; with 1, calls of ``call`` never overlap.
         """
         self._call = call
         self._size = size
-        self._wait = wait
         self._queue: SimpleQueue[_Waiting[Item, Answer]] = SimpleQueue()
         self._collecting = Lock()
         for _ in range(threads):
@@ -110,12 +106,9 @@ class Batcher(Generic[Item, Answer]):
 
     def _collect(self) -> list[_Waiting[Item, Answer]]:
         batch = [self._queue.get()]
-        end = time.monotonic() + self._wait
-        while sum(len(waiting.items) for waiting in batch) < self._size:
-            try:
-                batch.append(self._queue.get(timeout=max(0.0, end - time.monotonic())))
-            except Empty:
-                break
+        with suppress(Empty):
+            while sum(len(waiting.items) for waiting in batch) < self._size:
+                batch.append(self._queue.get_nowait())
         return batch
 
     def _answer(self, batch: list[_Waiting[Item, Answer]]) -> None:

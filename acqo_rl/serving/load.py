@@ -77,7 +77,6 @@ class ServiceSettings(SearcherSettings):
         "Seconds for which reformulations and answers are cached; 0 disables the caches.", 3600.0
     )
     batch_size: Positive = setting("Maximum number of queries, or texts, per call of a local model or index.", 32)
-    max_batch_delay_ms: Amount = setting("Maximum milliseconds that a query waits for others to fill its batch.", 2.0)
 
 
 def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Service:
@@ -103,7 +102,7 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
     from acqo_rl.serving.strategies import Strategies, batched
 
     limits = settings.timeouts
-    batcher = partial(Batcher, size=settings.batch_size, wait=settings.max_batch_delay_ms / 1000)
+    batcher = partial(Batcher, size=settings.batch_size)
     of_indexes = partial(batcher, threads=_INDEX_THREADS) if settings.batch_size > 1 else None
     models = name_reformulators(settings.strategies, settings.model, settings.engine)
     collections = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import FastAPI
@@ -13,7 +14,7 @@ from acqo_rl import __version__
 from acqo_rl.retrieval.manifest import IndexInfo
 from acqo_rl.retrieval.remote import Rankings
 from acqo_rl.roles import Retriever
-from acqo_rl.serving.http import REFUSALS, Web, finish_app, in_thread
+from acqo_rl.serving.http import REFUSALS, finish_app, in_thread
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.requests import Text, Whole, request_config
@@ -32,7 +33,7 @@ class TextsRequest(BaseModel):
     )
 
 
-def make_retriever_app(retriever: Retriever, info: IndexInfo, limits: Limits, web: Web = Web()) -> FastAPI:
+def make_retriever_app(retriever: Retriever, info: IndexInfo, limits: Limits, hosts: Sequence[str] = ()) -> FastAPI:
     """Creates the application.
 
     Requests are searched one at a time and not combined into batches. An encoder rounds differently if a batch contains
@@ -42,7 +43,7 @@ def make_retriever_app(retriever: Retriever, info: IndexInfo, limits: Limits, we
         retriever: runs the searches.
         info: description of the index.
         limits: API keys, sizes and rates.
-        web: path prefix, CORS origins and names.
+        hosts: accepted names in the header Host; empty: all.
     """
     app = FastAPI(title="acqo_rl retriever", version=__version__)
 
@@ -65,5 +66,5 @@ def make_retriever_app(retriever: Retriever, info: IndexInfo, limits: Limits, we
 
         return Response(await in_thread(searched), media_type="application/json")
 
-    finish_app(app, Metrics(), limits, web, lambda: True, limited=("/info", "/search"))
+    finish_app(app, Metrics(), limits, hosts, lambda: True, limited=("/info", "/search"))
     return app

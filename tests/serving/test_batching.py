@@ -3,7 +3,6 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import pytest
 from stand_ins import ranking
@@ -11,6 +10,7 @@ from stand_ins import ranking
 from acqo_rl.roles import Retriever
 from acqo_rl.serving.batching import BatchedRetriever, Batcher
 from acqo_rl.time_limit import TimeLimit, limited
+from acqo_rl.types import UNRESTRICTED
 
 
 class Held:
@@ -28,31 +28,36 @@ class Held:
         return [2 * item for item in items]
 
 
+def together(held, batcher, calls):
+    """The ended futures of calls that waited for the same call to end."""
+    with ThreadPoolExecutor(1 + len(calls)) as pool:
+        pool.submit(batcher.ask, [-1])
+        assert held.begun.wait(10)
+        futures = [pool.submit(batcher.ask, *call) for call in calls]
+        while batcher._queue.qsize() < len(calls):
+            time.sleep(0.001)
+        held.go.set()
+    return futures
+
+
 @pytest.mark.parametrize(("size", "lengths"), [(32, [1, 8]), (3, [1, 3, 3, 2])])
 def test_calls_that_wait_are_combined(size, lengths):
     held = Held()
-    batcher = Batcher(held, size=size)
-    with ThreadPoolExecutor(9) as pool:
-        first = pool.submit(batcher.ask, [-1])
-        assert held.begun.wait(10)
-        rest = [pool.submit(batcher.ask, [number]) for number in range(8)]
-        while batcher._queue.qsize() < 8:
-            time.sleep(0.001)
-        held.go.set()
-        assert [future.result(20) for future in (first, *rest)] == [[-2], *([2 * number] for number in range(8))]
+    futures = together(held, Batcher(held, size=size), [([number],) for number in range(8)])
+    assert [future.result() for future in futures] == [[2 * number] for number in range(8)]
     assert [len(batch) for batch in held.batches] == lengths
 
 
 def test_a_failing_item_does_not_affect_others():
+    held = Held()
+
     def touchy(items, how):
         if 3 in items:
             raise ValueError("no 3")
-        return items
+        return held(items)
 
-    batcher = Batcher(touchy, wait=0.3, size=6)
-    with ThreadPoolExecutor(6) as pool:
-        futures = [pool.submit(batcher.ask, [number]) for number in range(6)]
-        assert [i for i, future in enumerate(futures) if future.exception(20)] == [3]
+    futures = together(held, Batcher(touchy), [([number],) for number in range(6)])
+    assert [i for i, future in enumerate(futures) if future.exception()] == [3]
 
 
 def late(items, how):
@@ -93,11 +98,11 @@ class Depths(Retriever):
 
 
 def test_searches_of_the_same_depth_are_one_call():
-    retriever = Depths()
-    batched = BatchedRetriever(retriever, partial(Batcher, wait=0.5, size=4))
-    with ThreadPoolExecutor(3) as pool:
-        found = [pool.submit(batched.search, *call) for call in ((["a"], 2), (["b"], 4), (["b", "c"], 2))]
-        assert [future.result(10) for future in found] == [
-            Depths().search(*c) for c in ((["a"], 2), (["b"], 4), (["b", "c"], 2))
-        ]
+    held, retriever = Held(), Depths()
+    batched = BatchedRetriever(retriever, Batcher)
+    search = batched._batcher._call
+    batched._batcher._call = lambda items, how: search(items, how) if how else held(items)
+    calls = [(["a"], 2), (["b"], 4), (["b", "c"], 2)]
+    futures = together(held, batched._batcher, [(texts, (UNRESTRICTED, k)) for texts, k in calls])
+    assert [future.result() for future in futures] == [Depths().search(*call) for call in calls]
     assert sorted((sorted(texts), k) for texts, k in retriever.calls) == [(["a", "b", "c"], 2), (["b"], 4)]

@@ -32,7 +32,7 @@ def index(tmp_path_factory):
 
 
 def serving_cities(place, **options):
-    cities = open_collection(f"cities={place}", batcher=partial(Batcher, size=8, wait=0.02))
+    cities = open_collection(f"cities={place}", batcher=partial(Batcher, size=8))
     strategies = Strategies({"rules": "", "auto": ""}, StrategySettings())
     return serving([cities], strategies=strategies, timeouts=Timeouts(sub_query=20.0), **options)
 

@@ -9,7 +9,6 @@ from serving_stand_ins import DOCUMENTS, Parts, Scripted, collection, serving
 
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.app import _PAGE
-from acqo_rl.serving.http import Web
 from acqo_rl.serving.limits import Limits
 from acqo_rl.types import Document
 
@@ -38,9 +37,8 @@ def served(*, names=("world",), **settings):
 
 @pytest.fixture(scope="module")
 def url():
-    """Under the prefix of a reverse proxy."""
-    with served(web=Web("/a/b")) as url:
-        yield f"{url}/a/b"
+    with served() as url:
+        yield url
 
 
 @pytest.fixture(scope="module")
