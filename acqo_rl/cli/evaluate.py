@@ -214,7 +214,7 @@ def settings_of(
         "reformulators": {name: place(model) for name, model in models.items()},
         "kinds": "data set" if any("kind" in metadata for metadata in data.metadata.values()) else "rules",
     }
-    for key in ("fusion", "measures", "choice", "hops", "hop", "limit", "robustness", "batch_size"):
+    for key in ("fusion", "measures", "choice", "hops", "hop", "order", "limit", "robustness", "batch_size"):
         if value := getattr(config, key):
             settings[key] = value
     if config.reranker:

@@ -15,6 +15,9 @@ hop: the options are to stop, or to search one of the names in the results. With
 options are read in turn, and an option is worth the return of the hops after it. Data sets of simple questions teach
 when to stop.
 
+order: the options are the first documents of the fused ranking; a relevant one has the reward 1. The networks learn to
+order the results of the searches and hops of --reformulator.
+
 choice: for the reformulator auto. Each query is searched as it is, with its last turns, as the rules rewrite it, and as
 the policy does. The networks learn which of these rankings to use, and when to ask the policy. Questions without a
 conversation are also asked after the conversation of another query (--topic_changes), so that the networks learn to
@@ -22,7 +25,8 @@ ignore it.
 
 The output folder contains options/ (the searched options; the same command resumes an interrupted run), curve.json,
 report.md and model/. The report says what the reward adds to imitation, on queries that its networks were not trained
-on. acqo evaluate measures the model: with --hops and --hop, or with --reformulator auto and --choice.
+on. acqo evaluate measures the model: with --hops and --hop, with --reformulator auto and
+--choice, or with --order.
 """
 
 from __future__ import annotations
@@ -46,14 +50,14 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.load import AUTO, load_reformulator, with_engine_prefix
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.roles import Retriever
-from acqo_rl.searching import choice, hop
+from acqo_rl.searching import choice, hop, order
 from acqo_rl.searching.concurrent import ConcurrentSearch
 from acqo_rl.searching.corpus_words import CorpusWords
 from acqo_rl.searching.hop import MOST_HOPS, Hops, LearnedHop
 from acqo_rl.searching.hop_candidates import CandidateReader
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.scorer import Scorer
-from acqo_rl.searching.settings import StepSettings
+from acqo_rl.searching.settings import NO_ORDER, StepSettings
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.settings import setting
 from acqo_rl.training.choice import collect as search_arms
@@ -70,6 +74,7 @@ from acqo_rl.training.hop import (
     write_options,
 )
 from acqo_rl.training.materials import with_gold
+from acqo_rl.training.order import collect as order_examples
 from acqo_rl.training.rewards import Reward
 from acqo_rl.training.run_folder import inputs_of, open_run, write_json
 from acqo_rl.types import Amount, Count, Document, Positive, Qrels, Query, Reformulation, Seed, Share, Turn
@@ -83,7 +88,7 @@ _CHUNK = 128
 class TrainScorerConfig(IndexSettings):
     """Settings of the training."""
 
-    task: Literal["hop", "choice"] = setting("What is trained; see above.")
+    task: Literal["hop", "choice", "order"] = setting("What is trained; see above.")
     data: list[str] = setting("BEIR folders, one or several.")
     index: list[Address] = setting(f"One index for each BEIR folder. {INDEX_HELP}")
     output_dir: str = setting("Folder of the run; the same command resumes an interrupted run.")
@@ -91,7 +96,9 @@ class TrainScorerConfig(IndexSettings):
     limit: list[Count] = setting(
         "Maximum number of training queries of each folder; 0 means all. One number is for all folders.", [0]
     )
-    model: Address | None = setting("Policy, such as trained:four_sets; hop: only if the reformulator asks one.", None)
+    model: Address | None = setting(
+        "Policy, such as trained:four_sets; hop and order: only if the reformulator asks one.", None
+    )
     cost: Amount = setting("Subtracted from the reward for each further search.", 0.02)
     price: Amount = setting("choice: subtracted from the reward for asking the policy.", 0.04)
     topic_changes: Share = setting(
@@ -99,9 +106,9 @@ class TrainScorerConfig(IndexSettings):
         "query.",
         0.5,
     )
-    reformulator: str = setting("hop: searches before the first hop: raw, auto, ...", "raw")
+    reformulator: str = setting("hop and order: searches before the first hop: raw, auto, ...", "raw")
     hops: Annotated[int, Ge(1), Le(MOST_HOPS)] = setting(
-        f"Number of hops, 1 to {MOST_HOPS}: that are trained (hop), or that follow the choice.", 2
+        f"Number of hops, 1 to {MOST_HOPS}: that are trained (hop), or that follow the choice or precede the order.", 2
     )
     steps: Positive = setting(
         "Training steps. The first seventh imitates the best option, the rest maximises the reward.", 3500
@@ -152,9 +159,12 @@ def main(config: TrainScorerConfig) -> None:
     if config.task == "hop":
         settings = Training(cost=2 * config.cost, **given)
         options = hop_options(config, sets, settings)
-    else:
+    elif config.task == "choice":
         settings = Training(choice.KIND, cost=0.0, margin=0.0, **given)
         options = choice_options(config, sets, settings)
+    else:
+        settings = Training(order.KIND, cost=0.0, margin=0.0, **given)
+        options = order_options(config, sets)
     scorer, curve = train([one for some in options for one in some], settings)
     write_json(folder / "curve.json", curve)
     places = enumerate(zip(config.data, config.index, strict=True), start=1)
@@ -209,20 +219,14 @@ def hop_options(
     config: TrainScorerConfig, sets: Sequence[TrainingSet], settings: Training
 ) -> list[list[ScoredOptions]]:
     """The options of all hops of each set, with their returns."""
-    name, model, fusion = config.reformulator, config.model or "", RankScoreFusion()
-    reformulator = load_reformulator(name, with_engine_prefix(name, model, "auto"))
+    fusion, search_path = RankScoreFusion(), path_before(config, hops=0)
 
     def options_of(one: TrainingSet, states: Sequence[Reformulation], part: slice) -> Iterator[ScoredOptions]:
         reader, reward = CandidateReader(one.corpus, one.words), Reward("converge", one.retriever, fusion)
         for batch in collect(states[part], one.qrels, reader, one.retriever, fusion, reward):
             yield from batch
 
-    def first_searches(one: TrainingSet) -> list[Reformulation]:
-        steps = StepSettings(hops=0).open_steps(name, one.corpus, lambda: one.words, asks=bool(model))
-        path = SearchPath(reformulator, one.retriever, fusion, one.corpus, choice=steps.choice)
-        return [found.reformulation for found in path.search(one.queries)]
-
-    states = [first_searches(one) for one in sets]
+    states = [[found.reformulation for found in search_path(one).search(one.queries)] for one in sets]
     by_hop: list[list[list[ScoredOptions]]] = []
     for number in range(1, config.hops + 1):
         found = [
@@ -237,6 +241,31 @@ def hop_options(
         pairs = zip(by_hop[place], by_hop[place + 1], strict=True)
         by_hop[place] = [with_returns(one, after, scorer, settings.cost) for one, after in pairs]
     return [[option for options in hops for option in options] for hops in zip(*by_hop, strict=True)]
+
+
+def path_before(config: TrainScorerConfig, hops: int) -> Callable[[TrainingSet], SearchPath]:
+    """The search path of the reformulator in a set, with a number of hops and without an order."""
+    name, model = config.reformulator, config.model or ""
+    reformulator = load_reformulator(name, with_engine_prefix(name, model, "auto"))
+    settings = StepSettings(hops=hops, order=NO_ORDER)
+
+    def path(one: TrainingSet) -> SearchPath:
+        steps = settings.open_steps(name, one.corpus, lambda: one.words, asks=bool(model))
+        return SearchPath(reformulator, one.retriever, RankScoreFusion(), one.corpus, **steps._asdict())
+
+    return path
+
+
+def order_options(config: TrainScorerConfig, sets: Sequence[TrainingSet]) -> list[list[ScoredOptions]]:
+    """The examples of each set, from searches with the hops."""
+    search_path = path_before(config, config.hops)
+
+    def examples(path: SearchPath, one: TrainingSet, part: slice) -> Iterator[ScoredOptions]:
+        some, reader = one.queries[part], order.LearnedOrder(None, one.corpus, one.words)
+        for start in range(0, len(some), _BATCH):
+            yield from order_examples(path.search(some[start : start + _BATCH], DEPTH), one.qrels, reader)
+
+    return [kept(one, "order", len(one.queries), partial(examples, search_path(one), one)) for one in sets]
 
 
 def choice_options(

@@ -126,12 +126,10 @@ def evaluate_systems(
         parts, reformulator = retrievers[retriever], reformulators[name]
         if reformulator.retry_below is not None and not parts.has_dense:
             continue
-        choice, hops = (steps or {}).get(name, Steps())
+        read = (steps or {}).get(name, Steps())
         reranking = Reranking(reranker, corpus, rerank_depth) if reranker and fusion.endswith(RERANKED) else None
         searched = parts.all(retriever)
-        path = SearchPath(
-            reformulator, searched, fusions[fusion], corpus, hops=hops, reranking=reranking, choice=choice
-        )
+        path = SearchPath(reformulator, searched, fusions[fusion], corpus, reranking=reranking, **read._asdict())
         system = System(name, retriever, fusion)
         evaluations[system] = evaluate(
             path,
@@ -141,7 +139,7 @@ def evaluate_systems(
             measures=measures,
             batch_size=batch_size,
             kinds=kinds,
-            costs=partial(_costs, reformulator, parts, reranking, reranker, choice),
+            costs=partial(_costs, reformulator, parts, reranking, reranker, read.choice),
         )
     return evaluations
 

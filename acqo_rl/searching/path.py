@@ -15,6 +15,7 @@ from acqo_rl.searching.choice import ARMS, Choice
 from acqo_rl.searching.concurrent import ConcurrentSearch, flatten
 from acqo_rl.searching.feedback import with_feedback
 from acqo_rl.searching.hop import Hops
+from acqo_rl.searching.order import ORDERED, LearnedOrder
 from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.result import Failure, SearchResult, public_problem, with_strange_texts
 from acqo_rl.searching.sub_queries import (
@@ -62,7 +63,8 @@ class SearchPath:
         hops: reads the results and searches names in them; by default nothing does.
         depth: documents per list before fusion, at least ``k``.
         score_threshold: minimum cosine of a document; see :func:`~acqo_rl.searching.threshold.fuse_similar`.
-        reranking: reorders the fused ranking; by default nothing does.
+        order: orders the first documents of the fused ranking; by default nothing does.
+        reranking: reorders the first documents after that; by default nothing does.
         choice: chooses the searches of each query after reading results; by default the reformulator's are used.
 
     Raises:
@@ -78,6 +80,7 @@ class SearchPath:
     hops: Hops | None = None
     depth: int = DEPTH
     score_threshold: float | None = None
+    order: LearnedOrder | None = None
     reranking: Reranking | None = None
     choice: Choice | None = None
 
@@ -119,22 +122,25 @@ class Run:
     def search(self, k: int, score_threshold: float | None) -> list[SearchResult]:
         """Returns the best ``k`` documents per query.
 
-        If the choice, a hop or the reranking fails, the results so far are kept.
+        If the choice, a hop, the order or the reranking fails, the results so far are kept.
         """
         path = self._path
         made = self.reformulate()
         if path.hops:
             made = path.hops.added(made, partial(self._names, path.hops.hop))
-        depth = max(k, path.reranking.depth) if path.reranking else k
+        depth = max(k, path.reranking.depth if path.reranking else 0, ORDERED if path.order else 0)
         with self._trace.step("retrieval", f"{sum(len(one.sub_queries) for one in made)} sub-queries"):
             rankings = self._searches.search(made)
         with self._trace.step("fusion", path.fusion.name):
             fused = fuse_similar(path.fusion, rankings, depth, score_threshold)
+        if path.order:
+            with self._trace.step("order", path.order.name):
+                fused = self._attempt("order", path.order.name, partial(path.order, made, rankings, fused)) or fused
         if path.reranking:
             name = path.reranking.reranker.name
             with self._trace.step("reranking", name):
-                reranked = self._attempt("reranking", name, partial(path.reranking, made, fused))
-            fused = [ranking.first(k) for ranking in reranked or fused]
+                fused = self._attempt("reranking", name, partial(path.reranking, made, fused)) or fused
+        fused = [ranking.first(k) for ranking in fused]
         searched = [(*before, one) for before, one in zip(self._searched, made, strict=True)]
         failures = [(*_failed(some[-1]), *self._searches.failures(*some), *self._failed) for some in searched]
         return [

@@ -53,7 +53,7 @@ class Reranking:
         scores = iter(self._scores([pair for some in pairs for pair in some]))
         scored = [[next(scores) for _ in some] for some in pairs]
         return [
-            _reordered(ranking, _best_of_each(some, min(self.depth, len(ranking.doc_ids))))
+            reordered(ranking, _best_of_each(some, min(self.depth, len(ranking.doc_ids))))
             for ranking, some in zip(rankings, scored, strict=True)
         ]
 
@@ -92,7 +92,7 @@ def _best_of_each(scores: Sequence[float], documents: int) -> list[float]:
     return [max(scores[i::documents]) for i in range(documents)]
 
 
-def _reordered(ranking: Ranking, scores: Sequence[float]) -> Ranking:
+def reordered(ranking: Ranking, scores: Sequence[float]) -> Ranking:
     """Puts the first documents in the order of the scores; those behind them get the lowest score."""
     best = sorted(range(len(scores)), key=lambda i: -scores[i])
     order = [*best, *range(len(scores), len(ranking.doc_ids))]

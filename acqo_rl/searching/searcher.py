@@ -177,7 +177,7 @@ class AdaptiveSearcher:
     def without_reformulation(self) -> AdaptiveSearcher:
         """The same search for raw queries, with the same threads."""
         other = copy(self)
-        other._path = replace(self._path, reformulator=PassThrough(), feedback=None, choice=None)
+        other._path = replace(self._path, reformulator=PassThrough(), feedback=None, choice=None, order=None)
         other._cache = TimedCache(0)
         return other
 

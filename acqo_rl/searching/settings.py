@@ -16,6 +16,7 @@ from acqo_rl.searching import choice, hop
 from acqo_rl.searching.choice import Choice
 from acqo_rl.searching.corpus_words import CorpusWords
 from acqo_rl.searching.hop import MOST_HOPS, Hops, LearnedHop
+from acqo_rl.searching.order import KIND, LearnedOrder
 from acqo_rl.searching.reranking import RERANK_DEPTH
 from acqo_rl.searching.scorer import Scorer
 from acqo_rl.settings import setting
@@ -23,6 +24,8 @@ from acqo_rl.types import Amount, Cosine, Document, FusionName, Positive
 
 AUTO_HOPS = 2
 """Default number of hops after ``auto``."""
+TRAINED_ORDER, NO_ORDER = "trained:order", "none"
+"""Default order after ``auto``, and after other reformulators."""
 
 
 class Steps(NamedTuple):
@@ -30,6 +33,7 @@ class Steps(NamedTuple):
 
     choice: Choice | None = None
     hops: Hops | None = None
+    order: LearnedOrder | None = None
 
 
 @dataclass(kw_only=True)
@@ -46,6 +50,11 @@ class StepSettings:
         None,
     )
     hop: str = setting("Folder of the network that chooses the names.", "trained:hop")
+    order: str | None = setting(
+        "Folder of the network that orders the first results, or none. By default trained:order for auto, and none for "
+        "other reformulators.",
+        None,
+    )
 
     def open_steps(
         self, name: str, corpus: Mapping[str, Document], words: Callable[[], CorpusWords], *, asks: bool
@@ -63,12 +72,14 @@ class StepSettings:
         """
         chooses = name == AUTO
         most = self.hops if self.hops is not None else AUTO_HOPS if chooses else 0
-        if not chooses and not most:
+        order = self.order or (TRAINED_ORDER if chooses else NO_ORDER)
+        if not chooses and not most and order == NO_ORDER:
             return Steps()
         known = words()
         return Steps(
             Choice(Scorer.load(self.choice, choice.KIND), corpus, known, asks=asks) if chooses else None,
             Hops(LearnedHop(Scorer.load(self.hop, hop.KIND), corpus, known), most) if most else None,
+            LearnedOrder(Scorer.load(order, KIND), corpus, known) if order != NO_ORDER else None,
         )
 
 

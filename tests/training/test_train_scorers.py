@@ -1,4 +1,4 @@
-"""Training of hops and of the choice: options are searched once, and the reward teaches which one to take."""
+"""Training of hops, choice and order: options are searched once, and the reward teaches which one to take."""
 
 from dataclasses import replace
 
@@ -22,12 +22,15 @@ from acqo_rl.searching.corpus_words import CorpusWords
 from acqo_rl.searching.hop import KIND as HOP
 from acqo_rl.searching.hop import Hops, LearnedHop, with_name
 from acqo_rl.searching.hop_candidates import CandidateReader
+from acqo_rl.searching.order import KIND as ORDER
+from acqo_rl.searching.order import LearnedOrder
 from acqo_rl.searching.path import SearchPath, search
 from acqo_rl.searching.scorer import Scorer
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.training.choice import collect as choice_options
 from acqo_rl.training.choice import with_asking
 from acqo_rl.training.hop import ScoredOptions, Training, against_imitation, collect, train, with_returns
+from acqo_rl.training.order import collect as order_examples
 from acqo_rl.training.rewards import Reward, gold_ranks
 from acqo_rl.types import Document, Query, Reformulation, SubQuery
 
@@ -45,6 +48,7 @@ COUNTRIES = [
 ]
 TOWNS = ["Akra", "Brod", "Crest", "Dunmor", "Elst", "Fenwick", "Gorm", "Hale", "Ilmen", "Jarva"]
 STEPS = {"steps": 140, "seeds": 2}
+KINDS = {"hop": HOP, "choice": CHOICE, "order": ORDER}
 
 
 def world():
@@ -90,8 +94,8 @@ def config(folder, monkeypatch):
 
     def make(kind, output, **changes):
         given = {"data": [str(folder)], "index": [str(folder / "index")], "output_dir": str(output), **STEPS, **changes}
-        if kind == "hop":
-            return TrainScorerConfig("hop", **given)
+        if kind in ("hop", "order"):
+            return TrainScorerConfig(kind, **given)
         return TrainScorerConfig("choice", **{"model": "policy", "cost": 0.0, "price": 0.1, **given})
 
     return make
@@ -103,10 +107,12 @@ def measured(kind, folder, trained):
     retriever, words = load_retriever(folder / "index"), CorpusWords.of(data.corpus)
     steps = {}
     if trained:
-        scorer = replace(Scorer.load(str(trained), CHOICE if kind == "choice" else HOP), margin=0.0)
-        steps = {"choice": Choice(scorer, data.corpus, words)}
-        if kind == "hop":
-            steps = {"hops": Hops(LearnedHop(scorer, data.corpus, words), 2)}
+        scorer = replace(Scorer.load(str(trained), KINDS[kind]), margin=0.0)
+        steps = {
+            "hop": {"hops": Hops(LearnedHop(scorer, data.corpus, words), 2)},
+            "choice": {"choice": Choice(scorer, data.corpus, words)},
+            "order": {"order": LearnedOrder(scorer, data.corpus, words)},
+        }[kind]
     reformulator = Country() if kind == "choice" else PassThrough()
     path = SearchPath(reformulator, retriever, RankScoreFusion(), data.corpus, **steps)
     found = evaluate(path, data.queries["dev"], data.qrels["dev"], name="", measures=["AP@10"])
@@ -114,7 +120,7 @@ def measured(kind, folder, trained):
     return found.scores("AP@10").mean(), sum(searches) / len(searches)
 
 
-@pytest.mark.parametrize("kind", ["hop", "choice"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_resumed_run_equals_an_uninterrupted_one_and_the_reward_teaches(kind, config, folder, tmp_path, capsys):
     """It learns the bridge, or to ask the policy that knows it. ScoredOptions that are there are not searched again."""
     main = module_of("train-scorer").main
@@ -179,6 +185,29 @@ def test_a_choice_is_worth_what_is_found_after_the_hops_that_follow_it():
         results = SearchPath(PassThrough(), retriever, fusion, hops=following).search(queries, DEPTH)
         values = [reward.score(gold_ranks(r.fused, [*everything[q.id]])) for q, r in zip(queries, results, strict=True)]
         assert ([float(first.rewards[0]) for first, _ in found] != pytest.approx(values)) is differs
+
+
+def test_the_order_learns_which_documents_are_relevant():
+    """The stand-in for an index finds the relevant documents last; their titles are in the searches."""
+
+    class Backwards(Bm25Retriever):
+        def search(self, texts, k):
+            return [r.at(range(len(r.doc_ids))[::-1]) for r in super().search(texts, k)]
+
+    documents, queries, qrels = world()
+    corpus = {d.id: d for d in documents}
+    words, everything = CorpusWords.of(corpus), qrels["train"] | qrels["dev"]
+    retriever = Backwards.build([f"{d.title} {d.text}" for d in documents], list(corpus))
+    path = SearchPath(Country(), retriever, RankScoreFusion(), corpus)
+    examples = list(order_examples(path.search(queries[3:], DEPTH), everything, LearnedOrder(None, corpus, words)))
+    assert [len(one.rewards) - len(one.names) for one in examples] == [1] * len(examples)
+    assert [float(one.rewards.sum()) for one in examples] == [1.0] * 14
+    scorer, _ = train(examples, Training(ORDER, cost=0.0, margin=0.0, steps=200, seeds=1))
+    ordered = replace(path, order=LearnedOrder(scorer, corpus, words))
+    for query, before, after in zip(queries[:3], path.search(queries[:3]), ordered.search(queries[:3]), strict=True):
+        gold = set(everything[query.id])
+        assert set(before.fused.doc_ids[:2]) != gold
+        assert set(after.fused.doc_ids[:2]) == gold
 
 
 def test_the_reward_is_compared_with_imitation_on_queries_that_were_left_out():

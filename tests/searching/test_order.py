@@ -1,0 +1,128 @@
+"""The order of the first documents: what the network reads, and what becomes of the ranking."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from stand_ins import features_in_short
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.retrieval.bm25 import Bm25Retriever
+from acqo_rl.searching.corpus_words import CorpusWords
+from acqo_rl.searching.order import KIND, ORDERED, LearnedOrder
+from acqo_rl.searching.path import SearchPath
+from acqo_rl.searching.scorer import Scorer
+from acqo_rl.searching.searcher import AdaptiveSearcher
+from acqo_rl.searching.settings import StepSettings
+from acqo_rl.types import Document, Query, Ranking, Reformulation, SubQuery
+
+CORPUS = {
+    d.id: d
+    for d in (
+        Document("oslo", "Oslo", "Oslo is the capital of Norway, which lies west of Sweden."),
+        Document("norway", "Norway", "A kingdom in the north of Europe."),
+        Document("rain", "", "Rain falls in Bergen, seldom in Oslo."),
+        *(Document(f"n{i}", f"Note {i}", f"A note on capital number {i} of the kingdom.") for i in range(30)),
+    )
+}
+WORDS = CorpusWords.of(CORPUS)
+MADE = Reformulation(
+    Query("q", "capital of Norway"),
+    "decompose",
+    (SubQuery("capital of Norway", "original"), SubQuery("Norway", "hop")),
+    "raw",
+)
+LISTS = (
+    Ranking(("oslo", "rain", "norway"), (0.8, 0.6, 0.2), "dense", "capital of Norway"),
+    Ranking(("norway", "oslo"), (0.9, 0.3), "dense", "Norway"),
+)
+
+
+def read(lists=LISTS, corpus=CORPUS):
+    fused = RankScoreFusion().fuse([lists], 100)
+    return LearnedOrder(None, corpus, WORDS).features([MADE], [lists], fused)[0], fused[0]
+
+
+def reversing():
+    """Prefers documents by their place in the fused ranking, the last one first."""
+    size = read()[0].shape[1]
+    weight = np.zeros((1, size, 1), np.float32)
+    weight[0, 1] = 99.0
+    return Scorer(KIND, np.zeros(size, np.float32), np.ones(size, np.float32), ((weight, np.zeros((1, 1, 1))),))
+
+
+def retriever():
+    return Bm25Retriever.build([f"{d.title} {d.text}" for d in CORPUS.values()], list(CORPUS))
+
+
+def test_the_first_documents_are_ordered_and_the_others_stay_behind_them():
+    plain = SearchPath(PassThrough(), retriever(), RankScoreFusion(), CORPUS)
+    query = Query("q", "capital of the kingdom of Norway")
+    [before], k = plain.search([query], 25), ORDERED
+    [after] = replace(plain, order=LearnedOrder(reversing(), CORPUS, WORDS)).search([query], 25)
+    assert after.fused.doc_ids == (*before.fused.doc_ids[:k][::-1], *before.fused.doc_ids[k:])
+    assert list(after.fused.scores) == sorted(after.fused.scores, reverse=True)
+    similarity = dict(zip(before.fused.doc_ids, before.fused.similarities, strict=True))
+    assert dict(zip(after.fused.doc_ids, after.fused.similarities, strict=True)) == similarity
+    [few] = replace(plain, order=LearnedOrder(reversing(), CORPUS, WORDS)).search([query], 3)
+    assert few.fused.doc_ids == after.fused.doc_ids[:3]
+    [nothing] = replace(plain, order=LearnedOrder(reversing(), CORPUS, WORDS)).search([Query("q", "zebra")])
+    assert nothing.fused.doc_ids == ()
+
+
+def test_features_do_not_depend_on_the_scale_of_scores():
+    """So that one network orders the results of BM25 and of cosines."""
+    features, fused = read()
+    assert fused.doc_ids == ("norway", "oslo", "rain")
+    scaled = tuple(replace(one, scores=tuple(30 * score for score in one.scores)) for one in LISTS)
+    np.testing.assert_allclose(read(scaled)[0], features, atol=1e-6)
+
+
+def test_documents_that_are_gone_have_no_words():
+    """As in a search engine from which a document was deleted after the search."""
+
+    class Engine(dict):
+        def fetch(self, doc_ids):
+            return {doc_id: CORPUS[doc_id] for doc_id in doc_ids if doc_id != "oslo"}
+
+    features, _ = read(corpus=Engine())
+    assert np.isfinite(features).all()
+    assert len(features) == 3
+
+
+def test_the_shipped_scorer_fits_its_features():
+    """Their values are recorded: a network needs the features with which it was trained."""
+    features, _ = read()
+    assert features_in_short(features) == []
+    assert len(Scorer.load("trained:order", KIND).score(features)) == 3
+    with pytest.raises(ConfigError):
+        Scorer.load("trained:hop", KIND)
+
+
+def test_an_order_that_fails_leaves_the_fused_ranking():
+    class Failing(LearnedOrder):
+        def features(self, *arguments):
+            raise RuntimeError("damaged")
+
+    searcher = AdaptiveSearcher(
+        PassThrough(), retriever(), RankScoreFusion(), corpus=CORPUS, order=Failing(reversing(), CORPUS, WORDS)
+    )
+    found = searcher.search("capital of Norway")
+    assert {failure.step for failure in found.failures} == {"order"}
+    assert found.fused.doc_ids == searcher.without_reformulation().search("capital of Norway").fused.doc_ids
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "has_order"),
+    [
+        ("auto", {}, True),
+        ("auto", {"order": "none"}, False),
+        ("raw", {}, False),
+        ("raw", {"order": "trained:order"}, True),
+    ],
+)
+def test_auto_orders_its_results_by_default(name, given, has_order):
+    steps = StepSettings(**given).open_steps(name, CORPUS, lambda: WORDS, asks=False)
+    assert (steps.order is not None) is has_order
