@@ -101,7 +101,7 @@ class LearnedOrder:
         asked = dict.fromkeys(stems(question))
         said = dict.fromkeys(word for one in made.sub_queries for word in stems(one.text))
         rest = [word for word in asked if pages and word not in pages[0].body]
-        names = {title_key(one.text) for one in made.sub_queries if one.kind == "hop"}
+        names = {title_key(one.text) for one in made.sub_queries if one.kind == "hop"} - {""}
         places = _Places(made, lists)
         best = fused.similarities or fused.scores
         rows = [
@@ -114,9 +114,9 @@ class LearnedOrder:
             ]
             for i, (doc_id, page) in enumerate(zip(doc_ids, pages, strict=True))
         ]  # fmt: skip
-        own = np.array(rows, np.float32).reshape(len(rows), -1)
         if not rows:
-            return own
+            return np.empty((0, 0), np.float32)
+        own = np.array(rows, np.float32)
         whole = [
             len(made.sub_queries) / 4, float(bool(made.query.history)), *places.sizes(), math.log1p(len(asked)) / 4,
             share(asked, pages[0].body),
