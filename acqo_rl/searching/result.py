@@ -26,7 +26,7 @@ class Failure:
     """A call that failed or timed out.
 
     Attributes:
-        step: ``reformulation``, ``retrieval``, ``hop``, ``choice`` or ``reranking``.
+        step: ``reformulation``, ``retrieval``, ``hop``, ``choice``, ``order`` or ``reranking``.
         reason: the exception in one line; a time-out is a ``TimeoutError``.
         public: the same for clients of a service, without addresses and texts of servers.
         retriever: name of the retriever; empty for other steps.
