@@ -30,7 +30,7 @@ NASTY = "``` | # <script>\n---\n{{ config }} `x` [a](b)"
 
 
 def difference(mean):
-    return {"mean": mean, "low": mean - 0.01, "high": mean + 0.01, "p": 0.01, "queries": 50}
+    return {"mean": mean, "low": mean - 0.01, "high": mean + 0.01, "queries": 50}
 
 
 @pytest.fixture

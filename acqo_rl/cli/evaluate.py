@@ -35,7 +35,7 @@ reformulations still help in front of it:
 The output folder stores all reformulations and rankings. A later run in it computes only what is missing, such as other
 systems, measures or queries of the same data and split. An interrupted run thus continues. The next run repeats failed
 model calls. If the code or a model on a server has changed, use a new folder. The report covers the systems of the last
-command: report.html, one file. The data are in summary.json, queries.jsonl and runs/.
+command: report.html, one file. The data are in summary.json and queries.jsonl.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def main(config: EvaluateConfig) -> None:
         unusable = sum(QUANTITIES["problems"](result) for result in results) / len(results)
         if unusable > 0.5:
             print(f"Warning: {unusable:.0%} of the completions of {study.name(system)} could not be used.")
-    print(f"\nReport: {Path(config.output, 'report.html')} (and summary.json, queries.jsonl, run files)")
+    print(f"\nReport: {Path(config.output, 'report.html')} (and summary.json, queries.jsonl)")
 
 
 def check(config: EvaluateConfig) -> dict[str, str]:

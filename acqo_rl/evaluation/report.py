@@ -17,7 +17,7 @@ import numpy as np
 from acqo_rl.evaluation.files import write_files
 from acqo_rl.evaluation.run import Evaluation, QueryResult
 from acqo_rl.evaluation.study import Study
-from acqo_rl.evaluation.summary import EQUAL, TIMED, summarise
+from acqo_rl.evaluation.summary import EQUAL, TIMED, compare, summarise
 from acqo_rl.evaluation.systems import System
 from acqo_rl.evaluation.tables import Table, aligned, escaped, interval, study_tables
 from acqo_rl.files import write_atomic
@@ -59,14 +59,14 @@ def write_report(folder: Path, study: Study, settings: Mapping[str, Any]) -> tup
 def answer_of(study: Study) -> str:
     """The result in a sentence: the best system, its difference to the reference and its cost."""
     measure, reference = study.measures[0], study.reference
-    gains = study.against_reference()
-    best = max(gains, key=lambda s: gains[s].differences[measure].mean, default=reference)
+    others = (system for system in study.evaluations if system != reference)
+    best = max(others, key=lambda system: study.evaluations[system].scores(measure).mean(), default=reference)
     overall = summarise(study.evaluations[best]).overall
     compared = ""
-    if best in gains:
-        difference = gains[best].differences[measure]
+    if best != reference:
+        difference = compare(study.evaluations[best], study.evaluations[reference], [measure]).differences[measure]
         before = summarise(study.evaluations[reference]).overall.measures[measure]
-        chance = "" if gains[best].significant(measure) else "; the difference may be due to chance"
+        chance = "" if difference.significant else "; the difference may be due to chance"
         compared = f" against {before:.3f} of {study.name(reference)}, {interval(difference, starred=False)}{chance}"
     return (
         f"{study.name(best)} has {measure} {overall.measures[measure]:.3f}{compared}, over {overall.queries} queries, "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import attrgetter
 
 import numpy as np
@@ -16,8 +16,6 @@ from acqo_rl.text import distinct
 
 TIMED = ("reformulation", "retrieval", "reranking")
 """The steps whose milliseconds are measured."""
-ALPHA = 0.05
-"""Results with a corrected p-value below it are marked."""
 EQUAL = 1e-9
 """Differences of a measure below this count as zero."""
 
@@ -93,7 +91,6 @@ class Comparison:
         by_kind: kind -> mean paired difference of the first measure.
         helped: share of queries whose first measure is higher.
         hurt: share of queries whose first measure is lower.
-        corrected: measure -> p-value, corrected for the comparisons of a study.
     """
 
     system: str
@@ -102,11 +99,6 @@ class Comparison:
     by_kind: dict[str, Difference]
     helped: float
     hurt: float
-    corrected: dict[str, float] = field(default_factory=dict)
-
-    def significant(self, measure: str) -> bool:
-        """Whether the corrected p-value is below 0.05."""
-        return self.corrected[measure] < ALPHA
 
 
 def compare(system: Evaluation, baseline: Evaluation, measures: Sequence[str]) -> Comparison:

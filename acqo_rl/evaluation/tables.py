@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from acqo_rl.evaluation.run import Evaluation
-from acqo_rl.evaluation.significance import Difference, holm
+from acqo_rl.evaluation.significance import Difference
 from acqo_rl.evaluation.study import FITTING, Study
-from acqo_rl.evaluation.summary import ALPHA, TIMED, Comparison, Summary, compare, summarise
+from acqo_rl.evaluation.summary import TIMED, Comparison, Summary, compare, summarise
 from acqo_rl.evaluation.systems import System
 from acqo_rl.text import one_line
 
+_STAR = "A star marks an interval without zero; with many rows, some intervals are without zero by chance."
 ROUTES = ("pass", "disambiguate", "decompose", "expand")
 _MARKDOWN = re.compile(r"([\\`|<]|\*(?=\S)|(?<!\w)_(?=\w)|\](?=[(\[]))")
 
@@ -43,9 +44,9 @@ def escaped(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", one_line(text))
 
 
-def interval(difference: Difference, *, starred: bool | None = None) -> str:
-    """Mean difference and 95 % confidence interval, starred if significant; ``starred`` overrides the star."""
-    star = "*" if (difference.significant if starred is None else starred) else ""
+def interval(difference: Difference, *, starred: bool = True) -> str:
+    """Mean difference and 95 % confidence interval, with a star if it is significant and ``starred``."""
+    star = "*" if starred and difference.significant else ""
     return f"{difference.mean:+.3f}{star} [{difference.low:+.3f}, {difference.high:+.3f}]"
 
 
@@ -61,14 +62,14 @@ def results_table(study: Study, gains: Mapping[System, Comparison]) -> Table:
     for system, evaluation in study.evaluations.items():
         overall = summarise(evaluation).overall
         means = [f"{overall.measures[m]:.3f}" for m in study.measures]
-        difference = _starred(gains[system], measure) if system in gains else "-"
+        difference = interval(gains[system].differences[measure]) if system in gains else "-"
         rows.append((*_label(study, system), *means, f"{overall.quantities['sub_queries']:.2f}", difference))
     first = study.evaluations[study.reference]
     left_out = f" {first.unmeasured} queries without a relevant document are left out." if first.unmeasured else ""
     note = (
         f"Means over {len(first.results)} queries.{left_out} The difference is the mean paired difference to "
         f"{study.baseline}{'' if study.one_path else ' with the same retriever and fusion'}, with a 95 % confidence "
-        f"interval (paired bootstrap over queries). A star marks p < {ALPHA}, corrected by Holm's method for all rows."
+        f"interval (paired bootstrap over queries). {_STAR}"
     )
     header = (*_names(study), *study.measures, "sub-queries", f"{measure}: difference to {study.baseline} [95 % CI]")
     return Table("Results", note, header, tuple(rows), len(_names(study)))
@@ -79,12 +80,7 @@ def study_tables(study: Study, gains: Mapping[System, Comparison]) -> Iterator[T
     measure = study.measures[0]
     yield results_table(study, gains)
     if gains:
-        yield _comparisons(f"Against {study.baseline}", study, gains, study.measures)
-    for axis in ("retriever", "fusion"):
-        if others := study.comparisons(axis, study.measures[:1]):
-            yield _comparisons(
-                f"{axis.capitalize()}s against {getattr(study.reference, axis)}", study, others, [measure]
-            )
+        yield _comparisons(study, gains)
     yield _costs(study)
     if study.variants:
         yield _robustness(study)
@@ -92,8 +88,7 @@ def study_tables(study: Study, gains: Mapping[System, Comparison]) -> Iterator[T
     group = study.with_same_retrieval()
     kinds = {result.kind for result in group[0].results}
     if any(kinds):
-        note = f"Differences are to {study.baseline}; a star marks an interval without zero, not corrected."
-        yield groups_table(group, measure, note)
+        yield groups_table(group, measure, f"Differences are to {study.baseline}. {_STAR}")
     summaries = {evaluation.name: summarise(evaluation) for evaluation in group}
     yield _by_route(summaries, measure)
     if kinds & FITTING.keys():
@@ -130,16 +125,11 @@ def _label(study: Study, system: System) -> tuple[str, ...]:
     return (system.reformulator,) if study.one_path else (system.reformulator, system.retriever, system.fusion)
 
 
-def _starred(gain: Comparison, measure: str) -> str:
-    return interval(gain.differences[measure], starred=gain.significant(measure))
-
-
-def _comparisons(title: str, study: Study, gains: Mapping[System, Comparison], measures: Sequence[str]) -> Table:
+def _comparisons(study: Study, gains: Mapping[System, Comparison]) -> Table:
     rows = tuple(
         (
             *_label(study, system),
-            *(_starred(gain, measure) for measure in measures),
-            f"{gain.corrected[measures[0]]:.4f}",
+            *(interval(gain.differences[measure]) for measure in study.measures),
             f"{gain.helped:.1%}",
             f"{1 - gain.helped - gain.hurt:.1%}",
             f"{gain.hurt:.1%}",
@@ -147,12 +137,11 @@ def _comparisons(title: str, study: Study, gains: Mapping[System, Comparison], m
         for system, gain in gains.items()
     )
     note = (
-        "Mean paired differences with 95 % confidence intervals; all other components are the same. A star marks "
-        f"p < {ALPHA}, corrected by Holm's method for the number of rows; p is that of {measures[0]}. Helped, same, "
-        f"hurt: share of queries whose {measures[0]} is higher, equal or lower."
+        f"Mean paired differences with 95 % confidence intervals; retriever and fusion are the same. {_STAR} Helped, "
+        f"same, hurt: share of queries whose {study.measures[0]} is higher, equal or lower."
     )
-    header = (*_names(study), *measures, "p (Holm)", "helped", "same", "hurt")
-    return Table(title, note, header, rows, len(_names(study)))
+    header = (*_names(study), *study.measures, "helped", "same", "hurt")
+    return Table(f"Against {study.baseline}", note, header, rows, len(_names(study)))
 
 
 def _costs(study: Study) -> Table:
@@ -180,22 +169,20 @@ def _costs(study: Study) -> Table:
 
 def _robustness(study: Study) -> Table:
     measure = study.measures[0]
-    pairs = [(name, s, e) for name, variant in study.variants.items() for s, e in variant.items()]
-    changes = [compare(e, study.evaluations[s], [measure]).differences[measure] for _, s, e in pairs]
-    corrected = holm([change.p for change in changes])
     rows = tuple(
         (
             *_label(study, system),
             name,
             f"{study.evaluations[system].scores(measure).mean():.3f}",
             f"{changed.scores(measure).mean():.3f}",
-            interval(change, starred=p < ALPHA),
+            interval(compare(changed, study.evaluations[system], [measure]).differences[measure]),
         )
-        for (name, system, changed), change, p in zip(pairs, changes, corrected, strict=True)
+        for name, variant in study.variants.items()
+        for system, changed in variant.items()
     )
     note = (
         f"{measure} on the queries as they are and on queries changed by rules, with the same judgements. The change "
-        f"has a 95 % confidence interval; a star marks p < {ALPHA}, corrected by Holm's method for all changes."
+        f"has a 95 % confidence interval. {_STAR}"
     )
     header = (*_names(study), "queries", measure, "changed queries", "change")
     return Table("Robustness", note, header, rows, len(_names(study)) + 1)

@@ -16,6 +16,7 @@ from acqo_rl.errors import DataError
 from acqo_rl.evaluation.run import Evaluation, evaluate
 from acqo_rl.evaluation.significance import FEWEST, Difference
 from acqo_rl.evaluation.summary import compare
+from acqo_rl.evaluation.tables import interval
 from acqo_rl.roles import Reformulator
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.training.rewards import Reward
@@ -180,12 +181,12 @@ def advise(headroom: Headroom, measure: str) -> tuple[Decision, str]:
     else:
         decision, verdict = "keep_raw", "Do not train; search the raw query"
     why = (
-        f"{form.name}, chosen on other queries, gains {_with_interval(learned)} over {name}; the best candidate of each"
-        f" query gains {_with_interval(upper)}, the upper bound."
+        f"{form.name}, chosen on other queries, gains {interval(learned, starred=False)} over {name}; the best "
+        f"candidate of each query gains {interval(upper, starred=False)}, the upper bound."
     )
-    without_training = "" if cheap is raw else f" Without training, {name} gains {_with_interval(gain)}."
+    without_training = "" if cheap is raw else f" Without training, {name} gains {interval(gain, starred=False)}."
     harm = "".join(
-        f" {name} is not advised without training: it loses {_with_interval(loss)} where the topic changes."
+        f" {name} is not advised without training: it loses {interval(loss, starred=False)} where the topic changes."
         for name, loss in lost.items()
     )
     return decision, f"{verdict}: {why}{without_training}{harm}"
@@ -197,7 +198,3 @@ def _difference(system: Evaluation, baseline: Evaluation, measure: str) -> Diffe
 
 def _matters(difference: Difference) -> bool:
     return difference.significant and difference.mean >= LEAST_GAIN
-
-
-def _with_interval(difference: Difference) -> str:
-    return f"{difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]"

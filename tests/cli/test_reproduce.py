@@ -59,9 +59,7 @@ SUMMARY = {
             "by_kind": {"simple": {"measures": {"nDCG@10": 0.7, "R@10": 0.5}}},
         },
     ],
-    "comparisons": [
-        {"system": "policy", "differences": {"nDCG@10": {"mean": 0.1124, "low": 0.05, "high": 0.2, "p": 0.001}}}
-    ],
+    "comparisons": [{"system": "policy", "differences": {"nDCG@10": {"mean": 0.1124, "low": 0.05, "high": 0.2}}}],
 }
 FIGURES = {
     "raw": {"nDCG@10": 0.5, "R@10": 0.25, "searches": 1.0, "tokens": 0.0, "calls": 0.0},

@@ -4,13 +4,10 @@ import json
 import re
 from dataclasses import replace
 
-import ir_measures
 import pytest
 from by_hand import evaluation
-from small_study import QRELS
 
 from acqo_rl.conversations import read_history
-from acqo_rl.evaluation.files import trec_lines
 from acqo_rl.evaluation.report import answer_of, write_report
 from acqo_rl.evaluation.study import Study
 from acqo_rl.evaluation.systems import System
@@ -25,20 +22,9 @@ def study_of(*evaluations):
     return Study(systems, {}, evaluations[0].name, MEASURES)
 
 
-def test_trec_run_gives_the_same_measures_elsewhere(tmp_path, raw):
-    path = tmp_path / "raw.trec"
-    path.write_text("\n".join(trec_lines(raw, "raw")))
-    assert path.read_text().splitlines()[0] == "simple Q0 peru 1 3 raw"
-    run = list(ir_measures.read_trec_run(str(path)))
-    relevant = {query_id: QRELS[query_id] for query_id in ("simple", "compound", "ambiguous")}
-    got = ir_measures.calc_aggregate([ir_measures.parse_measure("nDCG@10")], relevant, run)
-    assert next(iter(got.values())) == pytest.approx(raw.scores("nDCG@10").mean())
-
-
 def test_report_of_several(tmp_path, raw, good, bad):
     """It replaces an earlier one."""
-    (tmp_path / "runs").mkdir()
-    (tmp_path / "runs" / "old.trec").touch()
+    (tmp_path / "queries.jsonl").write_text("old")
     answer, _ = write_report(tmp_path, study_of(raw, good, bad), {"data": "../x", "limit": None})
     summary = json.loads((tmp_path / "summary.json").read_text())
     systems = {system["name"]: system for system in summary["systems"]}
@@ -55,7 +41,6 @@ def test_report_of_several(tmp_path, raw, good, bad):
     places = [page.index(part) for part in parts]
     assert places == sorted(places)
     assert "peru 3 → 2, chad-money 2 → 1" in page
-    assert {path.name for path in (tmp_path / "runs").iterdir()} == {"raw.trec", "good.trec", "bad.trec"}
 
 
 def test_the_answer_compares_the_best_system_with_the_baseline():
