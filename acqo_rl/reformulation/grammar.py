@@ -78,9 +78,15 @@ class Grammar:
     @property
     def regex(self) -> str:
         """Regular expression for guided decoding; :meth:`parse` accepts its matches if their words are allowed."""
+        return f"({'|'.join(map(self.regex_of, TAGS))})"
+
+    def regex_of(self, route: Route) -> str:
+        """Regular expression of the completions of one route."""
+        if route == "pass":
+            return TAGS[route]
         edge, inner = f"[^ {_BANNED}]", f"[^{_BANNED}]"
         line = f"{edge}({inner}{{0,{MAX_CHARACTERS - 2}}}{edge})?"
-        return f"({TAGS['pass']}|({TAGS['disambiguate']}|{TAGS['decompose']})(\\n{line}){{1,{self.max_sub_queries}}})"
+        return f"{TAGS[route]}(\\n{line}){{1,{self.max_sub_queries}}}"
 
     @property
     def ascii_regex(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from acqo_rl.language_models.decoding import Decoding, Forbidden, complete, keep
 from acqo_rl.language_models.guided import GuidedDecoding, KnownWords
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.measures import gold_of
+from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.text import text_of
@@ -28,13 +30,14 @@ from acqo_rl.training.prefix_tree import completion_log_probs
 from acqo_rl.training.rewards import Reward
 from acqo_rl.training.run_folder import last_checkpoint
 from acqo_rl.training.settings import FULL_RATE, GRPO, LORA_RATE, GrpoSettings, trainer_arguments
-from acqo_rl.types import Qrels, Query
+from acqo_rl.types import Qrels, Query, Route
 
 
 class AcqoTrainer(GRPOTrainer):
     """TRL's trainer with changes.
 
     - The prompt of a group is processed only once, for log-probabilities and, on a CPU, for sampling.
+    - The route has a baseline of its own; not under FSDP, or if the texts of single tokens are not known.
     - Evaluation runs the search path on dev queries.
     """
 
@@ -50,19 +53,21 @@ class AcqoTrainer(GRPOTrainer):
         self._policy_settings = settings
         self._shared_prefix = shared_prefix and keeps_every_token(trainer["model"])
         super().__init__(**trainer)
-        self._constraint = self._decoding_constraint()
+        grammar = settings.grammar
+        self._constraint: Forbidden | None = None
+        self._constraints: dict[Route, Forbidden] = {}
         self._known_words: KnownWords | None = None
-        if self._constraint is not None and settings.grammar.words is not None:
-            self._known_words = KnownWords(self.processing_class, self.eos_token_ids, settings.grammar.known_words)
+        if GuidedDecoding.supports(self.processing_class):
+            self._constraint = self._guided(grammar.regex)
+            self._constraints = {route: self._guided(grammar.regex_of(route)) for route in TAGS}
+            if grammar.words is not None:
+                self._known_words = KnownWords(self.processing_class, self.eos_token_ids, grammar.known_words)
         if self.is_fsdp_enabled:
-            # All processes must make the same number of forward passes, but prefix trees need different numbers.
-            self._shared_prefix = False
+            # All processes must make the same number of forward passes; prefix trees and routes need different numbers.
+            self._shared_prefix, self._constraints = False, {}
 
-    def _decoding_constraint(self) -> Forbidden | None:
-        """Forbids completions outside the grammar; ``None`` if the texts of single tokens are not known."""
-        if not GuidedDecoding.supports(self.processing_class):
-            return None
-        regex = self._policy_settings.grammar.regex
+    def _guided(self, regex: str) -> GuidedDecoding:
+        """Forbids completions that do not match."""
         vocabulary = self.model.config.get_text_config().vocab_size
         return GuidedDecoding(self.processing_class, self.eos_token_ids, regex, vocabulary)
 
@@ -80,21 +85,96 @@ class AcqoTrainer(GRPOTrainer):
         rewards[:, 0] = below_the_group(groups, self.reward_funcs[0].invalid_reward).flatten()
         return rewards
 
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        made = super()._generate_and_score_completions(inputs)
+        if self._constraints:
+            made["advantages"] = self._token_advantages(inputs, made)
+        return made
+
+    def _token_advantages(self, inputs: list[dict[str, Any]], made: dict[str, Any]) -> torch.Tensor:
+        """Gives the route a baseline of its own (arXiv 2505.13379), because it is sampled here and served greedily.
+
+        The route is compared by its value, the reward of its greedy completion. The other words are compared with the
+        completions of the group that have the same route. A completion without a route is compared as a whole.
+
+        Args:
+            inputs: the rows of the data set, one per completion of this process.
+            made: what TRL made of them: token ids, masks and advantages, float[rows].
+
+        Returns:
+            float[rows, completion].
+        """
+        rows, width = made["completion_ids"].shape
+        begun = [self._route_of(ids) for ids in made["completion_ids"]]
+        numbers = torch.tensor([[*TAGS, None].index(route) for route, _ in begun], device=self.accelerator.device)
+        groups = -1, self.num_generations
+        routes, advantages = (self.accelerator.gather(some).reshape(groups) for some in (numbers, made["advantages"]))
+        same = routes[:, :, None] == routes[:, None, :]
+        of_words = advantages - (same * advantages[:, None, :]).sum(dim=2) / same.sum(dim=2)
+        here = slice(self.accelerator.process_index * rows, (self.accelerator.process_index + 1) * rows)
+        alone = same.all(dim=2).flatten()[here].tolist()
+        chosen = [None if only else route for (route, _), only in zip(begun, alone, strict=True)]
+        values = self.accelerator.gather(self._values_of(chosen, inputs, made)).reshape(groups)
+        values = below_the_group(values, self.reward_funcs[0].invalid_reward)
+        of_routes = values - values.mean(dim=1, keepdim=True)
+        if self.scale_rewards != "none":
+            of_routes = of_routes / (values.std(dim=1, keepdim=True) + 1e-4)
+        lengths = torch.tensor([length for _, length in begun])[:, None]
+        in_route = (torch.arange(width) < lengths).to(numbers.device)
+        return torch.where(in_route, of_routes.flatten()[here, None], of_words.flatten()[here, None])
+
+    def _route_of(self, ids: torch.Tensor) -> tuple[Route | None, int]:
+        """The route of a completion and the number of its tokens; ``None`` and all tokens if there is none."""
+        decode = partial(self.processing_class.decode, skip_special_tokens=True)
+        tag = decode(ids).split("\n")[0]
+        route = next((route for route, known in TAGS.items() if tag == known), None)
+        if route is None:
+            return None, len(ids)
+        return route, next(n for n in range(1, len(ids) + 1) if decode(ids[:n]).startswith(tag))
+
+    def _values_of(
+        self, routes: list[Route | None], inputs: list[dict[str, Any]], made: dict[str, Any]
+    ) -> torch.Tensor:
+        """The rewards of the greedy completions with the given routes, float[rows]; ``invalid_reward`` for ``None``."""
+        reward = self.reward_funcs[0]
+        values = torch.full([len(inputs)], reward.invalid_reward, device=self.accelerator.device)
+        prompts = [
+            tuple(ids[mask.bool()].tolist()) for ids, mask in zip(made["prompt_ids"], made["prompt_mask"], strict=True)
+        ]
+        for route, constraint in self._constraints.items():
+            rows = [row for row, chosen in enumerate(routes) if chosen == route]
+            distinct = list({prompts[row]: None for row in rows})
+            greedy = dict(zip(distinct, self._complete(distinct, forbidden=constraint), strict=True))
+            if rows:
+                texts = self.processing_class.batch_decode(
+                    [greedy[prompts[row]] for row in rows], skip_special_tokens=True
+                )
+                columns = {name: [inputs[row][name] for row in rows] for name in inputs[0] if name != "prompt"}
+                messages = [[{"role": "assistant", "content": text}] for text in texts]
+                asked = [inputs[row]["prompt"] for row in rows]
+                values[rows] = torch.tensor(
+                    reward(prompts=asked, completions=messages, **columns), device=values.device
+                )
+        return values
+
     def _generate_single_turn(
         self, prompt_ids: list[list[int]], *others: Any, **more: Any
     ) -> tuple[list[list[int]], Any]:
         # On a GPU, this would save no memory and take more time.
         if self.use_vllm or not self._shared_prefix or self.accelerator.device.type != "cpu":
             return super()._generate_single_turn(prompt_ids, *others, **more)
+        sampling = {"temperature": self.temperature, "top_p": self.args.top_p}
+        return self._complete(prompt_ids, forbidden=self._constraint, **sampling), None
+
+    def _complete(self, prompts: list[list[int]], **how: Any) -> list[list[int]]:
+        """Generates one completion per prompt with transformers; all processes must call this."""
         decoding = Decoding(
             ends=self.eos_token_ids,
             pad=self.processing_class.pad_token_id,
             max_new_tokens=self.max_completion_length,
-            temperature=self.temperature,
-            top_p=self.args.top_p,
-            batch_size=max(len(prompt_ids), 1),
-            forbidden=self._constraint,
+            batch_size=max(len(prompts), 1),
             known_words=self._known_words,
+            **how,
         )
         with (
             unwrap_model_for_generation(
@@ -105,8 +185,7 @@ class AcqoTrainer(GRPOTrainer):
             ) as model,
             self.accelerator.autocast(),
         ):
-            completions = complete(model, prompt_ids, decoding)
-        return completions, None
+            return complete(model, prompts, decoding)
 
     def _get_per_token_logps_and_entropies(
         self,

@@ -2,7 +2,10 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from itertools import groupby
+from pathlib import Path
 
 import pytest
 import torch
@@ -22,7 +25,8 @@ POLICY = PolicySettings(max_new_tokens=8)
 QUERIES = [Query(str(i), f"capital of country {i}") for i in range(6)]
 TRAINER = {
     "max_steps": 6,
-    "per_device_train_batch_size": 4,
+    "per_device_train_batch_size": 2,
+    "gradient_accumulation_steps": 2,
     "num_generations": 2,
     "learning_rate": 1e-2,
     "warmup_steps": 0,
@@ -193,6 +197,89 @@ def test_an_invalid_completion_does_not_outweigh_its_group():
     rewards = torch.tensor([[1.8, -0.1, 1.7, nan], [-0.1, -0.1, -0.1, nan], [0.5, 0.4, 0.3, 0.2]])
     wanted = torch.tensor([[1.8, 1.6, 1.7, nan], [-0.1, -0.1, -0.1, nan], [0.5, 0.4, 0.3, 0.2]])
     torch.testing.assert_close(below_the_group(rewards, -0.1), wanted, equal_nan=True)
+
+
+ROLLOUTS = {"pass": 1.0, "split\na": 0.6, "split\nb": 0.2, "pa": -0.1}
+
+
+class GreedyIsBest:
+    """A reward of 1.5 for the completions that are not in ``ROLLOUTS``: those of the greedy policy."""
+
+    __name__ = "greedy"
+    invalid_reward = -0.1
+
+    def __call__(self, completions, query, **_):
+        return [
+            ROLLOUTS.get(one[-1]["content"], 1.5) + int(text[-1]) for one, text in zip(completions, query, strict=True)
+        ]
+
+
+def token_advantages(model, folder, processes=1):
+    """A trainer, and the advantages of three groups of four rollouts, or of the part of this process."""
+    trainer = trainer_of(model, folder, trainer=TRAINER | {"num_generations": 4})
+    trainer.reward_funcs = [GreedyIsBest()]
+    rows = [row for row in list(trainer.train_dataset)[:3] for _ in range(4)]
+    texts = ["pass", "split\na", "split\nb", "pass", *["split\nb", "split\na"] * 2, "pa", "split\na", "pass", "pa"]
+    rewards = torch.tensor([ROLLOUTS[text] for text in texts]).reshape(3, 4)
+    given = {"padding": True, "return_tensors": "pt", "add_special_tokens": False}
+    written = trainer.processing_class([text + "<|im_end|>" for text in texts], padding_side="right", **given)
+    asked = trainer.processing_class([row["query"] for row in rows], **given)
+    rank, each = trainer.accelerator.process_index, len(rows) // processes
+    here = slice(rank * each, (rank + 1) * each)
+    made = {
+        "prompt_ids": asked["input_ids"][here],
+        "prompt_mask": asked["attention_mask"][here],
+        "completion_ids": written["input_ids"][here],
+        "advantages": (rewards - rewards.mean(dim=1, keepdim=True)).flatten()[here],
+    }
+    return trainer, trainer._token_advantages(rows[here], made)
+
+
+def test_a_route_is_judged_by_its_greedy_completion_and_words_within_their_route(tiny, tmp_path):
+    """A split is worth more than passing, although the sampled splits are worth less."""
+    _, found = token_advantages(tiny, tmp_path)
+    tag, words = found[:, 0].reshape(3, 4), found[:, 6].reshape(3, 4)
+    half = torch.tensor([-0.25, 0.25, 0.25, -0.25])
+    torch.testing.assert_close(tag[0], half)
+    torch.testing.assert_close(words[0], torch.tensor([0.0, 0.2, -0.2, 0.0]))
+    torch.testing.assert_close(found[:4, :4], half[:, None].expand(-1, 4))  # "pass" and "spli" have a token per byte
+    torch.testing.assert_close(tag[1], torch.zeros(4))
+    torch.testing.assert_close(words[1], torch.tensor([-0.2, 0.2, -0.2, 0.2]))
+    values = torch.tensor([2.9, 3.5, 3.0, 2.9])  # "pa" has no route: as the worst of the group, and less
+    torch.testing.assert_close(tag[2], values - values.mean())
+    assert (found[[8, 11]] == tag[2, 0]).all()
+
+
+def test_accumulated_gradients_are_those_of_one_pass(tiny, tmp_path):
+    """The rows that TRL shuffles and divides keep the advantages of their tokens."""
+    norms = []
+    for passes in (1, 2):
+        given = {"max_steps": 1, "per_device_train_batch_size": 8 // passes, "gradient_accumulation_steps": passes}
+        trainer = trainer_of(tiny, tmp_path / str(passes), trainer=TRAINER | given | {"num_generations": 4})
+        resume(trainer)
+        norms.append(steps_of(trainer)[1][3])
+    assert norms[0] == pytest.approx(norms[1], rel=1e-4) > 0
+
+
+PROCESS = """
+import sys, torch
+sys.path[:0] = {paths}
+from test_grpo import token_advantages
+trainer, found = token_advantages({model!r}, {folder!r}, processes=2)
+found = trainer.accelerator.gather(found)
+if trainer.accelerator.is_main_process:
+    torch.save(found, {folder!r} + "/found.pt")
+"""
+
+
+@pytest.mark.slow
+def test_two_processes_that_share_a_group_find_the_advantages_of_one(tiny, tmp_path):
+    tests = Path(__file__).parent
+    text = PROCESS.format(paths=[str(tests), str(tests.parent)], model=tiny, folder=str(tmp_path))
+    (tmp_path / "process.py").write_text(text)
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    subprocess.run([*launch, str(tmp_path / "process.py")], check=True, timeout=300)
+    torch.testing.assert_close(torch.load(tmp_path / "found.pt"), token_advantages(tiny, tmp_path)[1])
 
 
 @pytest.mark.parametrize(("dev", "best"), [((0.1, 0.9, 0.2), 1), ((0.9, 0.1), None)])
