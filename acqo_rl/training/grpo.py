@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from acqo_rl.training.prefix_tree import completion_log_probs
 from acqo_rl.training.rewards import Reward
 from acqo_rl.training.run_folder import last_checkpoint
 from acqo_rl.training.settings import FULL_RATE, GRPO, LORA_RATE, GrpoSettings, trainer_arguments
-from acqo_rl.types import Qrels, Query, Route
+from acqo_rl.types import Qrels, Query
 
 
 class AcqoTrainer(GRPOTrainer):
@@ -55,16 +54,16 @@ class AcqoTrainer(GRPOTrainer):
         super().__init__(**trainer)
         grammar = settings.grammar
         self._constraint: Forbidden | None = None
-        self._constraints: dict[Route, Forbidden] = {}
+        self._constraints: list[Forbidden] = []  # one per route
         self._known_words: KnownWords | None = None
         if GuidedDecoding.supports(self.processing_class):
             self._constraint = self._guided(grammar.regex)
-            self._constraints = {route: self._guided(grammar.regex_of(route)) for route in TAGS}
+            self._constraints = [self._guided(grammar.regex_of(route)) for route in TAGS]
             if grammar.words is not None:
                 self._known_words = KnownWords(self.processing_class, self.eos_token_ids, grammar.known_words)
         if self.is_fsdp_enabled:
             # All processes must make the same number of forward passes; prefix trees and routes need different numbers.
-            self._shared_prefix, self._constraints = False, {}
+            self._shared_prefix, self._constraints = False, []
 
     def _guided(self, regex: str) -> GuidedDecoding:
         """Forbids completions that do not match."""
@@ -105,56 +104,46 @@ class AcqoTrainer(GRPOTrainer):
             float[rows, completion].
         """
         rows, width = made["completion_ids"].shape
-        begun = [self._route_of(ids) for ids in made["completion_ids"]]
-        numbers = torch.tensor([[*TAGS, None].index(route) for route, _ in begun], device=self.accelerator.device)
+        texts = self.processing_class.batch_decode(made["completion_ids"], skip_special_tokens=True)
+        tags = [*TAGS.values()]
+        begun = [tags.index(tag) if (tag := text.split("\n")[0]) in tags else len(tags) for text in texts]
+        written = torch.tensor(begun, device=self.accelerator.device)
         groups = -1, self.num_generations
-        routes, advantages = (self.accelerator.gather(some).reshape(groups) for some in (numbers, made["advantages"]))
+        routes, advantages = (self.accelerator.gather(some).reshape(groups) for some in (written, made["advantages"]))
         same = routes[:, :, None] == routes[:, None, :]
         of_words = advantages - (same * advantages[:, None, :]).sum(dim=2) / same.sum(dim=2)
         here = slice(self.accelerator.process_index * rows, (self.accelerator.process_index + 1) * rows)
-        alone = same.all(dim=2).flatten()[here].tolist()
-        chosen = [None if only else route for (route, _), only in zip(begun, alone, strict=True)]
+        chosen = torch.where(same.all(dim=2).flatten()[here], len(tags), written).tolist()
         values = self.accelerator.gather(self._values_of(chosen, inputs, made)).reshape(groups)
         values = below_the_group(values, self.reward_funcs[0].invalid_reward)
         of_routes = values - values.mean(dim=1, keepdim=True)
         if self.scale_rewards != "none":
             of_routes = of_routes / (values.std(dim=1, keepdim=True) + 1e-4)
-        lengths = torch.tensor([length for _, length in begun])[:, None]
-        in_route = (torch.arange(width) < lengths).to(numbers.device)
+        tokens = self.processing_class(tags, add_special_tokens=False)["input_ids"]
+        lengths = torch.tensor([*map(len, tokens), width], device=written.device)[written]
+        in_route = torch.arange(width, device=written.device) < lengths[:, None]
         return torch.where(in_route, of_routes.flatten()[here, None], of_words.flatten()[here, None])
 
-    def _route_of(self, ids: torch.Tensor) -> tuple[Route | None, int]:
-        """The route of a completion and the number of its tokens; ``None`` and all tokens if there is none."""
-        decode = partial(self.processing_class.decode, skip_special_tokens=True)
-        tag = decode(ids).split("\n")[0]
-        route = next((route for route, known in TAGS.items() if tag == known), None)
-        if route is None:
-            return None, len(ids)
-        return route, next(n for n in range(1, len(ids) + 1) if decode(ids[:n]).startswith(tag))
+    def _values_of(self, routes: list[int], inputs: list[dict[str, Any]], made: dict[str, Any]) -> torch.Tensor:
+        """The rewards of the greedy completions with the given routes, numbers in ``TAGS``, float[rows].
 
-    def _values_of(
-        self, routes: list[Route | None], inputs: list[dict[str, Any]], made: dict[str, Any]
-    ) -> torch.Tensor:
-        """The rewards of the greedy completions with the given routes, float[rows]; ``invalid_reward`` for ``None``."""
+        The value of another number is ``invalid_reward``.
+        """
         reward = self.reward_funcs[0]
         values = torch.full([len(inputs)], reward.invalid_reward, device=self.accelerator.device)
-        prompts = [
-            tuple(ids[mask.bool()].tolist()) for ids, mask in zip(made["prompt_ids"], made["prompt_mask"], strict=True)
-        ]
-        for route, constraint in self._constraints.items():
-            rows = [row for row, chosen in enumerate(routes) if chosen == route]
+        padded = zip(made["prompt_ids"], made["prompt_mask"], strict=True)
+        prompts = [tuple(ids[mask.bool()].tolist()) for ids, mask in padded]
+        for number, constraint in enumerate(self._constraints):
+            rows = [row for row, route in enumerate(routes) if route == number]
             distinct = list({prompts[row]: None for row in rows})
             greedy = dict(zip(distinct, self._complete(distinct, forbidden=constraint), strict=True))
             if rows:
-                texts = self.processing_class.batch_decode(
-                    [greedy[prompts[row]] for row in rows], skip_special_tokens=True
-                )
+                ids = [greedy[prompts[row]] for row in rows]
+                texts = self.processing_class.batch_decode(ids, skip_special_tokens=True)
                 columns = {name: [inputs[row][name] for row in rows] for name in inputs[0] if name != "prompt"}
                 messages = [[{"role": "assistant", "content": text}] for text in texts]
-                asked = [inputs[row]["prompt"] for row in rows]
-                values[rows] = torch.tensor(
-                    reward(prompts=asked, completions=messages, **columns), device=values.device
-                )
+                found = reward(prompts=[inputs[row]["prompt"] for row in rows], completions=messages, **columns)
+                values[rows] = torch.tensor(found, device=values.device)
         return values
 
     def _generate_single_turn(
@@ -166,7 +155,7 @@ class AcqoTrainer(GRPOTrainer):
         sampling = {"temperature": self.temperature, "top_p": self.args.top_p}
         return self._complete(prompt_ids, forbidden=self._constraint, **sampling), None
 
-    def _complete(self, prompts: list[list[int]], **how: Any) -> list[list[int]]:
+    def _complete(self, prompts: Sequence[Sequence[int]], **how: Any) -> list[list[int]]:
         """Generates one completion per prompt with transformers; all processes must call this."""
         decoding = Decoding(
             ends=self.eos_token_ids,
