@@ -90,7 +90,6 @@ def measure(config: BenchmarkConfig, words: int, shared: tuple[str, ...]) -> tup
     model, tokenizer = load_trainable(config.model, 16, seed=0)
     with tempfile.TemporaryDirectory() as folder:
         settings = GrpoSettings(
-            shared_prefix=bool(shared),
             trainer={
                 "per_device_train_batch_size": config.completions,
                 "max_steps": config.steps,

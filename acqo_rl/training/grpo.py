@@ -45,12 +45,11 @@ class AcqoTrainer(GRPOTrainer):
         *,
         dev_measures: Callable[[Policy, Policy], dict[str, float]],
         settings: PolicySettings,
-        shared_prefix: bool,
         **trainer: Any,
     ) -> None:
         self._dev_measures = dev_measures
         self._policy_settings = settings
-        self._shared_prefix = shared_prefix and keeps_every_token(trainer["model"])
+        self._shared_prefix = keeps_every_token(trainer["model"])
         super().__init__(**trainer)
         grammar = settings.grammar
         self._constraint: Forbidden | None = None
@@ -307,7 +306,6 @@ def build_trainer(
     return AcqoTrainer(
         dev_measures=dev_measures,
         settings=policy,
-        shared_prefix=settings.shared_prefix or arguments.use_cpu,
         model=model,
         reward_funcs=[reward],
         args=arguments,

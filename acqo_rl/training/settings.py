@@ -128,9 +128,6 @@ class GrpoSettings:
     """Settings of one stage of GRPO."""
 
     stage: Literal["explore", "converge"] = setting("explore (Stage I) or converge (Stage II).", "explore")
-    shared_prefix: bool = setting(
-        "Process the prompt once per group, not once per completion; on a CPU, this is always done.", False
-    )
     rollouts: Count = setting(
         "Rollouts of the starting model per training query (K in the paper); only queries inside the band "
         "are trained on. 0 trains on all.",
