@@ -16,7 +16,7 @@ with the response of the same process to the same query without concurrency:
     MB          memory of the server
     errors      no response, or a status other than 200
     partial     a call failed or was too late, as reported in the response
-    mixed up    id, query, searches or documents belong to another request; must be 0
+    mixed up    query, searches or documents belong to another request; must be 0
     other       searches or documents differ for other reasons; a model rounds differently in a batch
 """
 

@@ -1,1 +1,1 @@
-"""Question answering: the budgeted pipeline with its modes, and rewrite-retrieve-read."""
+"""Question answering: the budgeted pipeline with its modes."""

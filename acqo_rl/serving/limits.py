@@ -10,7 +10,7 @@ import os
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 
-from anyio import CapacityLimiter, WouldBlock
+from anyio import CapacityLimiter
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -68,7 +68,6 @@ class Guard:
         self._limited = limited
         self._places = CapacityLimiter(limits.concurrency)
         self._apart = {path: CapacityLimiter(limits.concurrency) for path in apart}
-        self._readers = CapacityLimiter(limits.concurrency + limits.max_queued)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forwards a request, or rejects it with a reason."""
@@ -104,10 +103,6 @@ class Guard:
         """Reads the full body; a body that is too large is read and discarded, so that the client gets the response."""
         size, most, parts = 0, self._limits.body_bytes, []
         try:
-            self._readers.acquire_nowait()
-        except WouldBlock:
-            raise _busy(1) from None
-        try:
             async with asyncio.timeout(self._limits.body_timeout):
                 async for part in Request(scope, receive).stream():
                     size += len(part)
@@ -118,8 +113,6 @@ class Guard:
         except TimeoutError:
             late = f"The body did not arrive in {self._limits.body_timeout:g} s."
             raise HTTPException(408, late, {"Connection": "close"}) from None
-        finally:
-            self._readers.release()
         if size > most:
             raise HTTPException(413, f"The body has {size} bytes; the maximum is {most}; send less text.")
         return b"".join(parts)
