@@ -52,12 +52,10 @@ def paired_bootstrap(differences: ArrayLike) -> Difference:
     from scipy.stats import bootstrap
 
     values = np.asarray(differences, dtype=np.float64)
-    means = values
+    low = high = values.mean()
     if values.size > 1:
-        means = bootstrap(
+        low, high = bootstrap(
             (values,), np.mean, n_resamples=RESAMPLES, batch=max(1, _CHUNK // values.size), method="percentile",
-            rng=np.random.default_rng(0),
-        ).bootstrap_distribution  # fmt: skip
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(means, [tail, 1 - tail]).tolist()
-    return Difference(float(values.mean()), low, high, values.size)
+            confidence_level=CONFIDENCE, rng=np.random.default_rng(0),
+        ).confidence_interval  # fmt: skip
+    return Difference(float(values.mean()), float(low), float(high), values.size)

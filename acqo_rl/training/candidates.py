@@ -14,7 +14,6 @@ from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.lexicon import OPENERS, Lexicon
 from acqo_rl.reformulation.turns import with_last_turns
 from acqo_rl.text import normalised, one_line
-from acqo_rl.training.titles import Titles, source_of, titles_by_source
 from acqo_rl.types import Document, Query, Route, SubQuery, SubQueryKind
 
 
@@ -34,6 +33,7 @@ class Candidate(NamedTuple):
 
 _WORD = re.compile(r"[^\W_][\w'\u2019.-]*")
 _BREAK = re.compile(r"(?<!\s)\s*(?:[,;?]|\band\b|\bor\b|\bvs\b\.?|\bversus\b|\bas well as\b|\bplus\b|&)\s*", re.I)
+_IN_BRACKETS = re.compile(r" ?\([^()]*\)")
 _MAX_TURN_NAMES = 3
 _MAX_TITLES = 2
 _MAX_FEEDBACK_NAMES = 16
@@ -41,9 +41,7 @@ _MAX_PAIRED_NAMES = 6
 _LONGEST = 1000
 
 
-def candidates(
-    query: Query, max_sub_queries: int = 3, lexicon: Lexicon | None = None, titles: Titles | None = None
-) -> list[Candidate]:
+def candidates(query: Query, max_sub_queries: int = 3, lexicon: Lexicon | None = None) -> list[Candidate]:
     """Returns distinct candidates for a query, in order of preference; the raw query is not among them.
 
     A query of more than 1000 characters has no candidates.
@@ -52,12 +50,11 @@ def candidates(
         query: the query, with conversation and feedback.
         max_sub_queries: maximum number of sub-queries of a candidate.
         lexicon: names of the corpus, used by the rules.
-        titles: common phrases of the titles of the corpus.
     """
     if len(query.text) > _LONGEST:
         return []
     found: dict[tuple[str, ...], Candidate] = {}
-    for candidate in _candidates(query, lexicon or Lexicon(), titles or Titles()):
+    for candidate in _candidates(query, lexicon or Lexicon()):
         key = tuple(normalised(s.text) for s in candidate.sub_queries)
         if 0 < len(key) <= max_sub_queries and key != (normalised(query.text),):
             found.setdefault(key, candidate)
@@ -67,12 +64,9 @@ def candidates(
 def candidates_in(
     documents: Collection[Document], queries: Sequence[Query], max_sub_queries: int
 ) -> dict[str, list[Candidate]]:
-    """Returns query id -> candidates, built with the names and titles of a corpus."""
-    lexicon, titles = Lexicon.of(documents), titles_by_source(documents)
-    return {
-        query.id: candidates(query, max_sub_queries, lexicon, titles.get(source_of(query.id), titles[""]))
-        for query in queries
-    }
+    """Returns query id -> candidates, built with the names of a corpus."""
+    lexicon = Lexicon.of(documents)
+    return {query.id: candidates(query, max_sub_queries, lexicon) for query in queries}
 
 
 def splits_completely(query: Query, sub_queries: Sequence[SubQuery]) -> bool:
@@ -86,13 +80,13 @@ def drops_words(query: Query, route: Route, sub_queries: Sequence[SubQuery]) -> 
     return route == "decompose" and not {word.lower() for word in _content(query.text)} <= held
 
 
-def _candidates(query: Query, lexicon: Lexicon, titles: Titles) -> Iterator[Candidate]:
+def _candidates(query: Query, lexicon: Lexicon) -> Iterator[Candidate]:
     rules = Heuristic(lexicon=lexicon).reformulate([query])[0]
     turns = with_last_turns(query)  # searched by the rules, but a policy cannot write texts of this length
     by_rules = list(_made([("rules", rules.route, [s.text for s in rules.sub_queries if s.text != turns])]))
     if query.history:
-        yield from _with_names_of_the_conversation(query, lexicon, titles)
-        yield from _with_names_of_titles(query, titles)
+        yield from _with_names_of_the_conversation(query, lexicon)
+        yield from _with_names_of_titles(query)
     elif splits_completely(query, rules.sub_queries):
         yield from by_rules
     if query.feedback:
@@ -111,7 +105,7 @@ def _made(found: Iterable[tuple[str, Route, Sequence[str]]]) -> Iterator[Candida
         yield Candidate(route, tuple(SubQuery(text, kind) for text in distinct if text), form)
 
 
-def _with_names_of_the_conversation(query: Query, lexicon: Lexicon, titles: Titles) -> Iterator[Candidate]:
+def _with_names_of_the_conversation(query: Query, lexicon: Lexicon) -> Iterator[Candidate]:
     """The query, or its content words, with one or two names of the conversation.
 
     Names of the user's turns come first. Pairs of names come before single names, because one form that suits most
@@ -126,26 +120,16 @@ def _with_names_of_the_conversation(query: Query, lexicon: Lexicon, titles: Titl
     chosen |= {f"name {i}": [name] for i, name in enumerate(names, start=1)}
     for form, some in chosen.items():
         yield Candidate("disambiguate", (_expansion(query, *some),), f"question + {form}")
-    words = " ".join(_content(query.text))
-    yield from _made(_content_words_after(names, turns, words))
-    for i, phrase in enumerate(titles.phrases, start=1):
-        phrased = _content_words_after(names[:1], turns[:1], f"{phrase} {words}")
-        yield from _made((f"{form} + phrase {i}", route, texts) for form, route, texts in phrased)
+    yield from _made(_content_words_after(names, turns, " ".join(_content(query.text))))
 
 
-def _with_names_of_titles(query: Query, titles: Titles) -> Iterator[Candidate]:
-    """A name from the titles of the feedback, with the query or its content words.
-
-    Phrases that are common in the titles of the corpus make a sub-query more similar to its documents: "Kirkwood House
-    guest review".
-    """
-    names = dict.fromkeys(titles.name_in(snippet.title) for snippet in query.feedback)
+def _with_names_of_titles(query: Query) -> Iterator[Candidate]:
+    """A title of the feedback, without bracketed text, with the query or its content words."""
+    names = dict.fromkeys(one_line(_IN_BRACKETS.sub("", snippet.title)) for snippet in query.feedback)
     words = " ".join(_content(query.text))
     for i, name in enumerate(list(filter(None, names))[:_MAX_TITLES], start=1):
-        for form, phrase in (("", ""), *((f" + phrase {n}", p) for n, p in enumerate(titles.phrases, start=1))):
-            said = one_line(f"{name} {phrase}")
-            yield Candidate("disambiguate", (_expansion(query, said),), f"question + title {i}{form}")
-            yield from _made([(f"title {i} + words{form}", "disambiguate", [f"{said} {words}"])])
+        yield Candidate("disambiguate", (_expansion(query, name),), f"question + title {i}")
+        yield from _made([(f"title {i} + words", "disambiguate", [f"{name} {words}"])])
 
 
 def _content_words_after(

@@ -16,7 +16,6 @@ from acqo_rl.training import model as run
 from acqo_rl.training import warm_start
 from acqo_rl.training.candidates import Candidate, candidates, splits_completely
 from acqo_rl.training.rewards import Reward
-from acqo_rl.training.titles import Titles, titles_by_source
 from acqo_rl.training.warm_start import (
     Example,
     balanced,
@@ -27,7 +26,7 @@ from acqo_rl.training.warm_start import (
     verified_examples,
     warm_start_arguments,
 )
-from acqo_rl.types import Document, Query, Snippet, SubQuery, Turn
+from acqo_rl.types import Query, Snippet, SubQuery, Turn
 
 FOUND = {
     "raw": ("x", "y", "g1"),
@@ -249,19 +248,9 @@ def test_a_complete_split_by_the_rules_comes_before_candidates_with_names(text, 
     assert splits_completely(query, first) is bool(clauses)
 
 
-def test_candidates_of_a_follow_up_combine_its_words_with_title_names_and_phrases():
+def test_candidates_of_a_follow_up_combine_its_words_with_titles():
     look = (Snippet("Kirkwood House (hotel) guest review", "We slept well."),)
     query = conversation("Is the view nice?", "a place by the sea", "There is one.", feedback=look)
-    found = {c.form: [s.text for s in c.sub_queries] for c in candidates(query, titles=Titles(("guest review",)))}
-    assert found["title 1 + words"] == ["Kirkwood House view nice"]
-    assert found["title 1 + words + phrase 1"] == ["Kirkwood House guest review view nice"]
-    assert found["question + title 1 + phrase 1"] == ["Is the view nice? Kirkwood House guest review"]
-
-
-def test_phrases_are_counted_separately_for_each_source_and_for_the_whole_corpus():
-    reviews = [Document(f"hotels/{n}", f"House{n} guest review", "") for n in range(60)]
-    pages = [Document(f"wiki/{n}", f"{n}th page of {n}{n}", "") for n in range(600)]
-    titles = titles_by_source([*reviews, *pages])
-    assert titles.keys() == {"", "hotels", "wiki"}
-    assert titles["hotels"].phrases == ("guest review",)
-    assert titles["wiki"].phrases == titles[""].phrases == ()
+    found = {c.form: [s.text for s in c.sub_queries] for c in candidates(query)}
+    assert found["title 1 + words"] == ["Kirkwood House guest review view nice"]
+    assert found["question + title 1"] == ["Is the view nice? Kirkwood House guest review"]
