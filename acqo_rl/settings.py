@@ -2,25 +2,64 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from copy import copy
-from dataclasses import MISSING, field, fields
+from dataclasses import MISSING, field, fields, is_dataclass
 from typing import Any
 
+from acqo_rl.errors import ConfigError
 
-def setting(text: str, default: Any = MISSING, **metadata: Any) -> Any:
+_SEPARATORS = re.compile(r"[=+:, ]+")
+
+
+def setting(text: str, default: Any = MISSING, of: str | tuple[str, ...] = (), **metadata: Any) -> Any:
     """A field of a dataclass of settings.
 
     Args:
         text: of ``--help``.
         default: a value, a list or a mapping; without it, the setting is required.
+        of: names of what uses the setting: values of other settings, or settings that must be given. The help begins
+            with them, if they are a text (``ONE, OTHER``). See :func:`check_used`.
         metadata: ``positional=True`` for a list that is given without its name.
     """
+    metadata |= {"help": f"{of}: {text}", "of": of.split(", ")} if isinstance(of, str) else {"help": text, "of": of}
     if isinstance(default, list | dict):
-        return field(default_factory=lambda: copy(default), metadata={"help": text, **metadata})
-    return field(default=default, metadata={"help": text, **metadata})
+        return field(default_factory=lambda: copy(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
 
 
-def group(text: str, settings: type) -> Any:
+def group(text: str, settings: type, of: tuple[str, ...] = ()) -> Any:
     """A field that holds the settings of a dataclass, given as a mapping: ``--NAME.KEY VALUE``; the help lists them."""
     shown = ", ".join(item.name for item in fields(settings))
-    return field(default_factory=settings, metadata={"help": f"{text} Keys: {shown}."})
+    return field(default_factory=settings, metadata={"help": f"{text} Keys: {shown}.", "of": of})
+
+
+def check_used(settings: Any) -> None:
+    """Checks that a run uses all settings that differ from their defaults.
+
+    Raises:
+        ConfigError: nothing that is named in ``of`` of a setting is given.
+    """
+    given = [*_given(settings)]
+    names = {name for name, value, _ in given if value and not is_dataclass(value)}
+    names |= {part for _, value, _ in given if isinstance(value, str | list) for part in _parts(value)}
+    for name, value, item in given:
+        of = item.metadata.get("of")
+        default = item.default if item.default_factory is MISSING else item.default_factory()
+        if of and value != default and names.isdisjoint(of):
+            raise ConfigError(f"{name} is {value!r}, but this run does not use it; it is for {', '.join(of)}.")
+
+
+def _given(settings: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Name, value and field of each setting, also of those in groups."""
+    for item in fields(settings):
+        value = getattr(settings, item.name)
+        yield item.name, value, item
+        if is_dataclass(value):
+            yield from _given(value)
+
+
+def _parts(value: str | list[Any]) -> list[str]:
+    """The names in a value such as ``NAME=MODEL`` or ``ONE+OTHER``."""
+    return [part for one in ([value] if isinstance(value, str) else value) for part in _SEPARATORS.split(str(one))]

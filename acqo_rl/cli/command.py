@@ -17,6 +17,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from acqo_rl.errors import AcqoError, ConfigError, did_you_mean
+from acqo_rl.settings import check_used
 from acqo_rl.types import Written
 
 _IS_FAULT = (FileNotFoundError, ConnectionError, TimeoutError)
@@ -236,7 +237,9 @@ def run(main: Callable[[Any], Any], args: Sequence[str]) -> None:
         if {"-h", "--help"} & set(args):
             print(help_of(main))
         else:
-            main(parse(main, args))
+            config = parse(main, args)
+            check_used(config)
+            main(config)
     except AcqoError as error:
         sys.stderr.write(f"error: {error}\n")
         raise SystemExit(2) from error

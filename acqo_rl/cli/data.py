@@ -64,17 +64,19 @@ class PrepareDataConfig:
     dataset: Literal["embedded", "embedded_more", "embedded_bridge", "union", "files", "collection"] = setting(
         "Name of the data set, see above.", "embedded"
     )
-    limit: Positive | None = setting("union: maximum number of train queries of a source; by default all.", None)
+    limit: Positive | None = setting("maximum number of train queries of a source; by default all.", None, of="union")
     seed: Seed = setting("Seed of the random choices.", 0)
-    documents: list[Address] = setting("files: tables, pages, folders of pages. collection: its location.", [])
-    queries: list[str] = setting("files: tables, or .txt files with one query per line.", [])
-    qrels: list[str] = setting("files: SPLIT=FILE for each split, or one FILE.", [])
-    document_fields: list[str] = setting("files: field names of documents: id=NAME, title=NAME, text=NAME.", [])
-    query_fields: list[str] = setting("files: field names of queries: id=NAME, text=NAME, history=NAME.", [])
-    max_skipped: Share | None = setting(
-        "files: maximum share of files and rows that may be skipped; by default 0.05.", None
+    documents: list[Address] = setting(
+        "tables, pages, folders of pages; or the location of the collection.", [], of="files, collection"
     )
-    sources: list[str] = setting("union: BEIR folders to merge.", [])
+    queries: list[str] = setting("tables, or .txt files with one query per line.", [], of="files")
+    qrels: list[str] = setting("SPLIT=FILE for each split, or one FILE.", [], of="files")
+    document_fields: list[str] = setting("field names of documents: id=NAME, title=NAME, text=NAME.", [], of="files")
+    query_fields: list[str] = setting("field names of queries: id=NAME, text=NAME, history=NAME.", [], of="files")
+    max_skipped: Share | None = setting(
+        "maximum share of files and rows that may be skipped; by default 0.05.", None, of="files"
+    )
+    sources: list[str] = setting("BEIR folders to merge.", [], of="union")
 
 
 def main(config: PrepareDataConfig) -> None:
@@ -113,16 +115,8 @@ def command_of(config: PrepareDataConfig) -> str:
 
 
 def write(folder: Path, config: PrepareDataConfig) -> str:
-    """Writes the data set to a new folder; returns the text of its README.
-
-    Raises:
-        ConfigError: a setting is given that the data set does not have.
-    """
+    """Writes the data set to a new folder; returns the text of its README."""
     name = config.dataset
-    read = {"union": ("sources", "limit"), "files": OF_FILES, "collection": ("documents",)}.get(name, ())
-    if odd := [key for key in ("limit", "sources", *OF_FILES) if key not in read and getattr(config, key)]:
-        has = f"it has {', '.join(read)}" if read else "it has one size"
-        raise ConfigError(f"The data set {name} has no setting {' and '.join(odd)}; {has}.")
     if name in EMBEDDED:
         return write_embedded(folder, name)
     if name == "union":

@@ -66,13 +66,12 @@ from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import MEASURES, check_measures
 from acqo_rl.reformulation.heuristic import kinds_of
 from acqo_rl.reformulation.load import (
-    REWRITE_RETRIEVE_READ,
     check_strategy,
     is_policy,
     prompts_model,
 )
 from acqo_rl.reformulation.policy import read_settings
-from acqo_rl.reformulation.settings import WithStrategy
+from acqo_rl.reformulation.settings import REWRITE_RETRIEVE_READ, WithStrategy
 from acqo_rl.retrieval.settings import RERANKER_HELP, IndexSettings
 from acqo_rl.searching.names import RERANKED, name_indexes, name_reformulators
 from acqo_rl.searching.reranking import RERANK_DEPTH
@@ -97,13 +96,13 @@ class EvaluateConfig(StepSettings, WithStrategy, IndexSettings):
         "One or several of rsf, rrf, combsum; with the suffix +reranker, the reranker follows.", ["rsf"]
     )
     reranker: Address | None = setting(RERANKER_HELP, None)
-    rerank_depth: Positive = setting("Number of documents per query that are reranked.", RERANK_DEPTH)
+    rerank_depth: Positive = setting("Number of documents per query that are reranked.", RERANK_DEPTH, of="reranker")
     measures: list[str] = setting(
         "Names as in ir_measures, or AllGold@k. The first one is the primary measure.", list(MEASURES)
     )
     limit: Positive | None = setting("Evaluate only the first queries, this many; by default all.", None)
     robustness: list[Literal["typos"]] = setting("Also evaluate changed queries: typos (drawn by --seed).", [])
-    seed: Seed = setting("Seed of the typos.", 0)
+    seed: Seed = setting("Seed of the changes.", 0, of="typos")
     batch_size: Positive = setting("Number of queries per batch; an interruption loses one batch.", 32)
 
 

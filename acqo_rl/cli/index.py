@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from accelerate import PartialState
 
 
+_VECTORS = ("dense", "hybrid")
+
+
 @dataclass
 class EncodingOptions:
     """Settings of the encoder."""
@@ -85,13 +88,19 @@ class BuildIndexConfig:
     encoder: str = setting(
         "sentence-transformers model (Hub id or folder), or openai:NAME@URL (a server).", "embedded:minilm"
     )
-    encoding: EncodingOptions = group("Settings of the encoder, such as --encoding.max_length 128.", EncodingOptions)
-    split_passages: bool = setting(
-        "Split documents that exceed the encoder's maximum length; the score is that of the best passage.", False
+    encoding: EncodingOptions = group(
+        "Settings of the encoder, such as --encoding.max_length 128.", EncodingOptions, _VECTORS
     )
-    faiss: FaissOptions = group("Settings of a FAISS index, such as --faiss.factory HNSW64.", FaissOptions)
-    bm25: Bm25Options = group("Settings of a BM25 index, such as --bm25.language none.", Bm25Options)
-    plan: bool = setting("Print which FAISS indexes fit the corpus, and write nothing.", False)
+    split_passages: bool = setting(
+        "Split documents that exceed the encoder's maximum length; the score is that of the best passage.",
+        False,
+        of=_VECTORS,
+    )
+    faiss: FaissOptions = group("Settings of a FAISS index, such as --faiss.factory HNSW64.", FaissOptions, _VECTORS)
+    bm25: Bm25Options = group(
+        "Settings of a BM25 index, such as --bm25.language none.", Bm25Options, ("bm25", "hybrid")
+    )
+    plan: bool = setting("Print which FAISS indexes fit the corpus, and write nothing.", False, of=_VECTORS)
 
 
 def main(config: BuildIndexConfig) -> None:
@@ -157,8 +166,6 @@ def check(config: BuildIndexConfig) -> None:
         raise ConfigError(
             "output is a collection of a search engine; give a folder, or fill the collection with the engine's client."
         )
-    if config.kind == "bm25" and (config.plan or config.split_passages):
-        raise ConfigError("A bm25 index has no vectors; omit plan and split_passages.")
     if config.split_passages and is_on_server(config.encoder):
         raise ConfigError("split_passages needs an encoder that runs in this process; omit it.")
     if Path(config.output).resolve() == Path(config.data).resolve():

@@ -33,7 +33,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.retrieval.settings import IndexSettings
-from acqo_rl.settings import setting
+from acqo_rl.settings import check_used, setting
 from acqo_rl.training.run_folder import open_run
 from acqo_rl.training.settings import WithPolicy, rows_per_step
 from acqo_rl.training.warm_start import Example, train
@@ -200,6 +200,7 @@ def check(step: Step) -> Any:
     try:
         script = module_of(step.command)
         given = command.parse(script.main, step.arguments())
+        check_used(given)
         if step.command in ("warm-start", "grpo"):
             script.check(given)
         return given

@@ -100,13 +100,13 @@ class TrainScorerConfig(IndexSettings):
         "Policy, such as trained:four_sets; hop and order: only if the reformulator asks one.", None
     )
     cost: Amount = setting("Subtracted from the reward for each further search.", 0.02)
-    price: Amount = setting("choice: subtracted from the reward for asking the policy.", 0.04)
+    price: Amount = setting("subtracted from the reward for asking the policy.", 0.04, of="choice")
     topic_changes: Share = setting(
-        "choice: share of the questions without a conversation that are also asked after the conversation of another "
-        "query.",
+        "share of the questions without a conversation that are also asked after the conversation of another query.",
         0.5,
+        of="choice",
     )
-    reformulator: str = setting("hop and order: searches before the first hop: raw, auto, ...", "raw")
+    reformulator: str = setting("searches before the first hop: raw, auto, ...", "raw", of="hop, order")
     hops: Annotated[int, Ge(1), Le(MOST_HOPS)] = setting(
         f"Number of hops, 1 to {MOST_HOPS}: that are trained (hop), or that follow the choice or precede the order.", 2
     )

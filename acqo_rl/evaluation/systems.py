@@ -20,13 +20,12 @@ from acqo_rl.evaluation.cache import (
 from acqo_rl.evaluation.run import Evaluation, evaluate
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.load import (
-    REWRITE_RETRIEVE_READ,
     lexicon_for,
     load_reformulator,
     load_strategy_model,
     prompts_model,
 )
-from acqo_rl.reformulation.settings import StrategySettings
+from acqo_rl.reformulation.settings import REWRITE_RETRIEVE_READ, StrategySettings
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.retrieval.load import describe
 from acqo_rl.retrieval.rerankers import CROSS_ENCODER, load_reranker

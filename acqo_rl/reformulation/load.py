@@ -12,23 +12,14 @@ from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.prompted import Prompted
-from acqo_rl.reformulation.settings import StrategySettings
+from acqo_rl.reformulation.settings import REWRITE_RETRIEVE_READ, STRATEGIES, WHOLE, StrategySettings
 from acqo_rl.reformulation.strategies import Strategy, strategies_for
 from acqo_rl.reformulation.templated import Templated
 from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.types import Document, FeedbackSpec, QueryType
 
-STRATEGIES = ("multi_query", "hyde", "step_back", "decomposition", "expansion", "rewrite")
-"""Strategies for prompting a language model; several can be joined by ``+``."""
-
-REWRITE_RETRIEVE_READ = "rewrite_retrieve_read"
-"""Rewrites a query with a language model only if the raw query finds no similar document."""
-
 _READ_AGAIN = FeedbackSpec(results=3, words=40)
-
-_WHOLE = ("prompted", "adaptive", REWRITE_RETRIEVE_READ)
-"""Strategies for prompting a language model that cannot be joined to others."""
 
 AUTO = "auto"
 """Reformulator that reads results first. It asks the policy only for queries for which its choice says so."""
@@ -47,7 +38,7 @@ ENGINE_HELP = "What runs a policy on a CPU. auto: OpenVINO, if it is installed, 
 
 def prompts_model(name: str) -> bool:
     """Whether a name stands for strategies that prompt a language model; a trained policy does not count."""
-    return name in _WHOLE or set(name.split("+")) <= set(STRATEGIES)
+    return name in WHOLE or set(name.split("+")) <= set(STRATEGIES)
 
 
 def is_policy(name: str) -> bool:
@@ -87,11 +78,11 @@ def check_strategy(name: str, model: str) -> None:
         ConfigError: the name contains an unknown strategy or repeats one.
     """
     parts = name.split("+")
-    if name in _WHOLE or (parts == [name] and not model.startswith(PROMPTED_ONLY)):
+    if name in WHOLE or (parts == [name] and not model.startswith(PROMPTED_ONLY)):
         return
     if wrong := [part for part in parts if part not in STRATEGIES or parts.count(part) > 1]:
         raise ConfigError(
-            f"{name!r} contains {wrong[0]!r}, which is unknown or given twice; choose {', '.join(_WHOLE)}, "
+            f"{name!r} contains {wrong[0]!r}, which is unknown or given twice; choose {', '.join(WHOLE)}, "
             f"{', '.join(STRATEGIES)}, or join some of the last {len(STRATEGIES)} by '+'."
         )
 

@@ -10,6 +10,18 @@ from annotated_types import Ge, Le
 from acqo_rl.settings import group, setting
 from acqo_rl.types import Amount, Cosine, Count, Positive, Seconds, Seed
 
+STRATEGIES = ("multi_query", "hyde", "step_back", "decomposition", "expansion", "rewrite")
+"""Strategies for prompting a language model; several can be joined by ``+``."""
+
+REWRITE_RETRIEVE_READ = "rewrite_retrieve_read"
+"""Rewrites a query with a language model only if the raw query finds no similar document."""
+
+WHOLE = ("prompted", "adaptive", REWRITE_RETRIEVE_READ)
+"""Strategies for prompting a language model that cannot be joined to others."""
+
+_TEXTS = (*STRATEGIES, "adaptive", REWRITE_RETRIEVE_READ)
+_PROMPTED = ("prompted", *_TEXTS)
+_ON_SERVERS = ("openai", "anthropic")
 Number = Annotated[int, Ge(1), Le(5)]
 Temperature = Annotated[float, Ge(0), Le(2)]
 
@@ -18,38 +30,47 @@ Temperature = Annotated[float, Ge(0), Le(2)]
 class StrategySettings:
     """Settings of the reformulators; most apply to the strategies that prompt a language model."""
 
-    num_variants: Number = setting("multi_query: number of paraphrases of a query, 1 to 5.", 3)
-    max_parts: Number = setting("decomposition: maximum number of sub-queries, 1 to 5.", 4)
-    hyde_include_original: bool = setting("hyde: search the raw query as well.", True)
+    num_variants: Number = setting("number of paraphrases of a query, 1 to 5.", 3, of="multi_query, adaptive")
+    max_parts: Number = setting("maximum number of sub-queries, 1 to 5.", 4, of="decomposition, adaptive")
+    hyde_include_original: bool = setting("search the raw query as well.", True, of="hyde, adaptive")
     step_back_combine: Literal["both", "step_back", "original"] = setting(
-        "step_back: search the raw query and the general query, or only one of them.", "both"
+        "search the raw query and the general query, or only one of them.", "both", of="step_back, adaptive"
     )
     original_weight: Amount | None = setting(
-        "Weight of the raw query in the fusion; 0 leaves it out. By default each strategy has its own.", None
+        "Weight of the raw query in the fusion; 0 leaves it out. By default each strategy has its own.",
+        None,
+        of=(*STRATEGIES[:-1], "adaptive"),
     )
-    domain: str = setting("Topic of the corpus, in words; added to the prompts.", "")
-    translate_to: str = setting("multi_query: language of the last variant, such as Chinese.", "")
-    force_strategy: str | None = setting("adaptive: use this strategy for every query, whatever its type.", None)
+    domain: str = setting("Topic of the corpus, in words; added to the prompts.", "", of=_TEXTS)
+    translate_to: str = setting("language of the last variant, such as Chinese.", "", of="multi_query, adaptive")
+    force_strategy: str | None = setting("use this strategy for every query, whatever its type.", None, of="adaptive")
     classify_by_model: bool = setting(
-        "adaptive: determine the query type with the model (one more call) instead of a classifier.", False
+        "determine the query type with the model (one more call) instead of a classifier.", False, of="adaptive"
     )
     similarity_threshold: Cosine = setting(
-        "rewrite_retrieve_read: rewrite a query if its top cosine is below this value.", 0.7
+        "rewrite a query if its top cosine is below this value.", 0.7, of="rewrite_retrieve_read"
     )
     reuse_templates: bool = setting(
         "If an earlier query differs only in names and years, split the query in the same way, without a model call.",
         False,
+        of=_PROMPTED,
     )
-    temperature: Temperature = setting("Temperature of the language model; 0 is greedy.", 0.7)
-    multi_query_temperature: Temperature | None = setting("multi_query: temperature that replaces --temperature.", None)
-    hyde_temperature: Temperature | None = setting("hyde: temperature that replaces --temperature.", None)
-    seed: Seed = setting("Sampling seed of the language model.", 0)
-    max_new_tokens: Positive = setting("Maximum number of tokens per completion.", 300)
+    temperature: Temperature = setting("Temperature of the language model; 0 is greedy.", 0.7, of=_TEXTS)
+    multi_query_temperature: Temperature | None = setting(
+        "temperature that replaces --temperature.", None, of="multi_query, adaptive"
+    )
+    hyde_temperature: Temperature | None = setting(
+        "temperature that replaces --temperature.", None, of="hyde, adaptive"
+    )
+    seed: Seed = setting("Sampling seed of the language model.", 0, of=_TEXTS)
+    max_new_tokens: Positive = setting("Maximum number of tokens per completion.", 300, of=_PROMPTED)
     timeout: Seconds = setting(
-        "Time limit in seconds of a model server's response; each retry has the same limit.", 30.0
+        "Time limit in seconds of a model server's response; each retry has the same limit.",
+        30.0,
+        of=_ON_SERVERS,
     )
-    max_retries: Count = setting("Number of retries of a failed call to a model server.", 2)
-    concurrency: Positive = setting("Maximum number of concurrent calls to a model server.", 8)
+    max_retries: Count = setting("Number of retries of a failed call to a model server.", 2, of=_ON_SERVERS)
+    concurrency: Positive = setting("Maximum number of concurrent calls to a model server.", 8, of=_ON_SERVERS)
     generation_batch: Positive = setting("Batch size of a model in this process.", 32)
 
 

@@ -89,12 +89,12 @@ class SearcherSettings(StepSettings, IndexSettings):
 
     model: Address | None = setting("Policy, or language model of the strategies that are given without one.", None)
     fusion: FusionName = setting("Fusion of the rankings.", "rsf")
-    rrf_k: Amount = setting("Rank constant of rrf.", 60.0)
+    rrf_k: Amount = setting("Rank constant.", 60.0, of="rrf")
     score_threshold: Cosine | None = setting(
         "Minimum cosine of a document; if no document reaches it, the result is empty. Requires dense indexes.", None
     )
     reranker: Address | None = setting(RERANKER_HELP, None)
-    rerank_depth: Positive = setting("Number of documents per query that are reranked.", RERANK_DEPTH)
+    rerank_depth: Positive = setting("Number of documents per query that are reranked.", RERANK_DEPTH, of="reranker")
 
 
 def words_of(corpus: Mapping[str, Document]) -> CorpusWords:

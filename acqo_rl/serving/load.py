@@ -63,8 +63,10 @@ class ServiceSettings(SearcherSettings):
     answer_model: Address | None = setting(
         "Language model that writes answers; without it, only passages are returned.", None
     )
-    max_model_calls: Annotated[int, Ge(ESSENTIAL)] = setting("Maximum number of model calls per answer.", 20)
-    answer_tokens: Positive = setting("Maximum tokens of each completion of answer_model.", 256)
+    max_model_calls: Annotated[int, Ge(ESSENTIAL)] = setting(
+        "Maximum number of model calls per answer.", 20, of="answer_model"
+    )
+    answer_tokens: Positive = setting("Maximum tokens of each completion.", 256, of="answer_model")
     timeouts: TimeoutSettings = field(
         default_factory=TimeoutSettings,
         metadata={
@@ -74,7 +76,9 @@ class ServiceSettings(SearcherSettings):
     )
     result_cache_size: Count = setting("Number of cached reformulations and answers; 0 disables the caches.", 1024)
     cache_ttl: Amount = setting(
-        "Seconds for which reformulations and answers are cached; 0 disables the caches.", 3600.0
+        "Seconds for which reformulations and answers are cached; 0 disables the caches.",
+        3600.0,
+        of=("result_cache_size",),
     )
     batch_size: Positive = setting("Maximum number of queries, or texts, per call of a local model or index.", 32)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from cachetools import cachedmethod
 
-from acqo_rl.errors import NotFoundError
+from acqo_rl.errors import ConfigError, NotFoundError
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.load import load_reformulator, load_strategy_model, prompts_model
@@ -58,11 +58,12 @@ class Strategies:
 
         Raises:
             NotFoundError: the strategy is not offered.
+            ConfigError: ``num_variants`` is given for a strategy that has none.
         """
         if name not in self.names:
             raise NotFoundError(f"Unknown strategy {name!r}; choose one of {', '.join(self.names)}.")
-        if name != "adaptive" and "multi_query" not in name.split("+"):
-            num_variants = None
+        if num_variants is not None and name != "adaptive" and "multi_query" not in name.split("+"):
+            raise ConfigError(f"num_variants is {num_variants}, but {name!r} does not use it; it is for multi_query.")
         return self._load(name, num_variants or self.settings.num_variants)
 
     @cachedmethod(lambda self: self._loaded, condition=lambda self: self._loading)

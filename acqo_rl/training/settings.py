@@ -133,10 +133,10 @@ class GrpoSettings:
         "are trained on. 0 trains on all.",
         0,
     )
-    min_mean_reward: Finite = setting("Lowest mean reward inside the band.", 0.05)
-    max_mean_reward: Finite = setting("Highest mean reward inside the band.", 5 / 3)
+    min_mean_reward: Finite = setting("Lowest mean reward inside the band.", 0.05, of="rollouts")
+    max_mean_reward: Finite = setting("Highest mean reward inside the band.", 5 / 3, of="rollouts")
     hardest_fraction: Annotated[float, Gt(0), Le(1)] = setting(
-        "Train only on this share of the queries inside the band, the hardest ones.", 1.0
+        "Train only on this share of the queries inside the band, the hardest ones.", 1.0, of="rollouts"
     )
     eval_limit: Positive = setting("Number of dev queries, a fixed sample.", 200)
     eval_measure: str = setting("Dev measure that chooses the model.", "nDCG@10")

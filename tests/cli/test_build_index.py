@@ -122,7 +122,6 @@ def test_a_plan_shows_the_indexes_that_fit_and_writes_nothing(data, tmp_path, bu
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--data", "D", "--kind", "bm25", "--split_passages"], "split_passages"),
         (["--data", "D", "--encoder", "openai:letters@http://127.0.0.1:9/v1", "--encoding.dtype", "float32"], "dtype"),
         (["--data", "D", "--encoding.dimensions", "64"], "dimensions"),
         (["--data", "D", "--output", "D/.", "--kind", "bm25"], "output"),

@@ -36,12 +36,3 @@ def test_files_are_converted_once(prepare, files, tmp_path, capsys):
     assert "already" in capsys.readouterr().out
     with pytest.raises(ConfigError):
         prepare(*files, "--query_fields", "text=question")
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [["--limit", "3"], ["--sources", "a"], ["--dataset", "wiki"]],
-)
-def test_settings_of_other_data_sets_are_rejected(prepare, files, arguments):
-    with pytest.raises(ConfigError):
-        prepare(*files, *arguments)

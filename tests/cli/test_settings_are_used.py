@@ -2,7 +2,7 @@
 
 import ast
 import json
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import MISSING, asdict, fields, is_dataclass
 from functools import cache
 from inspect import signature
 from pathlib import Path
@@ -21,6 +21,7 @@ from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.retrieval.server_encoder import ServerEncoder
 from acqo_rl.serving.limits import Limits
+from acqo_rl.settings import check_used
 from acqo_rl.training.rewards import Reward
 
 PACKAGE = Path(__file__).parents[2] / "acqo_rl"
@@ -151,3 +152,52 @@ def test_a_number_outside_its_bounds_is_refused_before_anything_is_loaded(comman
         for value in outside:
             with pytest.raises(ConfigError, match=rf"{name}\b"):
                 command.parse(main, [*words, f"--{name}={value}"])
+
+
+UNUSED = {
+    "data": ["--limit=3", "--sources=a", "--documents=a", "--max_skipped=1"],
+    "index": [
+        "--kind=bm25 --split_passages",
+        "--kind=bm25 --faiss.factory=HNSW64",
+        "--bm25.k1=2",
+        "--kind=bm25 --plan",
+    ],
+    "search": ["--strategy.num_variants=5", "--strategy.timeout=9", "--rrf_k=9", "--rerank_depth=9"],
+    "evaluate": ["--reformulator hyde=openai:m --strategy.max_parts=5", "--rerank_depth=9", "--seed=9"],
+    "label": ["--strategy.temperature=1", "--model openai:m --strategy.num_variants=5"],
+    "grpo": ["--hardest_fraction=.5"],
+    "train-scorer": ["--task hop --price=1", "--task choice --model m --reformulator rules"],
+    "serve": [
+        "--max_model_calls=5",
+        "--strategies raw rules --strategy.domain law",
+        "--result_cache_size 0 --cache_ttl 5",
+    ],
+}
+"""Command -> settings, one of which the run does not use."""
+USED = {
+    "data": ["--dataset files --documents a --max_skipped=1", "--dataset union --sources a b --limit=3"],
+    "index": ["--kind hybrid --bm25.k1=2 --faiss.factory=HNSW64 --plan"],
+    "search": ["--reformulator hyde+multi_query --model openai:m --strategy.num_variants=5 --strategy.timeout 9"],
+    "evaluate": [
+        "--fusion rrf+reranker --reranker rerank:m --rerank_depth 9",
+        "--reformulator raw adaptive=m --strategy.domain law",
+    ],
+    "serve": ["--answer_model anthropic:m --max_model_calls 5 --strategy.max_retries 5 --strategies policy=x"],
+}
+
+
+@pytest.mark.parametrize("command_name", UNUSED)
+def test_a_setting_that_nothing_of_a_run_uses_is_refused(command_name, tmp_path):
+    main = module_of(command_name).main
+    needed = values_in(settings_of(main), 0)
+    for item in fields(settings_of(main)):
+        if item.default is not MISSING or item.default_factory is not MISSING:
+            del needed[item.name]
+    (tmp_path / "needed.yaml").write_text(yaml.safe_dump(needed))
+    for words in (*UNUSED[command_name], *USED.get(command_name, ())):
+        config = command.parse(main, ["--config", str(tmp_path / "needed.yaml"), *words.split()])
+        if words in UNUSED[command_name]:
+            with pytest.raises(ConfigError, match="does not use it"):
+                check_used(config)
+        else:
+            check_used(config)

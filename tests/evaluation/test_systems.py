@@ -10,8 +10,8 @@ from stand_ins import ScriptedHop
 from acqo_rl.evaluation.cache import CachedReformulator, CachedRetriever
 from acqo_rl.evaluation.systems import IndexParts, System, evaluate_systems
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
-from acqo_rl.reformulation.load import REWRITE_RETRIEVE_READ
 from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.reformulation.settings import REWRITE_RETRIEVE_READ
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.searching.hop import Hops

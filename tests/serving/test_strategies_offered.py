@@ -3,6 +3,7 @@
 import pytest
 from stand_ins import ScriptedLanguageModel
 
+from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.structured import example
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.serving import strategies
@@ -31,11 +32,12 @@ def variants(offered):
 
 
 def test_each_number_of_variants_has_its_own_reformulator(models):
-    """All share one model; the number does not affect other strategies."""
+    """All share one model; a strategy without variants refuses a number."""
     served = Strategies({"multi_query": "m", "adaptive": "m", "hyde": "m"}, StrategySettings())
     assert [len(variants(served.get("multi_query", n))) for n in (1, 3, 5)] == [1, 3, 5]
     assert len(variants(served.get("multi_query"))) == StrategySettings().num_variants
     assert len(variants(served.get("adaptive", 2))) == 2
-    assert served.get("hyde", 1) is served.get("hyde", 5)
+    with pytest.raises(ConfigError, match="num_variants"):
+        served.get("hyde", 1)
     assert served.get("multi_query", 4) is served.get("multi_query", 4)
     assert len(models) == 1
