@@ -16,6 +16,7 @@ from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.app import make_app
 from acqo_rl.serving.collections import Collection, InCollection
+from acqo_rl.serving.http import Web
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.retriever_app import make_retriever_app
 from acqo_rl.serving.server import make_server
@@ -69,7 +70,7 @@ def serving(
     fusion=None,
     timeouts=None,
     limits=None,
-    hosts=(),
+    web=Web(),
     shutdown_seconds=5,
     **settings,
 ):
@@ -81,16 +82,16 @@ def serving(
         timeouts or Timeouts(),
         **settings,
     )
-    app = make_app(service, limits or Limits(), hosts)
+    app = make_app(service, limits or Limits(), web)
     with running(app, shutdown_seconds) as url, httpx.Client(base_url=url, timeout=20) as client:
         yield client
 
 
 @contextmanager
-def serving_index(retriever=None, *, limits=None):
+def serving_index(retriever=None, *, limits=None, web=Web()):
     """Runs the server of an index; yields a client."""
     info = IndexInfo("dense", "fingerprint", "corpus", len(DOCUMENTS), "encoder")
-    app = make_retriever_app(retriever or Words(), info, limits or Limits())
+    app = make_retriever_app(retriever or Words(), info, limits or Limits(), web)
     with running(app) as url, httpx.Client(base_url=url, timeout=20) as client:
         yield client
 

@@ -28,7 +28,6 @@ progress. The log on stdout has one JSON object per line and contains neither qu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -46,6 +45,8 @@ from acqo_rl.types import Amount
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from acqo_rl.serving.http import Web
+
 
 @dataclass
 class ServeConfig(ServiceSettings, WithStrategy):
@@ -59,6 +60,12 @@ class ServeConfig(ServiceSettings, WithStrategy):
     mcp: bool = setting("Serve tools over stdin and stdout (Model Context Protocol) in place of HTTP.", False)
     host: str = setting("Address to listen on.", "127.0.0.1")
     port: Annotated[int, Ge(0), Le(65_535)] = setting("Port to listen on; 0 chooses a free port.", 8080)
+    root_path: Annotated[str, Field(pattern=r"^(/[\w.~-]+)*$")] = setting(
+        "Path prefix of a reverse proxy, such as /search.", ""
+    )
+    cors_origins: list[Annotated[str, Field(pattern=r"^(\*|[A-Za-z][A-Za-z0-9+.-]*://[^/\s?#@*]+)$")]] = setting(
+        "Origins whose pages may call the service, such as https://app.example.org; * for all.", []
+    )
     allowed_hosts: list[Annotated[str, Field(pattern=r"^(\*|(\*\.)?[\w.-]+|\[[\da-fA-F:.]+\])$")]] = setting(
         "Names in the header Host, such as search.example.org, that are accepted besides those of this machine; by "
         "default all, but none on a loopback address.",
@@ -73,7 +80,7 @@ class ServeConfig(ServiceSettings, WithStrategy):
 
 def main(config: ServeConfig) -> None:
     """Loads the service or the index, then serves until SIGTERM or SIGINT."""
-    from acqo_rl.serving.http import accepted_hosts
+    from acqo_rl.serving.http import Web, accepted_hosts
     from acqo_rl.serving.logs import configure_logs
     from acqo_rl.serving.server import return_freed_blocks, serve
 
@@ -87,11 +94,12 @@ def main(config: ServeConfig) -> None:
         return
     return_freed_blocks()
     configure_logs(config.log_level)
-    app = application_of(config, accepted_hosts(config.host, config.allowed_hosts))
+    hosts = accepted_hosts(config.host, config.allowed_hosts)
+    app = application_of(config, Web(config.root_path, tuple(config.cors_origins), hosts))
     serve(app, config.host, config.port, config.shutdown_timeout)
 
 
-def application_of(config: ServeConfig, hosts: Sequence[str] = ()) -> FastAPI:
+def application_of(config: ServeConfig, web: Web) -> FastAPI:
     """The application of a service, or of an index."""
     from acqo_rl.retrieval.load import describe
     from acqo_rl.serving.app import make_app
@@ -100,7 +108,7 @@ def application_of(config: ServeConfig, hosts: Sequence[str] = ()) -> FastAPI:
 
     keys = keys_of_environment()
     if config.retriever is None:
-        return make_app(load_service(config, config.strategy), Limits(**asdict(config.limits), keys=keys), hosts)
+        return make_app(load_service(config, config.strategy), Limits(**asdict(config.limits), keys=keys), web)
     retriever = config.open_index(config.retriever)
     retriever.search(["the first search of a process is slow"], 1)
-    return make_retriever_app(retriever, describe(config.retriever), Limits(16_777_216, 1, 256, 30.0, keys), hosts)
+    return make_retriever_app(retriever, describe(config.retriever), Limits(16_777_216, 1, 256, 30.0, keys), web)

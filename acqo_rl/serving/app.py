@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from functools import partial
@@ -20,7 +20,7 @@ from acqo_rl import __version__
 from acqo_rl.errors import AcqoError, SearchError
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.pipeline.state import RetrievalState
-from acqo_rl.serving.http import REFUSALS, detail_of, finish_app, in_thread
+from acqo_rl.serving.http import REFUSALS, Web, detail_of, finish_app, in_thread
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.logs import log_failures
 from acqo_rl.serving.requests import AnswerRequest, Asked, ReformulateRequest, SearchRequest
@@ -51,13 +51,13 @@ _PAGE_HEADERS = {
 _log = logging.getLogger(__name__)
 
 
-def make_app(service: Service, limits: Limits, hosts: Sequence[str] = ()) -> FastAPI:
+def make_app(service: Service, limits: Limits, web: Web = Web()) -> FastAPI:
     """Creates the application.
 
     Args:
         service: runs the requests; closed with the application. Its metrics are served at ``/metrics``.
         limits: API keys, sizes and rates.
-        hosts: accepted names in the header Host; empty: all.
+        web: path prefix, CORS origins and names.
     """
 
     @asynccontextmanager
@@ -126,7 +126,7 @@ def make_app(service: Service, limits: Limits, hosts: Sequence[str] = ()) -> Fas
         async for event in _events(service, *question):
             yield event
 
-    finish_app(app, service.metrics, limits, hosts, service.is_ready, limited=("/v1/",), apart=(ANSWER,))
+    finish_app(app, service.metrics, limits, web, service.is_ready, limited=("/v1/",), apart=(ANSWER,))
     return app
 
 

@@ -1,4 +1,4 @@
-"""Common parts of the applications: errors as JSON, health checks, metrics, threads and names."""
+"""Common parts of the applications: errors as JSON, health checks, metrics, threads, path prefix, CORS and names."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import asyncio
 import contextvars
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+import time
+import traceback
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import partial
 from ipaddress import ip_address
 from threading import Thread
@@ -15,18 +18,25 @@ from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.middleware.cors import CORSMiddleware
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import JSONResponse, PlainTextResponse
+from starlette.datastructures import Headers
 from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acqo_rl.errors import AcqoError, ConfigError, ConversationError, IndexMismatchError, NotFoundError, SearchError
-from acqo_rl.serving.limits import Guard, Limits
+from acqo_rl.serving.limits import Guard, Limits, path_of
+from acqo_rl.serving.logs import begin_request
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.time_limit import TimeLimit, limited
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+_PLAIN = ("/healthz", "/readyz", "/metrics")
+"""Paths for monitoring; they are not logged."""
 
 _STATUS: tuple[tuple[type[AcqoError], int], ...] = (
     (NotFoundError, 404),
@@ -50,6 +60,21 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
         (503, "No retriever answered."),
     )
 }
+
+
+@dataclass(frozen=True)
+class Web:
+    """How browsers and proxies reach a server.
+
+    Attributes:
+        root_path: path prefix that a reverse proxy adds, such as ``/search``; empty: none. The proxy may strip it.
+        cors_origins: origins whose web pages may call the server, such as ``https://app.example.org``; ``*`` for all.
+        hosts: accepted names in the header Host; empty: all.
+    """
+
+    root_path: str = ""
+    cors_origins: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
 
 
 def accepted_hosts(address: str, names: Sequence[str]) -> tuple[str, ...]:
@@ -119,22 +144,76 @@ async def in_thread(call: Callable[[], T], seconds: float | None = None) -> T:
         limit.stop()
 
 
+_METHODS = ("GET", "HEAD", "OPTIONS", "POST")
+
+
+class Observed:
+    """The outermost ASGI middleware: ids, metrics and log lines of requests, and responses to unexpected errors."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, paths: Collection[str]) -> None:
+        """Creates the middleware.
+
+        Args:
+            app: the application.
+            metrics: count the requests.
+            paths: paths with separate metrics; all other paths are counted together.
+        """
+        self._app = app
+        self._metrics = metrics
+        self._paths = paths
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Forwards a request, and logs and counts it when it has ended."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = begin_request(Headers(scope=scope).get("x-request-id"))
+        requested = path_of(scope)  # read now, because a mounted application changes the scope
+        begin, status = time.perf_counter(), 0
+
+        async def with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), (b"x-request-id", request_id.encode())]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, with_id)
+        except Exception as error:
+            frames = [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(error.__traceback__)]
+            # The message of the error is not logged, because it may contain the query.
+            _log.error("request_failed", extra={"error": type(error).__name__, "frames": frames})
+            if not status:
+                detail = "Internal error; search the log of the service for the id of this request."
+                await JSONResponse({"detail": detail}, 500)(scope, receive, with_id)
+            status = 500
+        finally:
+            seconds = time.perf_counter() - begin
+            path = requested if requested in self._paths else "other"
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            self._metrics.request(method, path, status, seconds)
+            if path not in _PLAIN:
+                fields = {"method": method, "path": path, "status": status, "ms": round(1000 * seconds, 3)}
+                _log.info("request_completed", extra=fields)
+
+
 def finish_app(
     app: FastAPI,
     metrics: Metrics,
     limits: Limits,
-    hosts: Sequence[str],
+    web: Web,
     is_ready: Callable[[], bool],
     limited: tuple[str, ...],
     apart: Sequence[str] = (),
 ) -> None:
-    """Adds health checks, metrics, error handling and limits to an application.
+    """Adds health checks, metrics, error handling, limits, logs, path prefix and CORS to an application.
 
     Args:
         app: the application; its own paths must already exist.
         metrics: served at ``/metrics``.
         limits: API keys, sizes and rates.
-        hosts: accepted names in the header Host; empty: all.
+        web: path prefix, CORS origins and names.
         is_ready: the result of ``/readyz``.
         limited: beginnings of the paths that need a key and have limits.
         apart: paths that have places of their own.
@@ -160,12 +239,22 @@ def finish_app(
 
     app.add_exception_handler(RequestValidationError, _refuse_schema)
     app.add_exception_handler(ConversationError, _refuse_history)
-    app.add_exception_handler(Exception, _refuse_unexpected)
     for error, status in _STATUS:
         app.add_exception_handler(error, partial(_refuse, status=status))
     app.add_middleware(Guard, limits=limits, metrics=metrics, limited=limited, apart=apart)
-    if hosts:
-        app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
+    if web.hosts:
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=web.hosts, www_redirect=False)
+    paths = {path for route in app.routes if (path := getattr(route, "path", ""))}
+    app.add_middleware(Observed, metrics=metrics, paths=paths)
+    app.root_path = web.root_path
+    if web.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=web.cors_origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["*"],
+            expose_headers=["Retry-After", "X-Request-ID"],
+        )
 
 
 def _refusal(detail: object, status: int, headers: Mapping[str, str] | None = None) -> Response:
@@ -195,8 +284,3 @@ async def _refuse_schema(_: Request, error: Exception) -> Response:
 
 async def _refuse_history(_: Request, error: Exception) -> Response:
     return _refusal([{"type": "history", "loc": ["body", "history"], "msg": str(error)}], 422)
-
-
-async def _refuse_unexpected(*_: object) -> Response:
-    """The response to an error that Uvicorn logs."""
-    return _refusal("Internal error; see the log of the service.", 500)

@@ -41,6 +41,13 @@ class Limits(LimitSettings):
     body_timeout: float = 10.0
 
 
+def path_of(scope: Scope) -> str:
+    """The path of a request without the prefix of the server."""
+    path: str = scope["path"]
+    prefix = scope.get("root_path", "")
+    return path[len(prefix) :] if prefix and path.startswith(f"{prefix}/") else path
+
+
 _REASONS = {400: "disconnected", 401: "key", 408: "slow", 413: "size", 429: "concurrency"}
 
 
@@ -71,7 +78,7 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forwards a request, or rejects it with a reason."""
-        if scope["type"] != "http" or not (path := scope["path"]).startswith(self._limited):
+        if scope["type"] != "http" or not (path := path_of(scope)).startswith(self._limited):
             await self._app(scope, receive, send)
             return
         places = self._apart.get(path, self._places)

@@ -1,19 +1,25 @@
-"""Logs as JSON lines; neither queries nor keys and passwords are logged."""
+"""Logs as JSON lines with the id of the request; neither queries nor keys and passwords are logged."""
 
 from __future__ import annotations
 
 import logging
+import re
 import sys
-import traceback
-from collections.abc import Iterable
+import threading
+import time
+import uuid
+from collections.abc import Callable, Hashable, Iterable
 from typing import TextIO
 
 import structlog
+from cachetools import TTLCache
 
 from acqo_rl.addresses import masked
 from acqo_rl.searching.result import Failure
 
 _log = logging.getLogger(__name__)
+
+_REQUEST_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 
 
 def configure_logs(level: str = "INFO", stream: TextIO = sys.stdout) -> None:
@@ -24,6 +30,7 @@ def configure_logs(level: str = "INFO", stream: TextIO = sys.stdout) -> None:
         stream: the output stream.
     """
     shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.add_log_level,
         structlog.stdlib.ExtraAdder(),
@@ -35,12 +42,14 @@ def configure_logs(level: str = "INFO", stream: TextIO = sys.stdout) -> None:
             foreign_pre_chain=shared,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                _without_messages,
+                _without_colours,
+                structlog.processors.format_exc_info,
                 _without_secrets,
                 structlog.processors.JSONRenderer(),
             ],
         )
     )
+    handler.addFilter(OncePerMinute())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
@@ -48,12 +57,30 @@ def configure_logs(level: str = "INFO", stream: TextIO = sys.stdout) -> None:
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 
-def _without_messages(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Removes the copy of the message that Uvicorn adds, and the message of an exception: it may contain a query."""
+class OncePerMinute(logging.Filter):
+    """Drops warnings and errors that were logged in the last minute."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._seen: TTLCache[Hashable, None] = TTLCache(1000, 60.0, timer=clock)
+        self._lock = threading.Lock()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether to log the record."""
+        if record.levelno < logging.WARNING:
+            return True
+        first_line, _, _ = record.getMessage().partition("\n")
+        key = record.name, first_line, *(str(getattr(record, name, "")) for name in ("error", "frames"))
+        with self._lock:
+            is_new = key not in self._seen
+            if is_new:
+                self._seen[key] = None
+        return is_new
+
+
+def _without_colours(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Removes the coloured copy of the message that Uvicorn adds."""
     event.pop("color_message", None)
-    kind, _error, trace = event.pop("exc_info", None) or (None, None, None)
-    if kind:
-        event.update(error=kind.__name__, frames=traceback.format_tb(trace))
     return event
 
 
@@ -67,3 +94,11 @@ def log_failures(failures: Iterable[Failure]) -> None:
     for failure in failures:
         fields = {"step": failure.step, "retriever": failure.retriever, "error": failure.reason}
         _log.warning("call_failed", extra=fields)
+
+
+def begin_request(given: str | None) -> str:
+    """Returns the id of a request (the client's if valid, otherwise a new one) and adds it to its log lines."""
+    request_id = given if given and _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+    structlog.contextvars.clear_contextvars()
+    structlog.contextvars.bind_contextvars(request_id=request_id)
+    return request_id

@@ -42,6 +42,8 @@ class Metrics:
         self._cache = counter("acqo_cache_requests", "Look-ups in the caches.", ["cache", "outcome"])
         self._failures = counter("acqo_failures", "Number of failed calls.", ["step", "kind"])
         self._model_calls = counts("acqo_model_calls", "Completions requested per query.", ["use"])
+        self._requests = counter("acqo_http_requests", "Number of answered requests.", ["method", "path", "status"])
+        self._request_seconds = seconds("acqo_http_request_duration_seconds", "Duration of requests.", ["path"])
         self.in_flight = gauge("acqo_http_requests_in_flight", "Requests in progress.")
         self.waiting = gauge("acqo_http_requests_waiting", "Requests that wait for a free place.")
         self.refused = counter("acqo_http_requests_refused", "Number of rejected requests.", ["reason"])
@@ -88,6 +90,11 @@ class Metrics:
                 self.failed(failure.step, failure.reason)
             if result.reformulation:
                 self.reformulated(result.reformulation, ms_of(result.trace.steps, "reformulation") / 1000)
+
+    def request(self, method: str, path: str, status: int, seconds: float) -> None:
+        """Counts a request; ``path`` is a path of the application, so that the number of labels is limited."""
+        self._requests.labels(method, path, str(status)).inc()
+        self._request_seconds.labels(path).observe(seconds)
 
     def failed(self, step: str, reason: str) -> None:
         """Counts a failed call, or a request for which all calls failed."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import FastAPI
@@ -14,7 +13,7 @@ from acqo_rl import __version__
 from acqo_rl.retrieval.manifest import IndexInfo
 from acqo_rl.retrieval.remote import Rankings
 from acqo_rl.roles import Retriever
-from acqo_rl.serving.http import REFUSALS, finish_app, in_thread
+from acqo_rl.serving.http import REFUSALS, Web, finish_app, in_thread
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.requests import Text, Whole, request_config
@@ -33,7 +32,7 @@ class TextsRequest(BaseModel):
     )
 
 
-def make_retriever_app(retriever: Retriever, info: IndexInfo, limits: Limits, hosts: Sequence[str] = ()) -> FastAPI:
+def make_retriever_app(retriever: Retriever, info: IndexInfo, limits: Limits, web: Web = Web()) -> FastAPI:
     """Creates the application.
 
     Requests are searched one at a time and not combined into batches. An encoder rounds differently if a batch contains
@@ -43,7 +42,7 @@ def make_retriever_app(retriever: Retriever, info: IndexInfo, limits: Limits, ho
         retriever: runs the searches.
         info: description of the index.
         limits: API keys, sizes and rates.
-        hosts: accepted names in the header Host; empty: all.
+        web: path prefix, CORS origins and names.
     """
     app = FastAPI(title="acqo_rl retriever", version=__version__)
 
@@ -66,5 +65,5 @@ def make_retriever_app(retriever: Retriever, info: IndexInfo, limits: Limits, ho
 
         return Response(await in_thread(searched), media_type="application/json")
 
-    finish_app(app, Metrics(), limits, hosts, lambda: True, limited=("/info", "/search"))
+    finish_app(app, Metrics(), limits, web, lambda: True, limited=("/info", "/search"))
     return app

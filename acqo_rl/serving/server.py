@@ -1,4 +1,4 @@
-"""The server: uvicorn, whose running requests end before it does."""
+"""The server: uvicorn, with a time limit for the headers of a request and a limit of connections without a request."""
 
 from __future__ import annotations
 
@@ -7,11 +7,59 @@ import ctypes
 import sys
 from contextlib import suppress
 from socket import socket
+from typing import Any, ClassVar
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from acqo_rl.serving.http import end_running
+
+_HEADER_SECONDS = 10.0
+"""Maximum time from the connection, or from the last response, to the end of the next request's headers."""
+
+
+_MOST_WAITING = 1000
+
+
+class Impatient(H11Protocol):
+    """Closes connections that send no request in time, and the oldest of them if there are too many."""
+
+    most: ClassVar[int] = _MOST_WAITING
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begins to wait for a request."""
+        super().connection_made(transport)
+        # One per server, in the order in which they began to wait.
+        self._waiting: dict[Impatient, asyncio.TimerHandle] = vars(self.server_state).setdefault("waiting", {})
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Ends the wait."""
+        self._end_wait()
+        super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        """Ends the wait if the data has completed the headers of a request."""
+        super().handle_events()
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._end_wait()
+
+    def on_response_complete(self) -> None:
+        """Waits for the next request, unless it has arrived."""
+        super().on_response_complete()
+        if self.cycle.response_complete:
+            self._wait()
+
+    def _wait(self) -> None:
+        self._end_wait()
+        self._waiting[self] = self.loop.call_later(_HEADER_SECONDS, self.transport.abort)
+        if len(self._waiting) > self.most:
+            next(iter(self._waiting)).transport.abort()
+
+    def _end_wait(self) -> None:
+        if timer := self._waiting.pop(self, None):
+            timer.cancel()
 
 
 class _Server(uvicorn.Server):
@@ -24,15 +72,18 @@ class _Server(uvicorn.Server):
 
 def make_server(app: ASGIApp, host: str, port: int, shutdown_timeout: float) -> uvicorn.Server:
     """The server of an application; see :func:`serve`."""
+    Impatient.most = _most_waiting()
+    config: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False}
     return _Server(
         uvicorn.Config(
             app,
             host=host,
             port=port,
+            http=Impatient,
             ws="none",
-            log_config=None,
-            server_header=False,
+            backlog=Impatient.most,  # asyncio accepts so many connections before it handles one
             timeout_graceful_shutdown=round(shutdown_timeout),
+            **config,
         )
     )
 
@@ -44,6 +95,16 @@ def serve(app: ASGIApp, host: str, port: int, shutdown_timeout: float) -> None:
     """
     with suppress(KeyboardInterrupt):
         make_server(app, host, port, shutdown_timeout).run()
+
+
+def _most_waiting() -> int:
+    """Connections without a request: at most a quarter of the file descriptors that the process may open."""
+    if sys.platform == "win32":
+        return _MOST_WAITING
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _MOST_WAITING if soft == resource.RLIM_INFINITY else min(_MOST_WAITING, max(8, soft // 4))
 
 
 _M_MMAP_THRESHOLD = -3

@@ -50,14 +50,14 @@ def slow_model():
 
 @pytest.mark.slow
 def test_requests_in_progress_are_finished_and_logged(folder, slow_model):
-    """SIGTERM arrives while a model writes; log lines are JSON without secrets."""
+    """SIGTERM arrives while a model writes; log lines are JSON with the request id and without secrets."""
     slow_model.waiting.set()  # for the first search of the process
     arguments = ("--collections", f"world={folder},{folder}/index", "--strategies", "multi_query")
     more = ("--model", f"openai:m@{slow_model.url}", "--timeouts.reformulation", "20", "--timeouts.search", "30")
     with started("serve", *arguments, *more, ACQO_API_KEYS=f"{KEY},other", OPENAI_API_KEY="model-secret") as server:
         slow_model.waiting.clear()
         slow_model.asked.clear()
-        headers = {"X-API-Key": KEY}
+        headers = {"X-API-Key": KEY, "X-Request-ID": "request-7"}
         with httpx.Client(base_url=server.url, timeout=40) as client, ThreadPoolExecutor(1) as pool:
             assert client.post("/v1/search", json={"query": QUERY}).status_code == 401
             flying = pool.submit(client.post, "/v1/search", json={"query": QUERY}, headers=headers)
@@ -76,8 +76,11 @@ def test_requests_in_progress_are_finished_and_logged(folder, slow_model):
         "the capital of Peru",
         "the capital of Chad",
     ]
+    assert answer.headers["x-request-id"] == "request-7"
     rows = [json.loads(line) for line in server.lines]
-    *_, rewriting = [row for row in rows if row["event"] == "query_rewriting_completed"]
+    mine = {row["event"]: row for row in rows if row.get("request_id") == "request-7"}
+    assert mine["request_completed"]["status"] == 200
+    rewriting = mine["query_rewriting_completed"]
     assert (rewriting["strategy"], rewriting["num_variants"]) == ("multi_query", 3)
     assert rewriting["original_query_length"] == len(QUERY)
     assert rewriting["rewriting_duration_ms"] > 0
@@ -94,7 +97,7 @@ def test_several_clients_share_an_index(folder, monkeypatch):
         assert behind.search([QUERY, "Lima"], 2) == load_retriever(folder / "index").search([QUERY, "Lima"], 2)
     assert server.process.returncode in (0, -signal.SIGTERM)
     rows = [json.loads(line) for line in server.lines]
-    assert [row["event"][-3:] for row in rows if "/search" in row["event"]] == ["401", "200"]
+    assert [row["status"] for row in rows if row.get("path") == "/search"] == [401, 200]
     assert not [line for line in server.lines if KEY in line or "capital" in line]
 
 
@@ -117,6 +120,11 @@ def test_errors_name_the_setting(arguments, message):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("cors_origins", "app.example.org"),
+        ("cors_origins", "https://app.example.org/page"),
+        ("cors_origins", "https://*.example.org"),
+        ("root_path", "https://example.org/a"),
+        ("root_path", "/a b"),
         ("allowed_hosts", "https://example.org"),
         ("allowed_hosts", "example.org:80"),
     ],

@@ -93,3 +93,5 @@ def test_an_unexpected_error_is_a_500_without_details(monkeypatch):
         answer = post(client)
         assert answer.status_code == 500
         assert "secret" not in answer.text
+        assert answer.headers["x-request-id"]
+        assert 'status="500"' in client.get("/metrics").text

@@ -37,7 +37,8 @@ def places(number):
 def ask(client, number):
     """Sends a request with two parts that no other request has."""
     query = " and ".join(f"part{number}x{i} in {name}" for i, name in enumerate(places(number)))
-    return query, client.post("/v1/search", json={"query": query, "include_rankings": True})
+    headers = {"X-Request-ID": f"request-{number}"}
+    return query, client.post("/v1/search", json={"query": query, "include_rankings": True}, headers=headers)
 
 
 def all_at_once(client):
@@ -48,6 +49,7 @@ def all_at_once(client):
 def check_own(number, query, answer):
     """Checks that a response belongs to its request and reports missing lists; returns the parts that failed."""
     body = answer.json()
+    assert answer.headers["x-request-id"] == f"request-{number}"
     assert body["query_rewrite_info"]["original_query"] == query
     parts = query.split(" and ")
     lists = {ranking["query"]: ranking["documents"] for ranking in body["rankings"]}

@@ -47,6 +47,8 @@ def test_requests_and_searches_are_counted():
     assert seen["acqo_searches_total", ("route", "pass")] == 2
     assert seen["acqo_failures_total", ("kind", "error"), ("step", "retrieval")] == 1
     assert seen["acqo_model_calls_sum", ("use", "search")] == 3
+    assert seen["acqo_http_requests_total", ("method", "POST"), ("path", "/v1/search"), ("status", "422")] == 1
+    assert seen["acqo_http_requests_total", ("method", "GET"), ("path", "other"), ("status", "404")] == 1
     assert "Peru" not in text
     assert "users" not in text
 

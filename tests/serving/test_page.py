@@ -9,6 +9,7 @@ from serving_stand_ins import DOCUMENTS, Parts, Scripted, collection, serving
 
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.app import _PAGE
+from acqo_rl.serving.http import Web
 from acqo_rl.serving.limits import Limits
 from acqo_rl.types import Document
 
@@ -37,8 +38,9 @@ def served(*, names=("world",), **settings):
 
 @pytest.fixture(scope="module")
 def url():
-    with served() as url:
-        yield url
+    """Under the prefix of a reverse proxy."""
+    with served(web=Web("/a/b")) as url:
+        yield f"{url}/a/b"
 
 
 @pytest.fixture(scope="module")
