@@ -31,9 +31,8 @@ on. acqo evaluate measures the model: with --hops and --hop, with --reformulator
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -43,6 +42,7 @@ from annotated_types import Ge, Le
 
 from acqo_rl.addresses import Address
 from acqo_rl.data.beir import read_beir
+from acqo_rl.data.draw import after_conversations, draw
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.tables import aligned
 from acqo_rl.files import atomic_folder, write_atomic
@@ -77,7 +77,7 @@ from acqo_rl.training.materials import with_gold
 from acqo_rl.training.order import collect as order_examples
 from acqo_rl.training.rewards import Reward
 from acqo_rl.training.run_folder import inputs_of, open_run, write_json
-from acqo_rl.types import Amount, Count, Document, Positive, Qrels, Query, Reformulation, Seed, Share, Turn
+from acqo_rl.types import Amount, Count, Document, Positive, Qrels, Query, Reformulation, Seed, Share
 
 _BATCH = 32
 _CHUNK = 128
@@ -290,18 +290,10 @@ def choice_options(
     histories = [query.history for one in sets for query in one.queries if query.history]
     found = []
     for one in sets:
-        queries = _with_topic_changes(one.queries, histories, config.topic_changes, config.seed)
+        alone = [query for query in one.queries if not query.history]
+        drawn = draw(alone, round(config.topic_changes * len(alone)), config.seed)
+        queries = [*one.queries, *after_conversations(drawn, histories, config.seed)]
         found.append(kept(one, "choice", len(queries), partial(options_of, one, queries)))
     first, second = ([option for some in found for option in some[start::2]] for start in (0, 1))
     valued = iter(with_asking(first, second, settings, config.price))
     return [[*islice(valued, len(some) // 2), *some[1::2]] for some in found]
-
-
-def _with_topic_changes(
-    queries: Sequence[Query], histories: Sequence[tuple[Turn, ...]], share: float, seed: int
-) -> list[Query]:
-    """The queries, and a share of those without a history after the history of another query."""
-    drawn = random.Random(seed)
-    alone = [query for query in queries if not query.history]
-    changed = drawn.sample(alone, round(share * len(alone))) if histories else []
-    return [*queries, *(replace(query, history=drawn.choice(histories)) for query in changed)]

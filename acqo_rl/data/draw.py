@@ -1,11 +1,14 @@
-"""Draws queries, at random or by a hash of their ids."""
+"""Draws queries, at random or by a hash of their ids, and conversations for them."""
 
 from __future__ import annotations
 
 import hashlib
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeVar
+
+from acqo_rl.types import Query, Turn
 
 T = TypeVar("T")
 
@@ -15,6 +18,16 @@ def draw(queries: Sequence[T], most: int, seed: int | str) -> list[T]:
     if most >= len(queries):
         return list(queries)
     return [queries[place] for place in sorted(random.Random(seed).sample(range(len(queries)), most))]
+
+
+def after_conversations(queries: Sequence[Query], talks: Sequence[tuple[Turn, ...]], seed: int) -> list[Query]:
+    """Each query after a conversation that begins otherwise than its own, drawn at random; without one, left out."""
+    generator = random.Random(seed)
+    changed = []
+    for query in queries:
+        if others := [talk for talk in talks if talk[:1] != query.history[:1]]:
+            changed.append(replace(query, history=generator.choice(others)))
+    return changed
 
 
 def split_by_hash(key: str) -> str:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
+from acqo_rl.data.draw import after_conversations
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.run import Evaluation, evaluate
 from acqo_rl.evaluation.significance import FEWEST, Difference
@@ -67,15 +68,9 @@ def change_topics(raw: Evaluation, queries: Sequence[Query], seed: int) -> list[
         queries: with the conversations; without any, nothing is returned.
         seed: of the choice of conversations.
     """
-    draw = random.Random(seed)
     whole = {r.reformulation.query.id for r in raw.results if 1 in r.gold_ranks.values()}
-    changed = []
-    for query in queries:
-        talks = [other for other in queries if other.history and other.history[:1] != query.history[:1]]
-        if query.id in whole and talks:
-            before = draw.choice(talks)
-            changed.append(replace(query, history=(*before.history, Turn("user", before.text))))
-    return changed
+    talks = [(*query.history, Turn("user", query.text)) for query in queries if query.history]
+    return after_conversations([query for query in queries if query.id in whole], talks, seed)
 
 
 def measure_bounds(
