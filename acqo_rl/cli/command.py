@@ -98,10 +98,10 @@ def _read(file: Path) -> dict[str, Any]:
     return settings
 
 
-def _merged(values: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """The values of two files; those of the second one have priority, key by key in mappings."""
+def merged(values: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """Two mappings of settings; values of the second one have priority, key by key in mappings."""
     both = {name for name in more if isinstance(values.get(name), dict) and isinstance(more[name], dict)}
-    return {**values, **more, **{name: _merged(values[name], more[name]) for name in both}}
+    return {**values, **more, **{name: merged(values[name], more[name]) for name in both}}
 
 
 def _kind_at(path: str, kind: Any) -> Any:
@@ -192,7 +192,7 @@ def parse(main: Callable[[Any], Any], args: Sequence[str]) -> Any:
         for file in [_value(name, words, str) for name, words in given if name == "config"]:
             found = find_config(file, main.__module__.rpartition(".")[2])
             files[found] = _read(found)
-        values: dict[str, Any] = reduce(_merged, files.values(), {})
+        values: dict[str, Any] = reduce(merged, files.values(), {})
         for path, words in given:
             if path != "config":
                 name, *keys = path.split(".")

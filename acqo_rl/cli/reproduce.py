@@ -29,8 +29,6 @@ from acqo_rl.evaluation.tables import Table, aligned
 from acqo_rl.files import write_atomic
 from acqo_rl.settings import setting
 
-ALL = "all"
-
 Figures = dict[str, dict[str, float | list[float]]]
 """System -> name of the figure -> value, or mean and bounds of a difference."""
 
@@ -56,7 +54,7 @@ class Result:
 class ReproduceConfig:
     """Settings of the command."""
 
-    names: list[str] = setting(f"Results to compute, or {ALL!r}.", [], positional=True)
+    names: list[str] = setting("Results to compute, or 'all'.", [], positional=True)
     data: str = setting("Folder that contains the BEIR folders of the data sets.", "data")
     work: str = setting("Folder for everything that the commands write.", "outputs/results")
     record: bool = setting("Publish the figures of this run instead of checking them.", False)
@@ -76,7 +74,7 @@ def main(config: ReproduceConfig) -> None:
     places = find_places(config, data_sets, [results[name].command for name in chain])
     for number, name in enumerate(chain, start=1):
         run(f"{number}/{len(chain)} {name}", results[name].command, places)
-    named = [name for name in chain if results[name].file and (name in config.names or config.names == [ALL])]
+    named = [name for name in chain if results[name].file and (name in config.names or config.names == ["all"])]
     found = {name: figures_of(Path(results[name].file.format(**places))) for name in named}
     figures = json.loads(figures_file.read_text(encoding="utf-8")) if figures_file.is_file() else {}
     if config.record:
@@ -117,7 +115,7 @@ def order(names: list[str], results: Mapping[str, Result]) -> list[str]:
             add(needed)
         chain[name] = None
 
-    for name in results if names == [ALL] else names:
+    for name in results if names == ["all"] else names:
         add(name)
     return list(chain)
 

@@ -160,7 +160,7 @@ def plan(config: RecipeConfig) -> list[Step]:
     explore = {**shared, "stage": "explore", "model": warm, "output_dir": one.parent}
     converge = {**shared, "stage": "converge", "model": one, "output_dir": two.parent}
     after = {**searched, "task": "hop", "reformulator": "policy", "model": two, "output_dir": hop.parent}
-    hops = _merged({**after, "hops": TrainScorerConfig.hops, "seed": config.seed}, config.hop)
+    hops = command.merged({**after, "hops": TrainScorerConfig.hops, "seed": config.seed}, config.hop)
     launch = launcher_of(config)
     export = {"model": two, "repo_id": f"me/{out.name}", "run": out, "output": out / "policy", "dry_run": True}
     prompted = [f"prompted={config.model}"] if config.prompted_baseline else []
@@ -170,9 +170,9 @@ def plan(config: RecipeConfig) -> list[Step]:
     steps = [
         Step("data", "data", {"dataset": "embedded_bridge", "output": data, "seed": config.seed}) if embedded else None,
         Step("index", "index", {"data": data, **config.index_settings, "output": index}) if not config.index else None,
-        Step("warm start", "warm-start", _merged(warm_start, config.warm_start), launch),
-        Step("Stage I: explore", "grpo", _merged(explore, config.stage1), launch),
-        Step("Stage II: converge", "grpo", _merged(converge, config.stage2), launch),
+        Step("warm start", "warm-start", command.merged(warm_start, config.warm_start), launch),
+        Step("Stage I: explore", "grpo", command.merged(explore, config.stage1), launch),
+        Step("Stage II: converge", "grpo", command.merged(converge, config.stage2), launch),
         Step("hops", "train-scorer", hops) if config.hop else None,
         Step("export", "push", export),
         Step("evaluation", "evaluate", {**evaluation, "reformulator": systems, "output": out / "evaluation"}),
@@ -212,12 +212,6 @@ def unfinished(out: Path) -> list[str]:
     """The configurable steps after the last finished one."""
     done = [number for number, name in enumerate(_TRAINED, start=1) if (out / name / "model").exists()]
     return list(_TRAINED[max(done, default=0) :])
-
-
-def _merged(shared: Settings, own: Settings) -> Settings:
-    """The shared settings, overridden by those of a step; mappings are merged by their keys."""
-    both = {key: {**shared[key], **value} for key, value in own.items() if isinstance(shared.get(key), dict)}
-    return {**shared, **own, **both}
 
 
 def _words(value: Any) -> list[str]:
