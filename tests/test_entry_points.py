@@ -107,6 +107,9 @@ def test_the_command_lists_subcommands_also_for_an_unknown_one(capsys):
         main(["serach"])
     assert ended.value.code == 2
     assert "(did you mean search?)" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["--skill"])
+    assert "Give one folder" in capsys.readouterr().err
 
 
 def test_the_skill_has_the_open_format(tmp_path):

@@ -54,8 +54,9 @@ def _run(name: str, *rest: str) -> None:
 
         command.run(module_of(name).main, rest)
     else:
-        hint = did_you_mean([name], COMMANDS)
-        sys.stderr.write(f"error: Unknown command {name!r}{hint}; choose one of {', '.join(COMMANDS)}.\n")
+        unknown = f"Unknown command {name!r}{did_you_mean([name], COMMANDS)}; choose one of {', '.join(COMMANDS)}"
+        wrong = "Give one folder of skills, such as --skill ~/.claude/skills" if name == "--skill" else unknown
+        sys.stderr.write(f"error: {wrong}.\n")
         raise SystemExit(2)
 
 

@@ -38,8 +38,8 @@ _NEXT = re.compile(
 _AFTER_STATEMENT = re.compile(rf", {_ASKING}\b", re.I)
 _PLACED = re.compile(rf"\b(?:in|of|at|from|on|by|for|near|to) (?:the )?{MARK}|{MARK}'s", re.I)
 """A name that is not what a question is about: "the tallest building in Dubai"."""
-_HALF = re.compile(r" or |\bbetween |^(?:besides|other than|except) ", re.I)
-"""Words around a list without which it is not complete."""
+_HALF = re.compile(r" or |\bbetween |^(?:besides|other than|except) |(?-i:\b[a-z]+)\. ", re.I)
+"""Words around a list without which it is not complete; abbreviations, which may join names ("Selle v. Gibb")."""
 _QUOTES = frozenset('"\u201c\u201d`')
 _BEFORE = r"(?:(?:in|of|for|to|at|from|by|on|is|does) )?(?:the )?"
 _LIST = re.compile(

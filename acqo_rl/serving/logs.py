@@ -53,7 +53,7 @@ def configure_logs(level: str = "INFO", stream: TextIO = sys.stdout) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    for noisy in ("httpx", "httpx2", "httpcore", "sentence_transformers", "transformers"):
+    for noisy in ("faiss", "httpx", "httpx2", "httpcore", "sentence_transformers", "transformers"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 

@@ -71,6 +71,7 @@ def test_simple_questions_pass_unchanged(text):
         "Compare exports of Chile in 1990 with those in 2010",
         "Which is bigger: the port of Lima in those years, 1990 or 2010?",
         "Which river is in Peru, the Ucayali or the Loire?",
+        "Selle v. Gibb or Reynolds v. Sims",
         "gold vs stainless steel",
         "Which is larger, Bosnia and Herzegovina or Serbia?",
         "How long do I boil eggs and how do I peel them?",
