@@ -153,7 +153,7 @@ def parts_of(text: str, lexicon: Lexicon | None = None) -> tuple[str, ...]:
     if _QUOTES.intersection(asked):
         return ()
     marks = marks_of(asked, lexicon or Lexicon())
-    questions = _questions(with_marks(asked, marks), asks_several(asked))
+    questions = _questions(with_marks(asked, marks), asks_several(asked, 0.0))
     found = [part for one in questions for part in _one_each(one, marks)]
     parts = dict.fromkeys(one_line(without_marks(part, marks)).strip(" ,.:") for part in found)
     return tuple(part for part in parts if part) if len(parts) > 1 else ()
@@ -165,7 +165,7 @@ def _questions(text: str, is_several: bool) -> list[str]:
     The text itself if one of them could not be searched on its own, because it
 
     - has another word that stands for something,
-    - asks nothing,
+    - asks nothing; it is kept if it has a name and the text asks for several things,
     - has no name or no year, although another one has one,
     - follows a statement, which may hold for all of them.
     """
@@ -180,13 +180,14 @@ def _questions(text: str, is_several: bool) -> list[str]:
     found = [first, *(_REFERS.sub(with_name, one) if is_subject else one for one in later)]
     kinds = {tuple({mark < FIRST_YEAR for mark in re.findall(MARK, one)}) for one in found}
     follows_statement = _AFTER_STATEMENT.search(text) and not (is_several and _ASKS.match(first))
-    is_whole = len(kinds) == 1 and not follows_statement and all(map(_is_whole, found))
+    is_whole = len(kinds) == 1 and not follows_statement and all(_is_whole(one, is_several) for one in found)
     return found if is_whole else [text]
 
 
-def _is_whole(question: str) -> bool:
+def _is_whole(question: str, is_several: bool) -> bool:
     asks, words = bool(_ASKS.match(question)), len(content_words(question))
-    return asks and (words > 1 or bool(re.search(MARK, question))) and not _REFERS.search(question)
+    stands = asks or (words > 0 and is_several) if re.search(MARK, question) else asks and words > 1
+    return stands and not _REFERS.search(question)
 
 
 def _one_each(question: str, marks: Mapping[str, str]) -> list[str]:
