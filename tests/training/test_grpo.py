@@ -6,10 +6,12 @@ import subprocess
 import sys
 from itertools import groupby
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 import torch
 from transformers import AutoTokenizer, LlamaForCausalLM, TrainerCallback
+from trl import GRPOTrainer
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
@@ -233,7 +235,8 @@ def token_advantages(model, folder, processes=1):
         "completion_ids": written["input_ids"][here],
         "advantages": (rewards - rewards.mean(dim=1, keepdim=True)).flatten()[here],
     }
-    return trainer, trainer._token_advantages(rows[here], made)
+    with patch.object(GRPOTrainer, "_generate_and_score_completions", return_value=made):
+        return trainer, trainer._generate_and_score_completions(rows[here])["advantages"]
 
 
 def test_a_route_is_judged_by_its_greedy_completion_and_words_within_their_route(tiny, tmp_path):
