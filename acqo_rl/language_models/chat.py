@@ -6,7 +6,9 @@ For example, turns of Gemma end with "<end_of_turn>" and those of a Qwen base mo
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from acqo_rl.errors import ConfigError
@@ -47,14 +49,64 @@ class Chat:
 
     def completion(self, ids: Sequence[int]) -> Completion:
         """The text of a completion, without its end token and its thoughts."""
-        length = first_end(ids, self.ends)
-        finished = length < len(ids)
-        text = self.tokenizer.decode(ids[:length], skip_special_tokens=True)
-        return completion_of(text, length + finished, finished=finished)
+        return _completion(ids, self.ends, self.tokenizer.decode)
 
     def count_tokens(self, text: str) -> int:
         """Number of tokens of a text, without special tokens."""
         return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+class StoredChat:
+    """What :class:`Chat` does for prompts of a system and a user message, from files and without transformers.
+
+    Attributes:
+        ends: ids of the tokens that end a completion.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Reads what :func:`save_chat` has written."""
+        from tokenizers import Tokenizer
+
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        stored = json.loads((folder / "chat.json").read_text(encoding="utf-8"))
+        self.ends: list[int] = stored["ends"]
+        self._before, self._between, self._after = stored["frame"]
+
+    def prompt_ids(self, conversation: Conversation) -> list[int]:
+        """Token ids of a system and a user message as a prompt."""
+        system, user = (message["content"] for message in conversation)
+        return self._ids(f"{self._before}{system}{self._between}{user}{self._after}")
+
+    def completion(self, ids: Sequence[int]) -> Completion:
+        """The text of a completion, without its end token and its thoughts."""
+        return _completion(ids, self.ends, self._tokenizer.decode)
+
+    def count_tokens(self, text: str) -> int:
+        """Number of tokens of a text, without special tokens."""
+        return len(self._ids(text))
+
+    def _ids(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        return ids
+
+
+def save_chat(chat: Chat, folder: Path) -> None:
+    """Writes the tokenizer, the end tokens and what the chat template writes around a system and a user message."""
+    chat.tokenizer.backend_tokenizer.save(str(folder / "tokenizer.json"))
+    talk = [{"role": "system", "content": f"{_PROBE} 1"}, {"role": "user", "content": f"{_PROBE} 2"}]
+    before, _, rest = _written(chat.tokenizer, talk, add_generation_prompt=True).partition(f"{_PROBE} 1")
+    between, _, after = rest.partition(f"{_PROBE} 2")
+    stored = {"ends": chat.ends, "frame": [before, between, after]}
+    (folder / "chat.json").write_text(json.dumps(stored), encoding="utf-8")
+
+
+def _completion(ids: Sequence[int], ends: Sequence[int], decode: Any) -> Completion:
+    length = first_end(ids, ends)
+    finished = length < len(ids)
+    text = decode(ids[:length], skip_special_tokens=True)
+    return completion_of(text, length + finished, finished=finished)
 
 
 def prepare_template(tokenizer: Any, name: str) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import os
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +22,9 @@ from acqo_rl.types import Completion, Conversation, Schema
 if TYPE_CHECKING:
     import torch
 
+_GPUS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
+"""Devices of the drivers of GPUs on Linux: NVIDIA, AMD, and Windows' subsystem."""
+
 
 def native_dtype(device: str = "cpu") -> torch.dtype:
     """bfloat16 if the device is fast in it, else float32.
@@ -35,10 +40,28 @@ def native_dtype(device: str = "cpu") -> torch.dtype:
 
 
 def default_device() -> str:
-    """``cuda`` if there is a GPU, else ``cpu``."""
+    """``cuda`` if there is a GPU, else ``cpu``; torch is imported only if there may be one."""
+    if sys.platform == "linux" and not any(map(os.path.exists, _GPUS)):
+        return "cpu"
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def file_of(name: str, file: str, *, required: bool = True) -> Path | None:
+    """A file of a model in a folder or on the Hub; ``None`` if it has none.
+
+    Raises:
+        OSError: the model is not available, or has no such file and the file is required.
+    """
+    if Path(name).is_dir() and Path(name, file).is_file():
+        return Path(name, file)
+    if Path(name).is_dir() and not required:
+        return None
+    from transformers.utils import cached_file  # takes seconds and 250 MB
+
+    found = cached_file(name, file, _raise_exceptions_for_missing_entries=required)
+    return None if found is None else Path(found)
 
 
 def is_missing_folder(name: str) -> bool:
@@ -57,16 +80,14 @@ def base_model_of(name: str) -> tuple[str, str | None]:
     Raises:
         ConfigError: the model does not exist, or it is an adapter with pickled weights.
     """
-    from transformers.utils import cached_file
-
     path = resolve(name)
     if is_missing_folder(path):
         raise ConfigError(f"The model {name!r} does not exist: no such folder. Give an existing folder or a Hub id.")
     try:
-        file = cached_file(path, "adapter_config.json", _raise_exceptions_for_missing_entries=False)
+        file = file_of(path, "adapter_config.json", required=False)
         if file is None:
             return name, None
-        weights = cached_file(path, "adapter_model.safetensors", _raise_exceptions_for_missing_entries=False)
+        weights = file_of(path, "adapter_model.safetensors", required=False)
     except OSError as error:
         raise ConfigError(
             f"The model {name!r} is neither a local folder nor available on the Hub ({error}); check its name."
@@ -77,7 +98,7 @@ def base_model_of(name: str) -> tuple[str, str | None]:
             f" are never read."
         )
     with loading("The adapter", path, "Its adapter_config.json needs the entry base_model_name_or_path."):
-        return str(json.loads(Path(file).read_text(encoding="utf-8"))["base_model_name_or_path"]), path
+        return str(json.loads(file.read_text(encoding="utf-8"))["base_model_name_or_path"]), path
 
 
 def load_base(base: str, dtype: torch.dtype) -> Any:
@@ -234,10 +255,9 @@ def load_tokenizer(name: str) -> Any:
         ConfigError: the model does not exist, or it has no tokenizer or no chat template.
     """
     from transformers import AutoTokenizer
-    from transformers.utils import cached_file
 
     base, adapter = base_model_of(name)
-    if adapter and cached_file(adapter, "tokenizer_config.json", _raise_exceptions_for_missing_entries=False):
+    if adapter and file_of(adapter, "tokenizer_config.json", required=False):
         base = adapter
     remedy = "Give a model with a tokenizer in the same folder, such as a run's model/ folder."
     with loading("The tokenizer of", base, remedy):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import logging
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Condition
@@ -19,9 +20,9 @@ import numpy as np
 from acqo_rl import time_limit
 from acqo_rl.errors import ConfigError
 from acqo_rl.files import hash_files
-from acqo_rl.language_models.chat import Chat
+from acqo_rl.language_models.chat import Chat, StoredChat, save_chat
 from acqo_rl.language_models.embedded import cached, loading, resolve
-from acqo_rl.language_models.local import TransformersModel, base_model_of, default_device, load_tokenizer
+from acqo_rl.language_models.local import TransformersModel, base_model_of, default_device, file_of
 from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion, Conversation, Schema
 
@@ -32,8 +33,8 @@ COMPUTED_IN = {"KV_CACHE_PRECISION": "f16"}
 """OpenVINO's settings of precision that are not its defaults; by default it rounds keys and values to 8 bits."""
 
 _FILE = "model.gguf"
-_VERSION = "1"
-"""Must be increased whenever the written file changes, so that cached files are written again."""
+_VERSION = "4"
+"""Must be increased whenever the written files change, so that cached files are written again."""
 _CACHED_TOKENS_PER_ROW = 512
 _TOKENS_PER_BLOCK = 32
 _TOKENS_PER_STEP = 2_048
@@ -50,8 +51,8 @@ class OpenVinoModel(LanguageModel):
 
     def __init__(
         self,
-        file: str | Path,
-        chat: Chat,
+        folder: Path,
+        chat: Chat | StoredChat,
         *,
         max_new_tokens: int = 64,
         batch_size: int | None = None,
@@ -60,14 +61,13 @@ class OpenVinoModel(LanguageModel):
         """Loads a model.
 
         Args:
-            file: a GGUF file.
-            chat: the tokenizer of the model.
+            folder: a folder with the model as a GGUF file.
+            chat: writes prompts and reads completions.
             max_new_tokens: maximum number of tokens per completion.
             batch_size: maximum number of prompts per batch; by default 32.
             regex: regular expression that completions match.
         """
         import openvino_genai
-        import torch
 
         self.chat = chat
         self._config = config = openvino_genai.GenerationConfig()
@@ -82,9 +82,8 @@ class OpenVinoModel(LanguageModel):
         scheduler.num_kv_blocks = max(rows, 16) * _CACHED_TOKENS_PER_ROW // _TOKENS_PER_BLOCK
         scheduler.max_num_batched_tokens = _TOKENS_PER_STEP
         scheduler.max_num_seqs = rows
-        threads = {"INFERENCE_NUM_THREADS": torch.get_num_threads(), "ENABLE_CPU_PINNING": False}
-        settings = {**threads, **COMPUTED_IN}
-        self._pipeline = openvino_genai.ContinuousBatchingPipeline(str(file), scheduler, "CPU", settings)
+        settings = {**threads(), **COMPUTED_IN}
+        self._pipeline = openvino_genai.ContinuousBatchingPipeline(str(folder / _FILE), scheduler, "CPU", settings)
         self._running = openvino_genai.GenerationStatus.RUNNING
         self._finished = openvino_genai.GenerationStatus.FINISHED
         self._changed = Condition()
@@ -98,9 +97,9 @@ class OpenVinoModel(LanguageModel):
         Raises:
             ConfigError: OpenVINO GenAI is not installed, or the model does not exist or is not supported.
         """
-        file = gguf_file(name)
-        with loading("The GGUF file of", name, f"Delete {file}, or use the model without the prefix {PREFIX}."):
-            return cls(file, Chat(load_tokenizer(name)), **settings)
+        folder = files_of(name)
+        with loading("The files of", name, f"Delete {folder}, or use the model without the prefix {PREFIX}."):
+            return cls(folder, StoredChat(folder), **settings)
 
     def generate(self, conversations: Sequence[Conversation], schema: Schema | None = None) -> list[Completion]:
         """Returns one completion per conversation, in input order; calls of other threads share the batch.
@@ -156,6 +155,12 @@ class OpenVinoModel(LanguageModel):
             return self._pipeline.add_request(self._requests, ids, self._config)
 
 
+def threads() -> dict[str, Any]:
+    """OpenVINO's settings of threads: as many as ``OMP_NUM_THREADS`` says, by default one per core."""
+    count = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    return {"INFERENCE_NUM_THREADS": int(count) if count.isdigit() else 0, "ENABLE_CPU_PINNING": False}
+
+
 def is_installed() -> bool:
     """Whether the engine's package is installed."""
     return importlib.util.find_spec("openvino_genai") is not None
@@ -171,8 +176,8 @@ def fastest(name: str) -> str:
     return f"{PREFIX}{name}"
 
 
-def gguf_file(name: str) -> Path:
-    """Returns the GGUF file of a model; writes it into the cache folder at first use.
+def files_of(name: str) -> Path:
+    """Returns the folder with the files of a model; writes them into the cache folder at first use.
 
     Args:
         name: a folder, Hub id, ``embedded:`` or ``trained:`` name.
@@ -195,13 +200,12 @@ def gguf_file(name: str) -> Path:
         _log.info("converting %s for OpenVINO", name)
         model = TransformersModel.from_pretrained(name)
         write_gguf(model.model, model.chat.tokenizer, folder / _FILE)
+        save_chat(model.chat, folder)
 
-    return cached(f"openvino/{key[:16]}", write) / _FILE
+    return cached(f"openvino/{key[:16]}", write)
 
 
 def _content(name: str, config_file: str) -> str:
     """SHA-256 over the weights and the config of a model or an adapter, in a folder or on the Hub."""
-    from transformers.utils import cached_file
-
-    folder = Path(str(cached_file(name, config_file))).parent
+    folder = Path(str(file_of(name, config_file))).parent
     return hash_files((folder / config_file, *sorted(folder.glob("*.safetensors"))))

@@ -212,10 +212,8 @@ def read_settings(model: str) -> PolicySettings:
         ConfigError: the name of an embedded policy is unknown.
         GrammarError: it is not a policy, or it has another grammar or prompt version.
     """
-    from transformers.utils import cached_file
-
     from acqo_rl.language_models.embedded import resolve
-    from acqo_rl.language_models.local import is_missing_folder
+    from acqo_rl.language_models.local import file_of, is_missing_folder
     from acqo_rl.language_models.openvino import PREFIX
 
     path = resolve(model.removeprefix(PREFIX))
@@ -224,8 +222,8 @@ def read_settings(model: str) -> PolicySettings:
             raise FileNotFoundError("no such folder")
         if Path(path).is_dir() and not Path(path, SETTINGS_FILE).is_file():
             raise FileNotFoundError(f"the folder contains {sorted(p.name for p in Path(path).iterdir())[:8]}")
-        cached_file(path, WORDS_FILE, _raise_exceptions_for_missing_entries=False)
-        file = str(cached_file(path, SETTINGS_FILE))
+        file_of(path, WORDS_FILE, required=False)
+        file = str(file_of(path, SETTINGS_FILE))
     except OSError as error:
         raise GrammarError(
             f"{path!r} is not an exported policy: {SETTINGS_FILE} was not found ({error}). "

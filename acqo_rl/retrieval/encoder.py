@@ -18,6 +18,7 @@ import numpy as np
 from acqo_rl.errors import ConfigError, DataError, check_positive
 from acqo_rl.fusion import best_scores
 from acqo_rl.language_models.embedded import loading, resolve
+from acqo_rl.retrieval.openvino_encoder import OpenVinoMiniLm, runs
 from acqo_rl.roles import Encoder
 from acqo_rl.types import Passage, Ranking, well_formed
 
@@ -72,14 +73,11 @@ class SentenceTransformerEncoder(Encoder):
         Raises:
             ConfigError: a setting is out of range, or the model cannot be loaded.
         """
-        from sentence_transformers import SentenceTransformer
-
         for name, value in (("batch_size", batch_size), ("max_length", max_length)):
             check_positive(f"The encoder's {name}", value)
         remedy = f"Check revision {revision} and device {device}; or give a folder, a Hub id or embedded:minilm."
         with loading("The encoder", model, remedy):
-            self._model = SentenceTransformer(resolve(model), revision=revision, device=device, trust_remote_code=False)
-        self._model.to(_torch_dtype(dtype, self._model.device.type))
+            self._model = _loaded(model, revision, dtype, device)
         if max_length is not None:
             try:
                 self._model.max_seq_length = max_length
@@ -91,7 +89,7 @@ class SentenceTransformerEncoder(Encoder):
         self.dim = int(cast(int, self._model.get_embedding_dimension()))
         self.settings: dict[str, Any] = {
             "model": model,
-            "revision": revision or _commit(self._model),
+            "revision": revision or (None if model.startswith("embedded:") else _commit(self._model)),
             "query_prompt": query_prompt,
             "passage_prompt": passage_prompt,
             "dtype": dtype,
@@ -111,14 +109,12 @@ class SentenceTransformerEncoder(Encoder):
         if prompt is None:  # the same choice as in encode_document
             names = ("document", "passage", "corpus", self._model.default_prompt_name)
             prompt = next((prompts[name] for name in names if name in prompts), "")
-        prompted = [prompt + well_formed(text) for text in texts]
-        rows = self._model.tokenizer(prompted, truncation=False, verbose=False)["input_ids"]
-        return [len(row) for row in rows]
+        return [len(row.ids) for row in self._words.encode_batch([prompt + well_formed(text) for text in texts])]
 
     def windows(self, text: str) -> tuple[str, ...]:
         """The query, or its first and its last part if it is longer than the model reads."""
         limit, clean = self.max_tokens, well_formed(text)
-        if limit is None or len(clean) < limit or not self._model.tokenizer.is_fast:
+        if limit is None or len(clean) < limit:
             return (text,)
         prompt = self.settings["query_prompt"]
         if prompt is None:
@@ -132,7 +128,7 @@ class SentenceTransformerEncoder(Encoder):
     @cached_property
     def _words(self) -> Any:
         """A copy of the tokenizer that does not truncate; the settings of the model's own are not thread-safe."""
-        tokenizer = copy.deepcopy(self._model.tokenizer.backend_tokenizer)
+        tokenizer = copy.deepcopy(getattr(self._model.tokenizer, "backend_tokenizer", self._model.tokenizer))
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return tokenizer
@@ -154,14 +150,8 @@ class SentenceTransformerEncoder(Encoder):
         starts = range(0, len(texts), self._batch_size)
         for start in tqdm(starts, "encoding", unit=" batches", leave=False, disable=len(texts) < _PROGRESS_FROM):
             batch = order[start : start + self._batch_size]
-            tensor = encode(
-                [well_formed(texts[i]) for i in batch],
-                prompt=prompt,
-                batch_size=len(batch),
-                convert_to_tensor=True,
-                show_progress_bar=False,
-            )
-            embeddings[batch] = tensor.float().cpu().numpy()
+            clean = [well_formed(texts[i]) for i in batch]
+            embeddings[batch] = encode(clean, prompt=prompt, batch_size=len(batch), show_progress_bar=False)
         return normalised(embeddings)
 
 
@@ -215,6 +205,15 @@ def normalised(embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
         raise DataError(f"Embedding {row} contains NaN or infinity; encode with dtype float32.")
     unit: NDArray[np.float32] = embeddings / np.maximum(lengths, np.float32(1e-12))
     return unit
+
+
+def _loaded(model: str, revision: str | None, dtype: Precision, device: str | None) -> Any:
+    if runs(model, revision, dtype, device):
+        return OpenVinoMiniLm()
+    from sentence_transformers import SentenceTransformer
+
+    loaded = SentenceTransformer(resolve(model), revision=revision, device=device, trust_remote_code=False)
+    return loaded.to(_torch_dtype(dtype, loaded.device.type))
 
 
 def _torch_dtype(dtype: Precision, device: str) -> torch.dtype:

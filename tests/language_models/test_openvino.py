@@ -10,9 +10,10 @@ from tiny_policy import adapter_model, byte_tokenizer
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models import openvino
+from acqo_rl.language_models.chat import StoredChat, save_chat
 from acqo_rl.language_models.gguf import write_gguf
 from acqo_rl.language_models.local import TransformersModel
-from acqo_rl.language_models.openvino import OpenVinoModel, gguf_file
+from acqo_rl.language_models.openvino import OpenVinoModel, files_of
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.time_limit import TimeLimit, limited
@@ -58,7 +59,8 @@ def random_model(kind, tokenizer):
 def on_openvino(model, folder, **settings):
     """The same model on OpenVINO, in float16 weights."""
     write_gguf(model.model, model.chat.tokenizer, folder / "model.gguf")
-    return OpenVinoModel(folder / "model.gguf", model.chat, **{"max_new_tokens": 12, **settings})
+    save_chat(model.chat, folder)
+    return OpenVinoModel(folder, StoredChat(folder), **{"max_new_tokens": 12, **settings})
 
 
 def in_float16(model):
@@ -117,15 +119,15 @@ def test_completions_match_the_expression(tokenizer, tmp_path):
 
 def test_the_file_of_a_policy_is_written_once_and_again_if_its_adapter_changes(tmp_path, cache):
     name = str(adapter_model(tmp_path))
-    first = gguf_file(name)
+    first = files_of(name)
     written = first.stat().st_mtime_ns
-    assert gguf_file(name) == first
+    assert files_of(name) == first
     assert first.stat().st_mtime_ns == written
     assert first.is_relative_to(cache)
 
     config = tmp_path / "model" / "adapter_config.json"
     config.write_text(json.dumps({**json.loads(config.read_text()), "lora_alpha": 64}))
-    assert gguf_file(name) != first
+    assert files_of(name) != first
 
 
 def test_other_architectures_are_refused(tmp_path):

@@ -6,6 +6,8 @@ import shutil
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
+from sentence_transformers import SentenceTransformer
+from tokenizers import Tokenizer
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.embedded import resolve
@@ -58,10 +60,11 @@ def test_fingerprint_follows_the_content_of_a_folder(minilm, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def static(tmp_path_factory, minilm):
+def static(tmp_path_factory):
     """A folder as model2vec 0.10 writes it, with the token embeddings of MiniLM."""
     folder = tmp_path_factory.mktemp("static")
-    weights = minilm._model[0].auto_model.embeddings.word_embeddings.weight.detach().numpy()
+    model = SentenceTransformer(resolve("embedded:minilm"))
+    weights = model[0].auto_model.embeddings.word_embeddings.weight.detach().numpy()
     save_file({"embeddings": weights}, folder / "model.safetensors")
     shutil.copy(f"{resolve('embedded:minilm')}/tokenizer.json", folder)
     parts = [("StaticEmbedding", "."), ("Normalize", "1_Normalize")]
@@ -78,7 +81,10 @@ def test_a_static_model_embeds_the_mean_of_the_tokens_without_a_maximum_length(s
     encoder = SentenceTransformerEncoder(str(static), dtype="float32")
 
     assert encoder.max_tokens is None
-    tokens = minilm._model.tokenizer(TEXTS[3], add_special_tokens=False, truncation=False, verbose=False)["input_ids"]
+    tokenizer = Tokenizer.from_file(str(static / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    tokens = tokenizer.encode(TEXTS[3], add_special_tokens=False).ids
     mean = load_file(static / "model.safetensors")["embeddings"][tokens].mean(axis=0)
     np.testing.assert_allclose(encoder.encode_queries(TEXTS[3:]), [mean / np.linalg.norm(mean)], atol=1e-6)
     documents = [Document("f", "France", TEXTS[0]), Document("d", "", TEXTS[3]), Document("e", "", "")]
@@ -102,3 +108,14 @@ def test_a_static_model_embeds_the_mean_of_the_tokens_without_a_maximum_length(s
 def test_wrong_settings_are_refused(settings):
     with pytest.raises(ConfigError):
         SentenceTransformerEncoder(**{"model": "embedded:minilm"} | settings)
+
+
+def test_the_encoder_of_the_package_embeds_on_openvino_as_with_torch(minilm, monkeypatch):
+    pytest.importorskip("openvino")
+    monkeypatch.setattr("acqo_rl.retrieval.encoder.runs", lambda *_: False)
+    plain = SentenceTransformerEncoder("embedded:minilm", dtype="float32")
+    assert type(plain._model) is not type(minilm._model)
+    texts = [*TEXTS, "word " * 1_000, "\ud800", " \t"]
+    assert plain.fingerprint == minilm.fingerprint
+    assert plain.count_tokens(texts) == minilm.count_tokens(texts)
+    np.testing.assert_allclose(plain.encode_passages(texts), minilm.encode_passages(texts), atol=1e-5)
