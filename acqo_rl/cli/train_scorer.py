@@ -16,7 +16,8 @@ options are read in turn, and an option is worth the return of the hops after it
 when to stop.
 
 order: the options are the first documents of the fused ranking; a relevant one has the reward 1. The networks learn to
-order the results of the searches and hops of --reformulator.
+order the results of the searches and hops of --reformulator. They only imitate: networks that maximise the reward are
+surer of themselves, also where they are wrong.
 
 choice: for the reformulator auto. Each query is searched as it is, with its last turns, as the rules rewrite it, and as
 the policy does. The networks learn which of these rankings to use, and when to ask the policy. Questions without a
@@ -111,7 +112,7 @@ class TrainScorerConfig(IndexSettings):
         f"Number of hops, 1 to {MOST_HOPS}: that are trained (hop), or that follow the choice or precede the order.", 2
     )
     steps: Positive = setting(
-        "Training steps. The first seventh imitates the best option, the rest maximises the reward.", 3500
+        "Training steps. The first seventh (order: all) imitates the best option, the rest maximises the reward.", 3500
     )
     seeds: Positive = setting("Number of networks; the mean of their scores is used.", 4)
     seed: Seed = setting("Seed of the first network, and for drawing queries.", 0)
@@ -163,13 +164,13 @@ def main(config: TrainScorerConfig) -> None:
         settings = Training(choice.KIND, cost=0.0, margin=0.0, **given)
         options = choice_options(config, sets, settings)
     else:
-        settings = Training(order.KIND, cost=0.0, margin=0.0, **given)
+        settings = Training(order.KIND, cost=0.0, margin=0.0, imitation=1.0, **given)
         options = order_options(config, sets)
     scorer, curve = train([one for some in options for one in some], settings)
     write_json(folder / "curve.json", curve)
     places = enumerate(zip(config.data, config.index, strict=True), start=1)
     names = [f"{number} {Path(data).name}, {Path(index).name}" for number, (data, index) in places]
-    table = against_imitation(dict(zip(names, options, strict=True)), settings)
+    table = against_imitation(dict(zip(names, options, strict=True)), replace(settings, imitation=Training.imitation))
     lines = [f"# {table.title}", "", aligned(table), "", table.note]
     write_atomic(folder / "report.md", lines)
     with atomic_folder(folder / "model") as half_done:
