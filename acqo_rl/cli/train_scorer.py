@@ -33,7 +33,7 @@ on. acqo evaluate measures the model: with --hops and --hop, with --reformulator
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
