@@ -181,7 +181,7 @@ def test_settings_reach_a_strategy_and_a_failing_server_is_reported(folder):
         (("--reformulator", "hyde+policy", "--model", "m"), "'hyde+policy'"),
         (("--reformulator", "rewrite_retrieve_read", "--model", "openai:m@http://127.0.0.1:9/v1"), "cosines"),
         (("--reformulator", "hyde"), "'hyde' needs a model"),
-        (("--reformulator", "hyde", "--model", "m", "--strategy.num_variants", "9"), "num_variants is 9"),
+        (("--reformulator", "hyde", "--model", "m", "--strategy.num_variants", "9"), "num_variants is '9'"),
         (("--reformulator", "adaptive", "--model", "m", "--strategy.force_strategy", "x"), "'x'"),
     ],
 )
