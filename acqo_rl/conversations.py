@@ -11,8 +11,6 @@
 A history has one form throughout. The texts of turns are not interpreted. Reading takes time linear in their length.
 """
 
-from __future__ import annotations
-
 import re
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence

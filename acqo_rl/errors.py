@@ -3,8 +3,6 @@
 Each message says what was found, what was expected and what to do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import fields
 from difflib import get_close_matches

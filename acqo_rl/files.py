@@ -1,7 +1,5 @@
 """Writes files atomically. If there is no space left, the exception names the file."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

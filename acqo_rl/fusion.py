@@ -5,8 +5,6 @@ adds nothing. Empty lists and lists of weight 0 are skipped. A list of weight w 
 in a fixed order, so the result is deterministic.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple

@@ -8,8 +8,6 @@ compound question is answered only if all of its parts are found. Recall average
 needs only one of them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

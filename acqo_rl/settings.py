@@ -1,7 +1,5 @@
 """Fields of the dataclasses of settings."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from copy import copy

@@ -1,7 +1,5 @@
 """Cleans, shortens and compares texts; shared by all components."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The time limit of a request: calls under it end when its time is over, or when nobody waits for them any more."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time

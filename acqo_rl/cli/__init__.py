@@ -1,7 +1,5 @@
 """The command ``acqo``: one module per subcommand, each with a dataclass of settings and ``main(config)``."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ A subcommand consists of a dataclass of settings and ``main(config)``. Settings 
 from the command line, which has priority. Pydantic converts and checks both alike. Unknown settings are errors.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Sequence

@@ -33,8 +33,6 @@ A folder that already contains the data set with the same settings is not change
 folder is either complete or not written at all.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

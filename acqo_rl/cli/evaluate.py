@@ -38,8 +38,6 @@ model calls. If the code or a model on a server has changed, use a new folder. T
 command: report.html, one file. The data are in summary.json and queries.jsonl.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial

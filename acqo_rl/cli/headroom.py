@@ -16,8 +16,6 @@ No language model is called unless --reformulator names one. The output folder g
 scored.jsonl. The same command continues after an interruption.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path

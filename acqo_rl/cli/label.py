@@ -15,8 +15,6 @@ stored in it, so the same command continues an interrupted run. If the settings,
 changed, it ends with an error.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace

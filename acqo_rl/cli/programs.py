@@ -1,7 +1,5 @@
 """Runs the programs of a longer run, one after another."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

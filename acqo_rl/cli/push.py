@@ -8,8 +8,6 @@ The repository is private unless --public is given. --dry_run writes the folder 
 neither network nor token.
 """
 
-from __future__ import annotations
-
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path

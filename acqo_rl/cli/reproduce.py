@@ -11,8 +11,6 @@ With --record, the figures of this run become the published ones; afterwards run
 tables of the documentation. Exit status: 0 if all figures are reproduced, 1 if one is not, 2 if a command failed.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -18,8 +18,6 @@ Without --query, the command reads queries interactively as turns of one convers
 document that shares the most words with the query, and times.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import shutil

@@ -1,7 +1,5 @@
 """The results of ``acqo search`` as lines for a terminal, and as JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any

@@ -11,8 +11,6 @@ and then the recipe. The settings of the steps are in ``index_settings``, ``warm
 results. To repeat a step with other settings, delete its folder and the folders of later steps.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

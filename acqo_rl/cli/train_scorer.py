@@ -30,8 +30,6 @@ on. acqo evaluate measures the model: with --hops and --hop, with --reformulator
 --choice, or with --order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial

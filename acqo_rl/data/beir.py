@@ -10,8 +10,6 @@ Other fields of a document belong to its metadata. ``history`` has a form that :
 All faults are collected and raised as one error with file and line of each.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys

@@ -1,7 +1,5 @@
 """Draws queries, at random or by a hash of their ids, and conversations for them."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ The README in each archive describes the data set and its sources. ``embedded_mo
 and ``embedded_bridge.zip`` the splits ``train-bridge``, ``dev-bridge`` and ``test-bridge``.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Converts files to a BEIR folder: tables (CSV, TSV, JSON lines), folders of pages, and judgements."""
 
-from __future__ import annotations
-
 import csv
 import logging
 import math

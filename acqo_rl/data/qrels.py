@@ -1,7 +1,5 @@
 """Reads judgements: BEIR (query-id, corpus-id, score, under this header) or TREC (query, 0, document, score)."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Collection, Iterator
 from pathlib import Path

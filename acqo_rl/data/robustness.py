@@ -3,8 +3,6 @@
 A seed makes the texts reproducible. The judgements remain valid. The conversation is not changed.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Sequence

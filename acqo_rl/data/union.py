@@ -1,7 +1,5 @@
 """Merges BEIR folders into one, to train one policy on all of them or to search all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

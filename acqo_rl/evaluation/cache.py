@@ -3,8 +3,6 @@
 A further reformulator, index or fusion therefore costs only what is new, and an interrupted study continues.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sqlite3

@@ -4,8 +4,6 @@ summary.json        settings, means, costs, comparisons: everything in the repor
 queries.jsonl       one row per system and query: reformulation, ranking, measures, costs
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict

@@ -3,8 +3,6 @@
 It opens with the result in one sentence and the table of results. The settings come last.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Mapping

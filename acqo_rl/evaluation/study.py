@@ -1,7 +1,5 @@
 """A study: many systems on the same queries."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

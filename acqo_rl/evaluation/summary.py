@@ -1,7 +1,5 @@
 """Means and costs of one evaluation, and paired differences of two."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

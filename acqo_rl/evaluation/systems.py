@@ -1,7 +1,5 @@
 """The systems of a study: reformulators x retrievers x fusions, over sets of queries."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache as once

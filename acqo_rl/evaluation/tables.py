@@ -1,7 +1,5 @@
 """The tables of a report. Those of groups and routes compare systems that share the first retriever and fusion."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -11,8 +11,6 @@ export.json                                              fingerprint and form of
 README.md                                                the model card
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

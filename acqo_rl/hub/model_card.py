@@ -1,7 +1,5 @@
 """Writes the model card of a policy from its training run and its evaluation."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -3,8 +3,6 @@
 Each module needs the extra of the same name; importing it without its packages raises an error that names the extra.
 """
 
-from __future__ import annotations
-
 from acqo_rl.errors import MissingPackageError
 
 

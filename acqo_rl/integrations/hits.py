@@ -1,7 +1,5 @@
 """The details that every integration returns with a document."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

@@ -3,8 +3,6 @@
 ``acqo serve --mcp`` runs it. Needs ``pip install 'acqo-rl[mcp]'``.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """Chooses the passages that questions are written about: one passage, or a pair that fits the kind of question."""
 
-from __future__ import annotations
-
 import random
 import re
 from bisect import bisect

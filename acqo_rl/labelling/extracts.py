@@ -5,8 +5,6 @@ that is a question, or names its document, is used as it is; others follow the n
 describes a document without its name.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import replace

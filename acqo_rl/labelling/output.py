@@ -1,7 +1,5 @@
 """Writes a data set of questions: a BEIR folder with a report of what was kept, and what was not and why."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Keeps the questions that are worth training on, and counts why the others are dropped."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

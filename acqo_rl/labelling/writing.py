@@ -1,7 +1,5 @@
 """Prompts a language model for questions of every kind that a policy must tell apart, and reads its replies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from tqdm import tqdm

@@ -4,8 +4,6 @@ For example, turns of Gemma end with "<end_of_turn>" and those of a Qwen base mo
 ``eos_token``. Gemma's template has no system role.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Completions of prompts by causal language models of transformers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -8,8 +8,6 @@ it is dequantised once into a folder that transformers can load.
 factoid questions and two data sets of conversations; its base has 20 layers. scripts/demo.sh trains the second.
 """
 
-from __future__ import annotations
-
 import atexit
 import importlib.util
 import logging

@@ -1,7 +1,5 @@
 """Writes a causal language model as a GGUF file, which OpenVINO GenAI reads."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Loads language models by the names that the scripts accept."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 from urllib.parse import urlsplit

@@ -4,8 +4,6 @@ A local model is guided by the schema, and a server gets it as a response format
 text is not read: a refusal or a question of the model would be taken for an answer.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from contextlib import suppress

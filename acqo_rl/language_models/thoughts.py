@@ -3,8 +3,6 @@
 Other forms of thoughts are not recognised; servers that return them in a field of their own need no removal.
 """
 
-from __future__ import annotations
-
 from acqo_rl.addresses import masked
 from acqo_rl.text import one_line
 from acqo_rl.types import Completion

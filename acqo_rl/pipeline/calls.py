@@ -1,7 +1,5 @@
 """Searches and model calls of all steps, within budget and time limit; failures and trace are recorded in the state."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Formats passages and questions as text, for prompts and for display."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

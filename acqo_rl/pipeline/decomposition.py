@@ -1,7 +1,5 @@
 """Decomposition into sub-questions that may depend on each other; searched and answered in topological order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter

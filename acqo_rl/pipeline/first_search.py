@@ -1,7 +1,5 @@
 """The first search: reformulation, search and hops; it tells the later steps what they need not do."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from acqo_rl.errors import SearchError

@@ -1,7 +1,5 @@
 """Searching for what is missing: search, ask whether the passages suffice, search for what they lack."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """The budgeted pipeline: runs only the steps that a question needs, within a hard limit of model calls."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from datetime import date

@@ -1,7 +1,5 @@
 """What a question needs: its challenges, by a classifier or a model, and the mode that rules choose for it."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Literal, get_args

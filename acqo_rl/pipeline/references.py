@@ -1,7 +1,5 @@
 """Finds references in texts ("see also", "as described in", links) and follows them breadth-first."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Sequence

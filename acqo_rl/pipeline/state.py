@@ -1,7 +1,5 @@
 """The state that the steps of question answering share, and its parts."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """Writes the answer and computes its confidence; both are essential steps with reserved model calls."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Temporal reranking: boosts passages whose dates match the time in a question, without a model."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Chooses a strategy for each query by its query type, which a trained classifier or a language model determines."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter

@@ -20,8 +20,6 @@ Sub-queries are rendered and parsed in canonical form, without repeated words (:
 because repeated words do not improve the results.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ with the last two turns; an ambiguous name is searched once per meaning; a quest
 is made only if each part can be searched on its own.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Loads reformulators by the names that the scripts accept."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Literal
 

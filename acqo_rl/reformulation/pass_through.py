@@ -1,7 +1,5 @@
 """Searches the raw query: the baseline of all comparisons, and what all reformulators do with greetings and thanks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from acqo_rl.roles import Reformulator

@@ -1,7 +1,5 @@
 """The policy's prompt, which is the same for all retrievers and data sets and in training, evaluation and serving."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reformulation by prompting a language model with one or several strategies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context

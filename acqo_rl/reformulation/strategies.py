@@ -4,8 +4,6 @@ Sources: multi-query is RAG-Fusion; HyDE is arXiv 2212.10496 (Gao et al. 2022), 
 2023), rewrite 2305.14283 (Ma et al. 2023).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Caches decompositions by template: queries that differ only in names and years are split in the same way."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

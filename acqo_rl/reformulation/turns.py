@@ -1,7 +1,5 @@
 """Searches the query together with the last turns; used for the first search, and as a baseline without a model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from acqo_rl.reformulation.pass_through import pass_through, past_small_talk

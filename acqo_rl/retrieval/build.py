@@ -7,8 +7,6 @@ A folder with a manifest is complete and is never overwritten. Repeating the sam
 build raises an error.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections import Counter

@@ -1,7 +1,5 @@
 """Loads encoders by the settings that an index records."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from inspect import signature

@@ -10,8 +10,6 @@ All conditions must hold for the metadata that a document is shown with.
 - A dot leads into an object, but not into the objects of a list.
 """
 
-from __future__ import annotations
-
 import operator
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """Loads and describes indexes: folders, servers, collections of search engines, and several of these as one hybrid."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

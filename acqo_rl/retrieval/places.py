@@ -1,7 +1,5 @@
 """Parses index locations: a folder, a URL, a collection of a search engine, or several of these joined by ``+``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Rerankers: cross-encoders in this process, and rerank servers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Settings shared by all commands that search an index."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Splits documents that exceed an encoder's maximum length into passages."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -11,8 +11,6 @@ ICU (UAX #29) has dictionaries for Chinese, Japanese and Thai. Names that people
 - Chinese words also give their characters, Korean words pairs of syllables, because particles follow without a space.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A bounded cache whose entries expire, and the cache keys of queries."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Hashable

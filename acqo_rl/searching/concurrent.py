@@ -3,8 +3,6 @@
 The parts of a composite retriever (hybrid, several collections) are called separately, and their rankings are merged.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

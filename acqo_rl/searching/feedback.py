@@ -1,7 +1,5 @@
 """Feedback for a policy: title and first words of the top results of a first search."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

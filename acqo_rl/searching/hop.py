@@ -4,8 +4,6 @@ The network scores the option to stop and each candidate (:mod:`acqo_rl.searchin
 searched alone and after the question, and the two rankings are fused with all earlier ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 

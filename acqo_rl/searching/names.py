@@ -1,7 +1,5 @@
 """Reads the settings that name reformulators and indexes: ``NAME=MODEL``, ``NAME=INDEX`` and ``NAME=ONE+OTHER``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

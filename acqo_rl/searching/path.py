@@ -1,7 +1,5 @@
 """The path that training, evaluation and serving share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

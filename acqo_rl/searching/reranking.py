@@ -1,7 +1,5 @@
 """Reorders the top of a fused ranking by a reranker, which reads the documents."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Settings shared by the commands that search: of the steps that read results, and of a whole search."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple

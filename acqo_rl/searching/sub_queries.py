@@ -1,7 +1,5 @@
 """What is searched: the texts of sub-queries, and the retrievers that search them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Fusion with a minimum cosine similarity."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from acqo_rl.errors import ConfigError

@@ -1,7 +1,5 @@
 """Records the steps of a search and their durations."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Runs calls concurrently with a time limit; a call that fails or times out yields an exception as its result."""
 
-from __future__ import annotations
-
 import math
 import threading
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The HTTP application of the service, and its web page."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

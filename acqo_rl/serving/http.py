@@ -1,7 +1,5 @@
 """Common parts of the applications: errors as JSON, health checks, metrics, threads, path prefix, CORS and names."""
 
-from __future__ import annotations
-
 import asyncio
 import contextvars
 import json

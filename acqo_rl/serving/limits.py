@@ -1,7 +1,5 @@
 """Limits of a server: API keys, body sizes and concurrency."""
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import logging

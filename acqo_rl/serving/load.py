@@ -1,7 +1,5 @@
 """Loads the service from settings, for HTTP and MCP."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Logs as JSON lines with the id of the request; neither queries nor keys and passwords are logged."""
 
-from __future__ import annotations
-
 import logging
 import re
 import sys

@@ -4,8 +4,6 @@ Unknown fields, wrong types and values out of range are rejected. Texts that are
 in the response report this. Broken characters are replaced by U+FFFD.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Annotated, Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Responses, and their construction from the results of searches and answers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 

@@ -1,7 +1,5 @@
 """The HTTP application of a shared index; :mod:`acqo_rl.retrieval.remote` is the client."""
 
-from __future__ import annotations
-
 import json
 from typing import Annotated
 

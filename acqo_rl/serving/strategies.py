@@ -1,7 +1,5 @@
 """The reformulators of a service; each is loaded once and shared by all requests."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace

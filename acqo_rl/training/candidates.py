@@ -3,8 +3,6 @@
 No gold documents or labelled rewrites are used. The reward decides which candidate, if any, becomes a training target.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import combinations, groupby, islice, permutations

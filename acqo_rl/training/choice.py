@@ -6,8 +6,6 @@ serving, which often find what a model would have searched. The value of asking 
 decision, made by networks that were trained on other queries: the best of several options is partly chance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice

@@ -5,8 +5,6 @@ According to its text, the paper also drops queries that are too hard, but its e
 implementation has one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

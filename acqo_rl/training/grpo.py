@@ -1,7 +1,5 @@
 """GRPO with TRL's trainer: shared prompts, and dev measures of the search path."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path

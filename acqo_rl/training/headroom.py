@@ -4,8 +4,6 @@ Upper bound: each query gets the candidate with the highest reward, which uses i
 Lower bound: each query gets the same form of candidate, chosen on one half of the queries and measured on the other.
 """
 
-from __future__ import annotations
-
 import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

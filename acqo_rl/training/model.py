@@ -1,7 +1,5 @@
 """Loads models for training and saves trained policies."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Training examples for the order of the first documents: each relevant one against all that are not relevant."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ Stage I reward never falls when a sub-query is added, which encourages needless 
 without it, a policy may learn to add words that change nothing. The measures that explain a reward are logged with it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any, Literal

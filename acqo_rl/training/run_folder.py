@@ -8,8 +8,6 @@ checkpoint-N/          state of the trainer, for resuming
 model/                 the finished model; if it exists, the run is finished
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform

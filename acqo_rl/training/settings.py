@@ -1,7 +1,5 @@
 """Settings of the training stages; the parser of the commands checks their types and ranges."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """Supervised fine-tuning: the data set, and TRL's trainer with a faster loss."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

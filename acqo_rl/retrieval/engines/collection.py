@@ -1,7 +1,5 @@
 """A collection of a search engine, with retries of its calls."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterator

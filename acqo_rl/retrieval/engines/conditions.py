@@ -1,7 +1,5 @@
 """The conditions of a search: an engine narrows it by :func:`widened` ones, and :func:`meets` decides."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

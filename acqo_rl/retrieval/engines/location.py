@@ -1,7 +1,5 @@
 """Locations of collections in search engines, such as ``qdrant://localhost:6333/wiki?mode=hybrid``."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path

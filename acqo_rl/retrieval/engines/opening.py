@@ -1,7 +1,5 @@
 """Opens collections of search engines as retrievers, and refuses those that do not fit."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Sequence
 from itertools import islice
