@@ -106,7 +106,8 @@ def main(config: SearchConfig) -> None:
             print(json.dumps(as_json(found, corpus)), flush=True)
         else:
             width = shutil.get_terminal_size((120, 0)).columns
-            score = "1/P" if config.fusion == "rsf" and not config.reranker else "score"
+            reordered = any(step.name in ("order", "reranking") for step in found.trace)
+            score = "1/P" if config.fusion == "rsf" and not reordered else "score"
             for line in lines(found, corpus, score):
                 print(cut(line, width), flush=True)
         return next((document.text for document in fetch(corpus, found.fused.doc_ids[:1]).values()), "")

@@ -103,7 +103,8 @@ class Result(Passage):
 
     rank: int
     score: float = Field(
-        description="Score of the fusion (high if several rankings have the document near the top) or the reranker."
+        description="Score of the fusion (high if several rankings have the document near the top), or of the order or "
+        "the reranker after it, which may be negative."
     )
 
 
