@@ -109,12 +109,15 @@ class SentenceTransformerEncoder(Encoder):
         if prompt is None:  # the same choice as in encode_document
             names = ("document", "passage", "corpus", self._model.default_prompt_name)
             prompt = next((prompts[name] for name in names if name in prompts), "")
-        return [len(row.ids) for row in self._words.encode_batch([prompt + well_formed(text) for text in texts])]
+        prompted = [prompt + well_formed(text) for text in texts]
+        if self._words is None:
+            return [len(row) for row in self._model.tokenizer(prompted, truncation=False, verbose=False)["input_ids"]]
+        return [len(row.ids) for row in self._words.encode_batch(prompted)]
 
     def windows(self, text: str) -> tuple[str, ...]:
         """The query, or its first and its last part if it is longer than the model reads."""
         limit, clean = self.max_tokens, well_formed(text)
-        if limit is None or len(clean) < limit:
+        if limit is None or len(clean) < limit or self._words is None:
             return (text,)
         prompt = self.settings["query_prompt"]
         if prompt is None:
@@ -127,8 +130,14 @@ class SentenceTransformerEncoder(Encoder):
 
     @cached_property
     def _words(self) -> Any:
-        """A copy of the tokenizer that does not truncate; the settings of the model's own are not thread-safe."""
-        tokenizer = copy.deepcopy(getattr(self._model.tokenizer, "backend_tokenizer", self._model.tokenizer))
+        """A copy of the tokenizer that does not truncate; the settings of the model's own are not thread-safe.
+
+        ``None`` for a tokenizer in Python.
+        """
+        own = self._model.tokenizer
+        if not getattr(own, "is_fast", True):
+            return None
+        tokenizer = copy.deepcopy(getattr(own, "backend_tokenizer", own))
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return tokenizer

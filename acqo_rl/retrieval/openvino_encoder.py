@@ -77,7 +77,8 @@ class OpenVinoMiniLm:
 
 def runs(model: str, revision: str | None, dtype: str, device: str | None) -> bool:
     """Whether :class:`OpenVinoMiniLm` computes an encoder: the package's own on a CPU where float32 is fastest."""
-    if model != _MODEL or revision or dtype not in ("auto", "float32") or device not in (None, "cpu"):
+    on_cpu = device is None or device.partition(":")[0] == "cpu"  # "cpu:0" under accelerate
+    if model != _MODEL or revision or dtype not in ("auto", "float32") or not on_cpu:
         return False
     flags = Path("/proc/cpuinfo")
     in_bfloat16 = dtype == "auto" and flags.exists() and "amx_tile" in flags.read_text(encoding="utf-8")
