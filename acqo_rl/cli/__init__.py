@@ -20,7 +20,7 @@ COMMANDS = {
     "train": "run the whole recipe: warm start, both stages of GRPO, export, evaluation",
     "warm-start": "fine-tune a base model on examples selected by the reward",
     "grpo": "run one stage of GRPO",
-    "train-scorer": "train the networks that choose searches after reading results: hops, and the choice of auto",
+    "train-scorer": "train the networks that read results: hops, the choice of auto, and the order",
     "push": "export a trained policy, write its model card, push it to the Hub",
     "serve": "serve searches and answers over HTTP or as tools (MCP), or an index to other processes",
     "reproduce": "run published evaluations again and compare the figures",

@@ -74,7 +74,7 @@ def _trained(name: str) -> Path:
     folder = _TRAINED / Path(name.removeprefix("trained:")).name
     if not any(folder.glob("*.safetensors")):
         here = ", ".join(f"trained:{path.name}" for path in sorted(_TRAINED.iterdir()) if path.is_dir())
-        raise ConfigError(f"This package has no policy {name!r}; use {here}, a Hub id or a path.")
+        raise ConfigError(f"This package has no {name!r}, only {here}; give one of these, a Hub id or a path.")
     return folder
 
 

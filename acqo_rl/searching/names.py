@@ -57,7 +57,7 @@ def name_reformulators(
         if name not in WITHOUT_MODEL:
             model = model or default_model or ""
             if not model and name != AUTO:
-                hint = did_you_mean([name], WITHOUT_MODEL)
+                hint = did_you_mean([name], (*WITHOUT_MODEL, AUTO, "policy", "prompted", "adaptive"))
                 raise ConfigError(f"{name!r} needs a model{hint}: give {name}=MODEL or --model MODEL.")
         models[name] = with_engine_prefix(name, model, engine)
     if not models:

@@ -98,5 +98,5 @@ class Scorer:
         except (OSError, ValueError, LookupError, TypeError, SafetensorError) as error:
             raise ConfigError(f"{path} is not a scorer ({error!r}); train one with acqo train-scorer.") from error
         if found != kind:
-            raise ConfigError(f"{path} scores {found!r}, but {kind!r} is needed; train it with this version.")
+            raise ConfigError(f"{path} scores {found!r}, but {kind!r} is needed; give such a network, or train one.")
         return cls(found, mean, scale, pairs, margin)
