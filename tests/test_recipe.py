@@ -26,7 +26,13 @@ def config_of(recipe, name, *arguments):
 
 @pytest.mark.parametrize(
     ("name", "first"),
-    [("embedded.yaml", "data"), ("beir.yaml", "index"), ("hotpotqa.yaml", "index"), ("topiocqa.yaml", "index")],
+    [
+        ("embedded.yaml", "data"),
+        ("demo.yaml", "data"),
+        ("beir.yaml", "index"),
+        ("hotpotqa.yaml", "index"),
+        ("topiocqa.yaml", "index"),
+    ],
 )
 def test_every_stage_is_a_valid_command(recipe, tmp_path, monkeypatch, name, first):
     monkeypatch.setitem(sys.modules, "wandb", sys)  # as if it were installed
@@ -55,6 +61,19 @@ def test_settings_of_all_stages_are_checked_first(recipe, tmp_path, monkeypatch,
     out = tmp_path / "out"
     with pytest.raises(ConfigError, match=message):
         recipe.main(config_of(recipe, "embedded.yaml", "--output_dir", str(out), f"--{stage}", settings))
+    assert not out.exists()
+
+
+def test_missing_splits_of_a_folder_are_reported_before_the_first_step(recipe, tmp_path):
+    """The settings of the demo name splits that only its data set has."""
+    (tmp_path / "data" / "qrels").mkdir(parents=True)
+    for split in ("train", "dev", "test"):
+        (tmp_path / "data" / "qrels" / f"{split}.tsv").touch()
+    out, arguments = tmp_path / "out", ["--data", str(tmp_path / "data"), "--output_dir", str(tmp_path / "out")]
+    recipe.check_splits(config_of(recipe, "embedded.yaml", *arguments))
+    for wrong in (["--test_split", "test-bridge"], ["--hop.split", "train-bridge"], ["--stage1.split", "small"]):
+        with pytest.raises(ConfigError, match=f"{wrong[1]}.*dev, test, train"):
+            recipe.main(config_of(recipe, "embedded.yaml", *arguments, *wrong))
     assert not out.exists()
 
 

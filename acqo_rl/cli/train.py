@@ -25,7 +25,7 @@ from acqo_rl.addresses import Address, whole_of
 from acqo_rl.cli import command, module_of
 from acqo_rl.cli.programs import run_program
 from acqo_rl.cli.train_scorer import TrainScorerConfig
-from acqo_rl.data.beir import read_queries
+from acqo_rl.data.beir import read_queries, read_splits
 from acqo_rl.data.embedded import write_embedded
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.grammar import TAGS
@@ -94,6 +94,7 @@ class Step:
 def main(config: RecipeConfig) -> None:
     """Runs the steps in order."""
     steps = plan(config)
+    check_splits(config)
     for step in steps:
         check(step)
     if config.plan:
@@ -109,6 +110,23 @@ def main(config: RecipeConfig) -> None:
         print(f"   {step.shown()}", flush=True)
         run_program(f"The step '{step.name}'", step.argv())
     print(f"\nAll steps finished after {(time.monotonic() - begin) / 60:.1f} minutes: {config.output_dir}")
+
+
+def check_splits(config: RecipeConfig) -> None:
+    """Checks that a folder has the splits of all steps.
+
+    Raises:
+        ConfigError: one is missing.
+    """
+    if config.data == "embedded":
+        return
+    there, steps = read_splits(config.data), (config.warm_start, config.stage1, config.stage2, config.hop)
+    wanted = [*(step.get("split", "train") for step in steps), config.dev_split, config.test_split]
+    if missing := sorted(set(wanted) - set(there)):
+        raise ConfigError(
+            f"{config.data} has no split {missing[0]!r}; it has {', '.join(there) or 'none'}. Give the names of its "
+            "splits, such as --test_split dev."
+        )
 
 
 def times(steps: Sequence[Step]) -> Iterator[str]:

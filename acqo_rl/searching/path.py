@@ -25,7 +25,7 @@ from acqo_rl.searching.sub_queries import (
 from acqo_rl.searching.threshold import check_cosine, fuse_similar
 from acqo_rl.searching.trace import Trace
 from acqo_rl.text import within_limits
-from acqo_rl.types import Document, FeedbackSpec, Query, Reformulation
+from acqo_rl.types import Document, FeedbackSpec, Query, Ranking, Reformulation
 
 T = TypeVar("T")
 
@@ -130,7 +130,7 @@ class Run:
         with self._trace.step("retrieval", f"{sum(len(one.sub_queries) for one in made)} sub-queries"):
             rankings = self._searches.search(made)
         with self._trace.step("fusion", path.fusion.name):
-            fused = fuse_similar(path.fusion, rankings, depth, score_threshold)
+            plain = fused = fuse_similar(path.fusion, rankings, depth, score_threshold)
         if path.order:
             with self._trace.step("order", path.order.name):
                 fused = self._attempt("order", path.order.name, partial(path.order, made, rankings, fused)) or fused
@@ -142,9 +142,12 @@ class Run:
         searched = [(*before, one) for before, one in zip(self._searched, made, strict=True)]
         failures = [(*_failed(some[-1]), *self._searches.failures(*some), *self._failed) for some in searched]
         return [
-            SearchResult(with_strange_texts(some[-1], lists), lists, best, failed, self._trace.steps, searched=some)
-            for some, lists, best, failed in zip(searched, rankings, fused, failures, strict=True)
-        ]
+            SearchResult(
+                with_strange_texts(some[-1], lists), lists, best, failed, self._trace.steps, some,
+                _place_of_first(best, before),
+            )
+            for some, lists, best, failed, before in zip(searched, rankings, fused, failures, plain, strict=True)
+        ]  # fmt: skip
 
     def reformulate(self) -> list[Reformulation]:
         """Returns what is searched for each query, without hops."""
@@ -241,6 +244,11 @@ def _with_costs_of(answer: Reformulation, chosen: Reformulation) -> Reformulatio
         failed_calls=answer.failed_calls,
         notes=tuple(dict.fromkeys((*chosen.notes, *answer.notes))),
     )
+
+
+def _place_of_first(ordered: Ranking, fused: Ranking) -> int:
+    """The place in the fused ranking of the first document of the ordered one."""
+    return fused.doc_ids.index(ordered.doc_ids[0]) + 1 if ordered.doc_ids else 1
 
 
 def one_each(reformulator: Reformulator, queries: Sequence[Query]) -> list[Reformulation]:

@@ -60,6 +60,7 @@ class SearchResult:
         failures: failed calls; empty if all calls succeeded.
         trace: the steps with their durations; the steps of a batch are timed together.
         searched: every reformulation that was searched, also for feedback or a choice; the last one is the result's.
+        first_was: place of the first document in the fused ranking, before it was ordered or reranked.
     """
 
     reformulation: Reformulation
@@ -68,13 +69,15 @@ class SearchResult:
     failures: tuple[Failure, ...] = ()
     trace: tuple[Step, ...] = ()
     searched: tuple[Reformulation, ...] = ()
+    first_was: int = 1
 
     @property
     def notes(self) -> list[str]:
         """What a reader of the results should know about the searches."""
         long = sum(ranking.windows > 1 for ranking in self.rankings)
         parts = f"Too long to embed, so searched by the first and the last part: {long} of the searches."
-        return [*notes_of(self.reformulation), *[parts] * bool(long)]
+        moved = f"The first result was at place {self.first_was} before the results were ordered."
+        return [*notes_of(self.reformulation), *[parts] * bool(long), *[moved] * (self.first_was > 1)]
 
 
 def with_strange_texts(made: Reformulation, rankings: Sequence[Ranking]) -> Reformulation:

@@ -66,6 +66,8 @@ def test_the_first_documents_are_ordered_and_the_others_stay_behind_them():
     assert list(after.fused.scores) == sorted(after.fused.scores, reverse=True)
     similarity = dict(zip(before.fused.doc_ids, before.fused.similarities, strict=True))
     assert dict(zip(after.fused.doc_ids, after.fused.similarities, strict=True)) == similarity
+    assert after.notes[-1] == "The first result was at place 20 before the results were ordered."
+    assert not any("ordered" in note for note in before.notes)
     [few] = replace(plain, order=LearnedOrder(reversing(), CORPUS, WORDS)).search([query], 3)
     assert few.fused.doc_ids == after.fused.doc_ids[:3]
     [nothing] = replace(plain, order=LearnedOrder(reversing(), CORPUS, WORDS)).search([Query("q", "zebra")])
@@ -78,6 +80,15 @@ def test_features_do_not_depend_on_the_scale_of_scores():
     assert fused.doc_ids == ("oslo", "norway", "rain")
     scaled = tuple(replace(one, scores=tuple(30 * score for score in one.scores)) for one in LISTS)
     np.testing.assert_allclose(read(scaled)[0], features, atol=1e-6)
+
+
+def test_a_search_of_the_raw_query_alone_counts_as_that_of_the_query():
+    """As BM25 beside a dense index, which is searched only with the raw query."""
+    lists = (replace(LISTS[0], query="another text"), LISTS[1])
+    made = replace(MADE, sub_queries=MADE.sub_queries[1:])
+    fused = RankScoreFusion().fuse([lists], 100)
+    [features] = LearnedOrder(None, CORPUS, WORDS).features([made], [lists], fused)
+    assert features[0, 5] == 1.0
 
 
 def test_documents_that_are_gone_have_no_words():
@@ -111,7 +122,8 @@ def test_an_order_that_fails_leaves_the_fused_ranking():
     )
     found = searcher.search("capital of Norway")
     assert {failure.step for failure in found.failures} == {"order"}
-    assert found.fused.doc_ids == searcher.without_reformulation().search("capital of Norway").fused.doc_ids
+    plain = searcher.without_reformulation().search("capital of Norway")
+    assert (found.fused.doc_ids, plain.failures) == (plain.fused.doc_ids, ())
 
 
 @pytest.mark.parametrize(
@@ -126,3 +138,11 @@ def test_an_order_that_fails_leaves_the_fused_ranking():
 def test_auto_orders_its_results_by_default(name, given, has_order):
     steps = StepSettings(**given).open_steps(name, CORPUS, lambda: WORDS, asks=False)
     assert (steps.order is not None) is has_order
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "most"), [("auto", None, 2), ("auto", 0, 0), ("raw", None, 0), ("raw", 3, 3)]
+)
+def test_auto_makes_two_hops_by_default(name, given, most):
+    hops = StepSettings(hops=given).open_steps(name, CORPUS, lambda: WORDS, asks=False).hops
+    assert (hops.most if hops else 0) == most
