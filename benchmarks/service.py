@@ -16,7 +16,7 @@ with the response of the same process to the same query without concurrency:
     MB          memory of the server
     errors      no response, or a status other than 200
     partial     a call failed or was too late, as reported in the response
-    mixed up    query, searches or documents belong to another request; must be 0
+    mixed up    id, query, searches or documents belong to another request; must be 0
     other       searches or documents differ for other reasons; a model rounds differently in a batch
 """
 
@@ -189,13 +189,13 @@ async def ask_all(
     """Text, response and seconds of each request, with the given concurrency; a response of ``None`` is an error."""
     import httpx
 
-    waiting = iter(queries)
+    waiting = iter(enumerate(queries))
     done: list[tuple[str, dict[str, Any] | None, float]] = []
 
     async def client(http: httpx.AsyncClient) -> None:
-        for query in waiting:
+        for number, query in waiting:
             begin = time.perf_counter()
-            answer = await ask(http, query)
+            answer = await ask(http, f"request-{number}", query)
             done.append((query.text, answer, time.perf_counter() - begin))
 
     limits = httpx.Limits(max_connections=clients, max_keepalive_connections=clients)
@@ -205,16 +205,20 @@ async def ask_all(
     return done
 
 
-async def ask(http: httpx.AsyncClient, query: Query) -> dict[str, Any] | None:
-    """Sends one request; returns the response, or ``None`` on failure."""
+async def ask(http: httpx.AsyncClient, request_id: str, query: Query) -> dict[str, Any] | None:
+    """Sends one request; returns the response with the sent id as ``asked as``, or ``None`` on failure."""
     import httpx
 
     body = {"query": query.text, "history": list(map(str, query.history)), "limit": 10, "include_rankings": True}
     try:
-        answer = await http.post("/v1/search", json=body)
+        answer = await http.post("/v1/search", json=body, headers={"X-Request-ID": request_id})
     except httpx.HTTPError:
         return None
-    return answer.json() if answer.status_code == 200 else None
+    return (
+        {**answer.json(), "asked as": request_id, "request_id": answer.headers["x-request-id"]}
+        if answer.status_code == 200
+        else None
+    )
 
 
 def content(answer: dict[str, Any] | None) -> Content:
@@ -229,7 +233,7 @@ def verdict(text: str, answer: dict[str, Any] | None, known: dict[str, Content])
     """One of ``VERDICTS``, or ``fine`` if the response is complete and belongs to its request."""
     if answer is None:
         return "errors"
-    own = answer["query_rewrite_info"]["original_query"] == text
+    own = answer["request_id"] == answer["asked as"] and answer["query_rewrite_info"]["original_query"] == text
     (searched, documents), (searched_alone, documents_alone) = content(answer), known[text]
     others = [other for query, other in known.items() if query != text]
     strange_search = searched != searched_alone and searched in (words for words, _ in others)

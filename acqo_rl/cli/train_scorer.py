@@ -26,8 +26,7 @@ ignore it.
 
 The output folder contains options/ (the searched options; the same command resumes an interrupted run), curve.json,
 report.md and model/. The report says what the reward adds to imitation, on queries that its networks were not trained
-on. acqo evaluate measures the model: with --hops and --hop, with --reformulator auto and
---choice, or with --order.
+on. acqo evaluate measures the model: with --hops and --hop, with --reformulator auto and --choice, or with --order.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -76,6 +76,11 @@ class CorpusWords:
         return self.weights.get(word, self.highest) < self.highest - math.log1p(most)
 
 
+def joined_words(text: str) -> str:
+    """The words of a text in lower case, joined by spaces."""
+    return " ".join(TOKEN.findall(text.lower()))
+
+
 def title_key(title: str) -> str:
     """The words of a title, joined by spaces; empty if it is too long to be looked up."""
     words = TOKEN.findall(title.lower())

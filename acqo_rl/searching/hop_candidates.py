@@ -19,6 +19,7 @@ from acqo_rl.searching.corpus_words import (
     LONGEST_TITLE,
     WORDS_READ,
     CorpusWords,
+    joined_words,
     title_key,
     whole_and_lead,
 )
@@ -126,7 +127,7 @@ class CandidateReader:
         found: dict[str, _Found] = {}
 
         def add(name: str, source: int, rank: int, place: float, doc_id: str | None, around: Iterable[str]) -> None:
-            one = found.setdefault(_full_key(name), _Found(name, source, rank, place, doc_id, set()))
+            one = found.setdefault(joined_words(name), _Found(name, source, rank, place, doc_id, set()))
             one.around |= set(around)
             if rank:
                 one.passages.add(rank)
@@ -282,10 +283,6 @@ def _table(rows: Sequence[Sequence[float]], whole: Sequence[float]) -> NDArray[n
 
 def _padded(values: Sequence[float], places: Iterable[int]) -> list[float]:
     return [values[min(i, len(values) - 1)] if values else 0.0 for i in places]
-
-
-def _full_key(name: str) -> str:
-    return " ".join(TOKEN.findall(name.lower()))
 
 
 def question_of(made: Reformulation) -> str:

@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from acqo_rl.searching.corpus_words import WORDS_READ, CorpusWords, title_key, whole_and_lead
+from acqo_rl.searching.corpus_words import WORDS_READ, CorpusWords, joined_words, title_key, whole_and_lead
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.hop_candidates import question_of
 from acqo_rl.searching.reranking import reordered
 from acqo_rl.searching.scorer import Scorer
-from acqo_rl.text import TOKEN, stems
+from acqo_rl.text import stems
 from acqo_rl.types import Document, Ranking, Reformulation, SubQueryKind
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _links(pages: Sequence[_Page], place: int) -> tuple[float, float]:
 
 
 def _spaced(text: str) -> str:
-    return f" {' '.join(TOKEN.findall(text.lower()))} "
+    return f" {joined_words(text)} "
 
 
 def _ratio(scores: Sequence[float], place: int) -> float:
