@@ -15,6 +15,7 @@ from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.serving.batching import BatchedModel, Batcher
+from acqo_rl.settings import used_by
 
 
 @dataclass
@@ -60,8 +61,11 @@ class Strategies:
         """
         if name not in self.names:
             raise NotFoundError(f"Unknown strategy {name!r}; choose one of {', '.join(self.names)}.")
-        if num_variants is not None and name != "adaptive" and "multi_query" not in name.split("+"):
-            raise ConfigError(f"num_variants is {num_variants}, but {name!r} does not use it; it is for multi_query.")
+        users = used_by(StrategySettings, "num_variants")
+        if num_variants is not None and set(users).isdisjoint(name.split("+")):
+            raise ConfigError(
+                f"num_variants is {num_variants}, but {name!r} does not use it; it is for {', '.join(users)}."
+            )
         return self._load(name, num_variants or self.settings.num_variants)
 
     @cachedmethod(lambda self: self._loaded, condition=lambda self: self._loading)
