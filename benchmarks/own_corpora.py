@@ -4,8 +4,8 @@
 
 ``docstrings`` has the public functions and classes of six libraries, with their dotted names as titles. ``readmes`` has
 the sections of the READMEs of all packages, without titles. This repository contains the questions and the ids of the
-relevant documents, but no documents: the corpora need the package versions of ``constraints.txt``. The questions were
-written from documents, without a search engine. ``metadata.kind``: follow_up, topic_change, compound or simple.
+relevant documents, but no documents: the corpora need all packages of ``constraints.txt``. The questions were written
+from documents, without a search engine. ``metadata.kind``: follow_up, topic_change, compound or simple.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main(config: CorporaConfig) -> None:
         documents = {document.id: document for package in packages for document in read(package)}
         rows = [json.loads(line) for line in (HERE / "questions" / f"{name}.jsonl").read_text("utf-8").splitlines()]
         if missing := {doc_id for row in rows for doc_id in row["relevant"]} - documents.keys():
-            raise DataError(f"{name}: no document {', '.join(sorted(missing))}; install all of constraints.txt.")
+            raise DataError(f"{name}: no document {', '.join(sorted(missing))}")
         queries = [Query(row["_id"], row["text"], read_history(row.get("history", ()))) for row in rows]
         qrels = {"test": {row["_id"]: dict.fromkeys(row["relevant"], 1) for row in rows}}
         kinds = {row["_id"]: {"kind": row["kind"]} for row in rows}
@@ -56,17 +56,26 @@ def main(config: CorporaConfig) -> None:
         print(f"{name}: {len(documents):,} documents, {len(queries)} queries")
 
 
-def installed() -> Iterator[Distribution]:
-    """The packages of ``constraints.txt``, except those that are not installed (other platforms and extras)."""
+def installed() -> list[Distribution]:
+    """The packages of ``constraints.txt``.
+
+    Raises:
+        DataError: some are not installed in these versions.
+    """
+    found, missing = [], []
     for line in (HERE.parent / "constraints.txt").read_text("utf-8").split():
         name, _, version = line.partition("==")
         try:
             package = distribution(name)
         except PackageNotFoundError:
+            missing.append(line)
             continue
+        found.append(package)
         if package.version.partition("+")[0] != version:
-            raise DataError(f"{name} has version {package.version}; install {version}, as in constraints.txt.")
-        yield package
+            missing.append(line)
+    if missing:
+        raise DataError(f"Not installed: {', '.join(missing)}. Run: pip install --no-deps -r constraints.txt")
+    return found
 
 
 def read_files(package: Distribution, pattern: str) -> Iterator[tuple[str, str]]:
