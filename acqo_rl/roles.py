@@ -46,7 +46,6 @@ class Reformulator(Protocol):
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order; an invalid completion falls back to the raw query."""
-        ...
 
 
 class LanguageModel(Protocol):
@@ -59,7 +58,6 @@ class LanguageModel(Protocol):
             conversations: the prompts.
             schema: JSON schema of the replies. A model that cannot guarantee it ignores it.
         """
-        ...
 
 
 @runtime_checkable
@@ -68,7 +66,6 @@ class SamplingModel(LanguageModel, Protocol):
 
     def at_temperature(self, temperature: float) -> LanguageModel:
         """Returns the same model at another temperature; weights and connections are shared."""
-        ...
 
 
 class Encoder(Protocol):
@@ -90,11 +87,9 @@ class Encoder(Protocol):
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embeddings, float32[texts, dim]."""
-        ...
 
     def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embeddings, float32[texts, dim]."""
-        ...
 
 
 class Retriever(Protocol):
@@ -115,7 +110,19 @@ class Retriever(Protocol):
 
         Dense retrievers embed a :class:`Passage` with the passage prompt.
         """
-        ...
+
+    def restrict(self, scope: Scope) -> Retriever:
+        """The retriever of the documents in the scope; connections are shared.
+
+        Raises:
+            ConfigError: the retriever cannot search a part of its documents.
+        """
+        if scope == UNRESTRICTED:
+            return self
+        raise ConfigError(
+            f"The index {self.name!r} searches all of its documents; only a collection of a search engine can be"
+            " searched with a filter or a tenant."
+        )
 
 
 @runtime_checkable
@@ -124,32 +131,6 @@ class RemoteCorpus(Protocol):
 
     def fetch(self, doc_ids: Sequence[str]) -> dict[str, Document]:
         """The given documents by id, from one call; those that do not exist or may not be seen are left out."""
-        ...
-
-
-@runtime_checkable
-class Restrictable(Protocol):
-    """A retriever that can restrict searches to a part of its documents."""
-
-    def restrict(self, scope: Scope) -> Retriever:
-        """Returns a retriever for the documents in the scope; connections are shared."""
-        ...
-
-
-def restrict(retriever: Retriever, scope: Scope) -> Retriever:
-    """Returns a retriever that searches only the documents in the scope.
-
-    Raises:
-        ConfigError: the retriever cannot search a part of its documents.
-    """
-    if scope == UNRESTRICTED:
-        return retriever
-    if not isinstance(retriever, Restrictable):
-        raise ConfigError(
-            f"The index {retriever.name!r} searches all of its documents; only a collection of a search engine can be"
-            " searched with a filter or a tenant."
-        )
-    return retriever.restrict(scope)
 
 
 class Fusion(Protocol):
@@ -159,7 +140,6 @@ class Fusion(Protocol):
 
     def fuse(self, batch: Sequence[Sequence[Ranking]], k: int) -> list[Ranking]:
         """Returns one fused ranking of at most ``k`` documents per query, in input order."""
-        ...
 
 
 class Hop(Protocol):
@@ -174,7 +154,6 @@ class Hop(Protocol):
             searched: the searches so far, including those of earlier hops.
             fused: the fused results of these searches.
         """
-        ...
 
 
 class Reranker(Protocol):
@@ -184,4 +163,3 @@ class Reranker(Protocol):
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """Returns one score per pair of query and passage, in input order; comparable within one query."""
-        ...

@@ -76,7 +76,6 @@ class BatchSearcher(Protocol):
 
     def search(self, queries: Sequence[Query], k: int) -> list[SearchResult]:
         """Returns one result per query, in input order."""
-        ...
 
 
 def evaluate(

@@ -258,4 +258,3 @@ class PipelineStep(Protocol):
 
     def run(self, state: RetrievalState) -> None:
         """Reads the state and adds to it."""
-        ...

@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acqo_rl.errors import ConfigError, DataError, check_positive
 from acqo_rl.retrieval.tokens import make_tokenizer
 from acqo_rl.roles import Retriever
 from acqo_rl.types import Ranking
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _PROGRESS_FROM = 50_000  # documents
 

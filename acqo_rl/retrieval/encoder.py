@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acqo_rl.errors import ConfigError, DataError, check_positive
 from acqo_rl.fusion import best_scores
@@ -24,7 +25,6 @@ from acqo_rl.types import Passage, Ranking, well_formed
 
 if TYPE_CHECKING:
     import torch
-    from numpy.typing import NDArray
     from sentence_transformers import SentenceTransformer
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]

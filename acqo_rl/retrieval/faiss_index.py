@@ -1,23 +1,19 @@
 """FAISS indexes and the dense retriever that searches them."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, check_positive
 from acqo_rl.files import atomic
 from acqo_rl.retrieval.encoder import encode_texts, search_windows
 from acqo_rl.roles import Encoder, Retriever
 from acqo_rl.types import Ranking, search_key
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MAX_VECTORS = 2048
 """Maximum number of vectors fetched to order ties at rank ``k``; also the maximum that a GPU index returns."""

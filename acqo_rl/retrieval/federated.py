@@ -13,11 +13,11 @@ from dataclasses import replace
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import best_scores
 from acqo_rl.retrieval.hybrid import Composite
-from acqo_rl.roles import Fusion, Restrictable, Retriever, restrict
+from acqo_rl.roles import Fusion, Retriever
 from acqo_rl.types import Ranking, Scope
 
 
-class InCollection(Retriever, Restrictable):
+class InCollection(Retriever):
     """A retriever whose document ids have the form ``COLLECTION/DOCUMENT``."""
 
     def __init__(self, retriever: Retriever, collection: str, scale: str) -> None:
@@ -43,7 +43,7 @@ class InCollection(Retriever, Restrictable):
 
     def restrict(self, scope: Scope) -> InCollection:
         """The retriever of a part of the documents."""
-        return InCollection(restrict(self.retriever, scope), self.collection, self.scale)
+        return InCollection(self.retriever.restrict(scope), self.collection, self.scale)
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """Returns the retriever's rankings, with document ids of the form ``COLLECTION/DOCUMENT``.

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from acqo_rl.errors import ConfigError, check_positive
-from acqo_rl.roles import Fusion, Restrictable, Retriever, restrict
+from acqo_rl.roles import Fusion, Retriever
 from acqo_rl.types import Ranking, Scope
 
 _PER_PART = 100
@@ -56,7 +56,7 @@ class Composite(Retriever):
         """Merges the rankings of one text, from the parts that succeeded; uses at most ``k`` documents per part."""
 
 
-class HybridRetriever(Composite, Restrictable):
+class HybridRetriever(Composite):
     """Retrievers over the same documents, merged by a fusion."""
 
     least = _PER_PART
@@ -85,8 +85,7 @@ class HybridRetriever(Composite, Restrictable):
 
     def restrict(self, scope: Scope) -> HybridRetriever:
         """The retriever of a part of the documents; all retrievers must support this."""
-        parts = [restrict(part, scope) for part in self.parts]
-        return HybridRetriever(parts, self._fusion, self.name)
+        return HybridRetriever([part.restrict(scope) for part in self.parts], self._fusion, self.name)
 
     def merge(self, rankings: Sequence[Ranking], k: int) -> Ranking:
         """Fuses the parts' rankings of one text into one of at most ``k`` documents."""

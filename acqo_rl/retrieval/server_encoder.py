@@ -1,15 +1,14 @@
 """Dense encoder on a server with OpenAI's embeddings protocol (OpenAI, vLLM, TEI, Ollama, llama.cpp)."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError, check_positive
 from acqo_rl.language_models.http_clients import key_in
@@ -19,9 +18,6 @@ from acqo_rl.retrieval.http_calls import Server, ServerError
 from acqo_rl.roles import Encoder
 from acqo_rl.text import one_line
 from acqo_rl.types import well_formed
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _REFUSED = frozenset({400, 413, 422})
 """HTTP statuses of a batch that is too large, or has a text that is too long."""

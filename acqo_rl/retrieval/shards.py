@@ -1,13 +1,11 @@
 """Stores the embeddings of a corpus in files, so that builds can be resumed and shared by several processes."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acqo_rl.data.beir import corpus_hash
 from acqo_rl.errors import check_positive
@@ -15,9 +13,6 @@ from acqo_rl.files import atomic
 from acqo_rl.roles import Encoder
 from acqo_rl.text import passage_text
 from acqo_rl.types import Document
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Shards:

@@ -14,7 +14,7 @@ from threading import Lock, Thread
 from typing import Any, Generic, TypeVar
 
 from acqo_rl import time_limit
-from acqo_rl.roles import LanguageModel, Restrictable, Retriever, SamplingModel, restrict
+from acqo_rl.roles import LanguageModel, Retriever, SamplingModel
 from acqo_rl.time_limit import TimeLimit, limited
 from acqo_rl.types import UNRESTRICTED, Completion, Conversation, Ranking, Schema, Scope
 
@@ -155,7 +155,7 @@ class BatchedModel(SamplingModel):
         return self._batcher.ask(conversations, json.dumps(schema))
 
 
-class BatchedRetriever(Retriever, Restrictable):
+class BatchedRetriever(Retriever):
     """A retriever that combines concurrent searches of the same part of the documents into batches."""
 
     def __init__(self, retriever: Retriever, batcher: Callable[..., Batcher[str, Ranking]]) -> None:
@@ -163,7 +163,7 @@ class BatchedRetriever(Retriever, Restrictable):
         self.cosine = retriever.cosine
         self._retriever = retriever
         self._scope = UNRESTRICTED
-        self._batcher = batcher(lambda texts, how: restrict(retriever, how[0]).search(texts, how[1]))
+        self._batcher = batcher(lambda texts, how: retriever.restrict(how[0]).search(texts, how[1]))
 
     @property
     def fingerprint(self) -> str:  # type: ignore[override]
@@ -173,7 +173,7 @@ class BatchedRetriever(Retriever, Restrictable):
     def restrict(self, scope: Scope) -> BatchedRetriever:
         """The retriever of a part of the documents; its searches are in separate batches."""
         narrowed = copy(self)
-        narrowed._retriever, narrowed._scope = restrict(self._retriever, scope), scope
+        narrowed._retriever, narrowed._scope = self._retriever.restrict(scope), scope
         return narrowed
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:

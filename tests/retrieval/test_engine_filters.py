@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.retrieval.load import load_retriever
-from acqo_rl.roles import restrict
 from acqo_rl.types import Document, Scope
 
 BOUNDS = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
@@ -102,7 +101,7 @@ def typed(request, engine_index):
 )
 def test_a_filter_finds_what_a_test_of_each_value_finds(typed, given):
     (retriever, documents), scope = typed, Scope(read_filter(given))
-    [ranking] = restrict(retriever, scope).search(["t"], 100)
+    [ranking] = retriever.restrict(scope).search(["t"], 100)
 
     rows = [
         {
@@ -123,7 +122,6 @@ def test_a_tenant_may_be_a_number_in_the_documents(engine_index, engine):
     retriever = load_retriever(f"{put_documents(engine, index, documents)}&tenant=owner", encoder=UnitEncoder())
 
     found = {
-        tenant: set(restrict(retriever, Scope(tenant=tenant)).search(["t"], 9)[0].doc_ids)
-        for tenant in ("7", "1", "-7")
+        tenant: set(retriever.restrict(Scope(tenant=tenant)).search(["t"], 9)[0].doc_ids) for tenant in ("7", "1", "-7")
     }
     assert found == {"7": {"d0", "d1", "d2"}, "1": set(), "-7": {"d6"}}

@@ -10,7 +10,6 @@ from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
 from acqo_rl.retrieval.engines.opening import documents_of, open_collection
 from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.retrieval.load import load_retriever
-from acqo_rl.roles import restrict
 from acqo_rl.types import Document, Scope
 
 TEXTS = ["the river", "a stone", "the river and a stone"]
@@ -33,7 +32,7 @@ def test_ids_and_filters_may_contain_any_sign(engine, engine_index):
     assert [documents[document.id] for document in corpus] == corpus
     for document in corpus:
         where = read_filter({"sign": document.metadata["sign"]})
-        assert restrict(retriever, Scope(where)).search(["text"], 10)[0].doc_ids == (document.id,)
+        assert retriever.restrict(Scope(where)).search(["text"], 10)[0].doc_ids == (document.id,)
 
 
 def test_documents_are_read_page_by_page(built, engine, monkeypatch):
@@ -88,13 +87,13 @@ def test_a_search_sees_only_the_documents_of_its_tenant_and_filter(built, mode):
     of_all = load_retriever(f"{built}&mode={mode}", encoder=UnitEncoder())
     drafts = Scope(read_filter({"draft": True}), "en")
 
-    [found] = restrict(retriever, drafts).search(["stone"], 100)
+    [found] = retriever.restrict(drafts).search(["stone"], 100)
 
     assert set(found.doc_ids) == {d.id for d in CORPUS if d.metadata["lang"] == "en" and d.metadata["draft"]}
-    assert len({restrict(retriever, scope).fingerprint for scope in (drafts, Scope(tenant="en"), Scope())}) == 3
+    assert len({retriever.restrict(scope).fingerprint for scope in (drafts, Scope(tenant="en"), Scope())}) == 3
     for part, scope in ((retriever, Scope()), (of_all, Scope(tenant="de"))):
         with pytest.raises(ConfigError):
-            restrict(part, scope).search(["stone"], 5)
+            part.restrict(scope).search(["stone"], 5)
 
 
 @pytest.fixture

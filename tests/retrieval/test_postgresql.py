@@ -15,7 +15,6 @@ from acqo_rl.errors import SearchError
 from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.retrieval.load import load_retriever
-from acqo_rl.roles import restrict
 from acqo_rl.types import Scope
 
 TEXTS = ["the river", "a stone", "rivers and a stone"]
@@ -56,7 +55,7 @@ def times(postgres):
     ],
 )
 def test_times_are_compared_as_times_in_utc(times, given, found):
-    retriever = restrict(load_retriever(times, encoder=UnitEncoder()), Scope(read_filter(given)))
+    retriever = load_retriever(times, encoder=UnitEncoder()).restrict(Scope(read_filter(given)))
 
     assert set(retriever.search(["a"], 5)[0].doc_ids) == set(found)
 
@@ -77,7 +76,7 @@ def test_an_index_of_others_finds_the_nearest_rows_of_all_and_of_a_tenant(postgr
 
     [ranking] = load_retriever(index, encoder=UnitEncoder()).search(["a question"], 100)
     tenants = load_retriever(f"{index}&tenant=owner", encoder=UnitEncoder())
-    [rare] = restrict(tenants, Scope(tenant="rare")).search(["a question"], 30)
+    [rare] = tenants.restrict(Scope(tenant="rare")).search(["a question"], 30)
 
     assert len(nearest(vectors, "a question", 100) & set(ranking.doc_ids)) >= 95
     assert set(rare.doc_ids) == {str(row) for row in range(7, 600, 20)}

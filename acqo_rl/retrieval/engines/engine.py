@@ -63,20 +63,15 @@ class Engine(Protocol):
 
     def schema(self) -> Schema | None:
         """What the collection is; ``None`` if there is no such collection."""
-        ...
 
     def has_words(self) -> bool:
         """Whether the field of the texts has a full text index."""
-        ...
 
     def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[list[Hit]]:
         """The nearest entries of each row, best first, by one call; float32[texts, dim]."""
-        ...
 
     def search_texts(self, texts: Sequence[str], k: int, where: Filter) -> list[list[Hit]]:
         """The entries that match each text best by full text, best first."""
-        ...
 
     def rows(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[tuple[str | None, Row]]:
         """Id and fields, without vectors, of the entries with the given ids, or of all, in any order."""
-        ...

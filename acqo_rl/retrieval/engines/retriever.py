@@ -13,7 +13,7 @@ from acqo_rl.retrieval.encoder import encode_texts, search_windows
 from acqo_rl.retrieval.engines.collection import EngineCollection
 from acqo_rl.retrieval.engines.conditions import conditions_of, meets, widened
 from acqo_rl.retrieval.engines.engine import Hit
-from acqo_rl.roles import Encoder, Restrictable, Retriever
+from acqo_rl.roles import Encoder, Retriever
 from acqo_rl.text import one_line
 from acqo_rl.types import UNRESTRICTED, Filter, Passage, Ranking, Scope, search_key, well_formed
 
@@ -23,7 +23,7 @@ _LARGEST_K = 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class EngineRetriever(Retriever, Restrictable):
+class EngineRetriever(Retriever):
     """Searches a collection by vectors or by full text; one call of the engine for all texts.
 
     Documents with equal scores are ordered by their ids.
