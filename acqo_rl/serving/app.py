@@ -17,7 +17,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from acqo_rl import __version__
 from acqo_rl.errors import AcqoError, SearchError
 from acqo_rl.pipeline.pipeline import Pipeline
-from acqo_rl.pipeline.state import RetrievalState
+from acqo_rl.searching.trace import Step
 from acqo_rl.serving.http import REFUSALS, Web, detail_of, finish_app, in_thread
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.logs import log_failures
@@ -86,11 +86,12 @@ def make_app(service: Service, limits: Limits, web: Web = Web()) -> FastAPI:
     @app.get("/v1/collections", tags=["search"], responses=listing)
     async def collections() -> dict[Literal["collections"], list[CollectionInfo]]:
         """The collections."""
-        infos = [
-            CollectionInfo(name=c.name, documents=len(c.documents), retrievers=[r.name for r in c.all_retrievers])
-            for c in service.collections
-        ]
-        return {"collections": infos}
+        return {
+            "collections": [
+                CollectionInfo(name=c.name, documents=len(c.documents), retrievers=[r.name for r in c.all_retrievers])
+                for c in service.collections
+            ]
+        }
 
     @app.post("/v1/reformulate", tags=["search"], responses=REFUSALS)
     async def reformulate(body: ReformulateRequest) -> ReformulateResponse:
@@ -135,17 +136,10 @@ async def _events(
     begin, loop = time.perf_counter(), asyncio.get_running_loop()
     events: asyncio.Queue[ServerSentEvent | None] = asyncio.Queue()
 
-    def send(event: str, data: dict[str, Any]) -> None:
-        loop.call_soon_threadsafe(events.put_nowait, ServerSentEvent(event=event, data=data))
+    def send(step: Step) -> None:
+        loop.call_soon_threadsafe(events.put_nowait, ServerSentEvent(event="step", data=asdict(step)))
 
-    def ask() -> RetrievalState:
-        return pipeline.ask(
-            asked.query,
-            lambda step: send("step", asdict(step)),
-            mode=body.mode,
-            context=asked.context,
-        )
-
+    ask = partial(pipeline.ask, asked.query, send, mode=body.mode, context=asked.context)
     work = asyncio.ensure_future(in_thread(ask, service.answer_timeout))
     work.add_done_callback(lambda _: events.put_nowait(None))
     try:
@@ -157,11 +151,8 @@ async def _events(
         response = AnswerResponse.of(result, body, asked, 1000 * (time.perf_counter() - begin))
         yield ServerSentEvent(event="result", data=response.model_dump(mode="json"))
     except Exception as error:
-        detail = f"The answer failed ({type(error).__name__}); see the log of the service."
-        if isinstance(error, AcqoError):
-            detail = detail_of(error)
         service.metrics.failed("answer", f"{type(error).__name__}: {error}")
         _log.warning("answer_failed", exc_info=not isinstance(error, AcqoError), extra={"error": str(error)})
-        yield ServerSentEvent(event="error", data={"detail": detail})
+        yield ServerSentEvent(event="error", data={"detail": detail_of(error)})
     finally:
         work.cancel()

@@ -269,7 +269,9 @@ async def _refuse(_: Request, error: Exception, *, status: int) -> Response:
 
 def detail_of(error: Exception) -> str:
     """The message of an error for clients; it contains no address and no text of another server."""
-    return error.public if isinstance(error, SearchError) else str(error)
+    if isinstance(error, SearchError):
+        return error.public
+    return str(error) if isinstance(error, AcqoError) else f"Internal error ({type(error).__name__}); see the log."
 
 
 async def _refuse_schema(_: Request, error: Exception) -> Response:

@@ -11,7 +11,7 @@ from acqo_rl.pipeline.pipeline import ESSENTIAL
 from acqo_rl.reformulation.load import lexicon_for
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.searching.settings import SearcherSettings
-from acqo_rl.serving.service import Service
+from acqo_rl.serving.service import Service, Strategies, batched
 from acqo_rl.settings import setting
 from acqo_rl.types import Amount, Count, Positive, Seconds
 
@@ -101,7 +101,6 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
     from acqo_rl.searching.searcher import Timeouts
     from acqo_rl.serving.batching import Batcher
     from acqo_rl.serving.collections import open_collection
-    from acqo_rl.serving.strategies import Strategies, batched
 
     limits = settings.timeouts
     batcher = partial(Batcher, size=settings.batch_size)

@@ -40,17 +40,14 @@ def configure_logs(level: str = "INFO", stream: TextIO = sys.stdout) -> None:
             foreign_pre_chain=shared,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                _without_colours,
                 structlog.processors.format_exc_info,
-                _without_secrets,
+                _for_readers,
                 structlog.processors.JSONRenderer(),
             ],
         )
     )
     handler.addFilter(OncePerMinute())
-    root = logging.getLogger()
-    root.handlers[:] = [handler]
-    root.setLevel(level)
+    logging.basicConfig(level=level, handlers=[handler], force=True)
     for noisy in ("faiss", "httpx", "httpx2", "httpcore", "sentence_transformers", "transformers"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
@@ -76,15 +73,10 @@ class OncePerMinute(logging.Filter):
         return is_new
 
 
-def _without_colours(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Removes the coloured copy of the message that Uvicorn adds."""
-    event.pop("color_message", None)
-    return event
-
-
-def _without_secrets(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Masks passwords and keys, also in messages of libraries."""
-    return {key: masked(value) if isinstance(value, str) else value for key, value in event.items()}
+def _for_readers(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Masks passwords and keys, also in messages of libraries; removes the coloured copy that Uvicorn adds."""
+    shown = {key: value for key, value in event.items() if key != "color_message"}
+    return {key: masked(value) if isinstance(value, str) else value for key, value in shown.items()}
 
 
 def log_failures(failures: Iterable[Failure]) -> None:

@@ -15,8 +15,7 @@ from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.app import make_app
 from acqo_rl.serving.collections import open_collection
 from acqo_rl.serving.limits import Limits
-from acqo_rl.serving.service import Service
-from acqo_rl.serving.strategies import Strategies
+from acqo_rl.serving.service import Service, Strategies
 from acqo_rl.types import Scope
 
 ROWS = [

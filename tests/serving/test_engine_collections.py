@@ -16,7 +16,7 @@ from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.searching.settings import StepSettings
 from acqo_rl.serving.batching import Batcher
 from acqo_rl.serving.collections import open_collection
-from acqo_rl.serving.strategies import Strategies
+from acqo_rl.serving.service import Strategies
 from acqo_rl.types import Document
 
 CITIES = [

@@ -6,8 +6,8 @@ from stand_ins import ScriptedLanguageModel
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.structured import example
 from acqo_rl.reformulation.settings import StrategySettings
-from acqo_rl.serving import strategies
-from acqo_rl.serving.strategies import Strategies
+from acqo_rl.serving import service
+from acqo_rl.serving.service import Strategies
 from acqo_rl.types import Query
 
 LIST = example(searches=[f"{number} wording" for number in ("first", "second", "third", "fourth", "fifth")])
@@ -22,7 +22,7 @@ def models(monkeypatch):
         loaded.append(ScriptedLanguageModel(LIST))
         return loaded[-1]
 
-    monkeypatch.setattr(strategies, "load_strategy_model", load)
+    monkeypatch.setattr(service, "load_strategy_model", load)
     return loaded
 
 
