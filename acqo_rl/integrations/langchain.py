@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import cache
@@ -193,7 +193,11 @@ def _batch(runnable: Runnable[Any, Any], asked: list[Any], **options: Any) -> li
         Exception: the error of the kind of call that fits the caller, if both fail, or fail for all inputs.
     """
     loop = _callers_loop.get()
-    calls = [lambda: runnable.batch(asked, **options), lambda: _wait(runnable.abatch(asked, **options), loop)]
+
+    def wait() -> list[Any]:
+        return asyncio.run_coroutine_threadsafe(runnable.abatch(asked, **options), loop or _own_loop()).result()
+
+    calls = [lambda: runnable.batch(asked, **options), wait]
     first, second = reversed(calls) if loop else calls
     try:
         return _unless_all_failed(first())
@@ -201,10 +205,6 @@ def _batch(runnable: Runnable[Any, Any], asked: list[Any], **options: Any) -> li
         with suppress(Exception):
             return _unless_all_failed(second())
         raise error
-
-
-def _wait(call: Coroutine[Any, Any, list[Any]], loop: asyncio.AbstractEventLoop | None) -> list[Any]:
-    return asyncio.run_coroutine_threadsafe(call, loop or _own_loop()).result()
 
 
 @cache
@@ -227,22 +227,19 @@ def _completion(reply: BaseMessage | str | Exception) -> Completion:
     if not text:
         return failed("the model returned no text")
     usage = reply.usage_metadata if isinstance(reply, AIMessage) else None
-    return completion_of(text, usage["output_tokens"] if usage else 0, finished=not _is_truncated(reply))
-
-
-def _is_truncated(reply: BaseMessage | str) -> bool:
-    """Whether the token limit truncated a reply, in the formats of OpenAI, Ollama and Anthropic."""
     metadata = {} if isinstance(reply, str) else reply.response_metadata
+    # why the reply ends, in the formats of OpenAI, Ollama and Anthropic
     reasons = {metadata.get(name) for name in ("finish_reason", "done_reason", "stop_reason")}
-    return bool(reasons & {"length", "max_tokens"})
+    is_truncated = bool(reasons & {"length", "max_tokens"})
+    return completion_of(text, usage["output_tokens"] if usage else 0, finished=not is_truncated)
 
 
 def _content_id(document: Document) -> str:
     """A hash of text and metadata, because pages may have equal texts; fractions are scores, and differ by query."""
-    own = {str(key): value for key, value in document.metadata.items() if not _is_fraction(value)}
+    own = {
+        str(key): value
+        for key, value in document.metadata.items()
+        if not isinstance(value, Real) or isinstance(value, Integral)
+    }
     written = json.dumps([document.page_content, own], sort_keys=True, default=str)
     return hashlib.sha256(written.encode()).hexdigest()[:32]
-
-
-def _is_fraction(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, Integral)

@@ -1,10 +1,12 @@
 """Searches and model calls of all steps, within budget and time limit; failures and trace are recorded in the state."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from acqo_rl.errors import SearchError
 from acqo_rl.language_models.structured import example, problem_of, read_reply
-from acqo_rl.pipeline.state import Chunk, RetrievalState
+from acqo_rl.pipeline.state import Chunk, RetrievalState, Round, SubQuestion
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.reformulation.prompted import complete
 from acqo_rl.roles import LanguageModel
@@ -14,23 +16,29 @@ from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.text import normalised
 from acqo_rl.types import Completion, Document, Schema
 
+_PART_PASSAGES = 3
+"""Number of passages of each sub-question and of each hop."""
+_DECAY = -0.12
+"""Exponent of the rank that substitutes a missing cosine: 1 for rank 1, 0.76 for rank 10.
 
+On average over 257 multi-hop questions, the cosine at a rank is this share of the cosine at rank 1.
+"""
+
+
+@dataclass(frozen=True)
 class PassageSearch:
     """Searches passages.
 
     If the scores of the searcher are not cosines, similarities are derived from ranks, because its scores are not
     comparable between searches.
+
+    Attributes:
+        searcher: searches raw queries.
+        corpus: document id -> document.
     """
 
-    def __init__(self, searcher: AdaptiveSearcher, corpus: Mapping[str, Document]) -> None:
-        """Creates the search.
-
-        Args:
-            searcher: searches raw queries.
-            corpus: document id -> document.
-        """
-        self.searcher = searcher
-        self.corpus = corpus
+    searcher: AdaptiveSearcher
+    corpus: Mapping[str, Document]
 
     def search(self, state: RetrievalState, source: str, texts: Sequence[str], k: int) -> list[list[Chunk]]:
         """Returns at most ``k`` passages per text, in input order, from one call, and adds them to the state.
@@ -56,7 +64,7 @@ class PassageSearch:
         """Adds the best ``k`` passages and the failures of a result to the state; returns the passages."""
         best = found.fused.first(k)
         documents = fetch(self.corpus, best.doc_ids)
-        values = best.similarities if self.searcher.cosine else map(by_rank, range(1, k + 1))
+        values = best.similarities if self.searcher.cosine else [float(rank**_DECAY) for rank in range(1, k + 1)]
         scored = zip(best.doc_ids, values, strict=False)
         state.add_chunks([(documents[doc_id], value) for doc_id, value in scored if doc_id in documents], source)
         for failure in found.failures:
@@ -64,12 +72,60 @@ class PassageSearch:
         return [state.found[doc_id] for doc_id in best.doc_ids if doc_id in documents]
 
 
-def by_rank(rank: int) -> float:
-    """A substitute for a missing cosine: 1 for rank 1, 0.76 for rank 10.
+@dataclass(frozen=True)
+class FirstSearch:
+    """Reformulates and searches the question, within the budget of model calls.
 
-    On average over 257 multi-hop questions, the cosine at a rank is this share of the cosine at rank 1.
+    If the reformulator splits the question, the parts become sub-questions of the state and are not split again. Hops
+    become searches of a chain, which the later steps continue.
+
+    Attributes:
+        search: searches the raw query if the budget is too small for a reformulation.
+        searcher: reformulates and searches questions, over the same documents.
+        k: number of passages.
     """
-    return float(rank**-0.12)
+
+    search: PassageSearch
+    searcher: AdaptiveSearcher
+    k: int = 10
+
+    name = "initial"
+
+    def run(self, state: RetrievalState) -> None:
+        """Adds the passages of the first search to the state."""
+        if state.is_late(self.name):
+            return
+        searcher = self.searcher
+        if not state.budget.use(searcher.max_calls):
+            state.skip("reformulation", f"the budget of {state.budget.limit} model calls is too small")
+            searcher = self.search.searcher
+        try:
+            found = searcher.search(state.query, self.k, context=state.user_context)
+        except SearchError as error:
+            state.fail(Failure(self.name, str(error), error.public), "search")
+            return
+        made = state.reformulation = found.reformulation
+        if not made.failed_calls:  # after a failure the number is unknown, so all granted calls count
+            state.budget.settle(searcher.max_calls, made.calls)
+        texts = [sub_query.text for sub_query in made.sub_queries]
+        state.searched.update(map(normalised, [state.query.text, *texts]))
+        for step in found.trace:
+            state.trace.add(step.name, step.detail, step.ms)
+        state.trace.add(self.name, f"searched {texts}")
+        state.fused = tuple(chunk.document.id for chunk in self.search.add(state, self.name, found, self.k))
+        best = {ranking.query: ranking.doc_ids for ranking in reversed(found.rankings)}
+
+        def passages(kind: str) -> list[tuple[str, tuple[str, ...]]]:
+            """The sub-queries of a kind, each with its best passages that are in the state."""
+            some = [s.text for s in made.sub_queries if s.kind == kind]
+            return [(t, tuple(d for d in best.get(t, ()) if d in state.found)[:_PART_PASSAGES]) for t in some]
+
+        if made.route == "decompose":
+            parts = enumerate(passages("part"), start=1)
+            state.sub_questions = [SubQuestion(number, text, doc_ids=doc_ids) for number, (text, doc_ids) in parts]
+        if hops := passages("hop"):
+            chain = [(state.query.text, state.fused), *hops]
+            state.hops = [Round(number, text, doc_ids) for number, (text, doc_ids) in enumerate(chain, start=1)]
 
 
 class Task(NamedTuple):
@@ -87,11 +143,11 @@ class Task(NamedTuple):
     examples: Sequence[tuple[str, Mapping[str, Any]]] = ()
 
 
+@dataclass(frozen=True)
 class BudgetedModel:
     """Calls a language model within the budget; without a model, every call is skipped."""
 
-    def __init__(self, model: LanguageModel | None) -> None:
-        self.model = model
+    model: LanguageModel | None
 
     def ask(
         self, state: RetrievalState, step: str, task: Task, contents: Sequence[str], *, essential: bool = False

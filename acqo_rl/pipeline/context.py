@@ -84,30 +84,29 @@ def searched_texts(reformulation: Reformulation) -> str:
     return " ".join([reformulation.query.text, *(sub_query.text for sub_query in reformulation.sub_queries)])
 
 
-def by_hop(state: RetrievalState, characters: int) -> str:
-    """The passages grouped by hop; ``characters`` approximately limits the total length."""
-    share = characters // max(len(state.hops), 1)
-    return "\n\n".join(
-        f"[Hop {hop.number}]\n{passages(_chunks(state, hop.doc_ids), f'{asked(state)} {hop.query}', share)}"
-        for hop in state.hops
-    )
+def for_mode(state: RetrievalState, mode: str) -> str:
+    """The passages as the prompt for the answer has them: by hop or by sub-question if the mode has them."""
+    about = asked(state)
+    if mode == "multi_hop":
+        hops = [(f"Hop {hop.number}", hop.doc_ids, f"{about} {hop.query}") for hop in state.hops]
+        return "\n\n".join(_grouped(state, hops))
+    if mode == "recursive" and len(state.sub_questions) > 1:
+        numbers = enumerate(state.sub_questions, start=1)
+        parts = [(f"Sub-query {number}: {part.text}", part.doc_ids, part.text) for number, part in numbers]
+        followed = [state.found[d] for step in state.path if step.action == "aggregate" for d in step.doc_ids]
+        rest = [passages(followed, about, CONTEXT_CHARACTERS)] if followed else []
+        return "\n\n===\n\n".join([*_grouped(state, parts), *rest])
+    return passages(state.chunks, about, CONTEXT_CHARACTERS)
 
 
-def by_sub_question(state: RetrievalState, characters: int) -> str:
-    """The passages grouped by sub-question, then those of references; ``characters`` is as in :func:`by_hop`."""
-    share = characters // max(len(state.sub_questions), 1)
-    parts = [
-        f"[Sub-query {number}: {part.text}]\n{passages(_chunks(state, part.doc_ids), part.text, share)}"
-        for number, part in enumerate(state.sub_questions, start=1)
+def _grouped(state: RetrievalState, groups: Sequence[tuple[str, Sequence[str], str]]) -> list[str]:
+    """A text per group, from its heading, its documents, and what they are about."""
+    share = CONTEXT_CHARACTERS // max(len(groups), 1)
+    return [
+        f"[{heading}]\n{passages([state.found[doc_id] for doc_id in doc_ids], about, share)}"
+        for heading, doc_ids, about in groups
     ]
-    followed = [doc_id for step in state.path if step.action == "aggregate" for doc_id in step.doc_ids]
-    rest = [passages(_chunks(state, followed), asked(state), characters)] if followed else []
-    return "\n\n===\n\n".join([*parts, *rest])
 
 
 def _words(text: str) -> list[str]:
     return [word for word in re.findall(r"\w+", folded(text)) if len(word) > _SHORT]
-
-
-def _chunks(state: RetrievalState, doc_ids: Sequence[str]) -> list[Chunk]:
-    return [state.found[doc_id] for doc_id in doc_ids]

@@ -6,11 +6,9 @@ from datetime import date
 
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.pipeline import context as written
-from acqo_rl.pipeline.calls import BudgetedModel, PassageSearch
-from acqo_rl.pipeline.decomposition import Decomposer
-from acqo_rl.pipeline.first_search import FirstSearch
-from acqo_rl.pipeline.gaps import GapSearch
+from acqo_rl.pipeline.calls import BudgetedModel, FirstSearch, PassageSearch
+from acqo_rl.pipeline.context import for_mode
+from acqo_rl.pipeline.further import Decomposer, GapSearch
 from acqo_rl.pipeline.questions import Analyzer, AnyMode, Mode, read_mode
 from acqo_rl.pipeline.references import ReferenceFollower
 from acqo_rl.pipeline.state import Budget, PipelineStep, RetrievalState
@@ -149,14 +147,5 @@ class Pipeline:
         state.strategies = (mode,) if mode else challenges
         for challenge in challenges:
             self._steps[challenge].run(state)
-        self._synthesizer.run(state, _passages(state, mode) if mode else "")
+        self._synthesizer.run(state, for_mode(state, mode) if mode else "")
         self._calibrator.run(state)
-
-
-def _passages(state: RetrievalState, mode: Mode) -> str:
-    """The passages as the prompt for the answer has them: grouped by hop or by sub-question if the mode has them."""
-    if mode == "multi_hop":
-        return written.by_hop(state, written.CONTEXT_CHARACTERS)
-    if mode == "recursive" and len(state.sub_questions) > 1:
-        return written.by_sub_question(state, written.CONTEXT_CHARACTERS)
-    return written.passages(state.chunks, written.asked(state), written.CONTEXT_CHARACTERS)

@@ -60,27 +60,21 @@ class Analyzer:
 
 
 def read_mode(mode: AnyMode, question: str) -> Mode | None:
-    """The mode that fixes the steps for a question: ``None`` for ``pipeline``, and :func:`choose_mode` for ``auto``.
+    """The mode that fixes the steps for a question; ``None`` for ``pipeline``.
+
+    ``auto`` is ``multi_hop`` if one fact must be found before the next, or for causal relations; ``self_query`` for
+    several question marks; ``recursive`` for comparisons, other questions with several needs, and long questions;
+    otherwise ``simple``.
 
     Raises:
         ConfigError: the mode is unknown.
     """
     if mode == "pipeline":
         return None
-    if mode == "auto":
-        return choose_mode(question)
-    if mode not in get_args(Mode):
-        raise ConfigError(f"Unknown mode {mode!r}; choose pipeline, auto, {', '.join(get_args(Mode))}.")
-    return mode
-
-
-def choose_mode(question: str) -> Mode:
-    """Chooses the mode for a question.
-
-    ``multi_hop`` if one fact must be found before the next, or for causal relations; ``self_query`` for several
-    question marks; ``recursive`` for comparisons, other questions with several needs, and long questions; otherwise
-    ``simple``.
-    """
+    if mode != "auto":
+        if mode not in get_args(Mode):
+            raise ConfigError(f"Unknown mode {mode!r}; choose pipeline, auto, {', '.join(get_args(Mode))}.")
+        return mode
     text = one_line(question)
     found = challenges_of(text)
     if "multi_hop" in found or _LEADS_ON.search(text):

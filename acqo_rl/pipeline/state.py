@@ -118,25 +118,30 @@ class Confidence:
     claims: tuple[Claim, ...] = ()
 
 
+@dataclass(slots=True)
 class Budget:
-    """A hard limit of model calls, some of which are reserved for essential steps. Thread-safe."""
+    """A hard limit of model calls, some of which are reserved for essential steps. Thread-safe.
 
-    def __init__(self, limit: int = 20, reserved: int = 2) -> None:
-        """Creates an unused budget of ``limit`` calls, of which only essential steps may use ``reserved``."""
-        self.limit = limit
-        self.used = 0
-        self._reserved = reserved
-        self._lock = threading.Lock()
+    Attributes:
+        limit: maximum number of calls.
+        reserved: calls that only essential steps may use.
+        used: calls so far.
+    """
+
+    limit: int = 20
+    reserved: int = 2
+    used: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def use(self, calls: int = 1, *, essential: bool = False) -> bool:
         """Takes calls from the budget; returns False, and takes none, if not enough are left."""
         with self._lock:
-            kept = 0 if essential else self._reserved
+            kept = 0 if essential else self.reserved
             if self.used + calls + kept > self.limit:
                 return False
             self.used += calls
             if essential:
-                self._reserved = max(0, self._reserved - calls)
+                self.reserved = max(0, self.reserved - calls)
             return True
 
     def settle(self, granted: int, made: int) -> None:
@@ -258,3 +263,4 @@ class PipelineStep(Protocol):
 
     def run(self, state: RetrievalState) -> None:
         """Reads the state and adds to it."""
+        ...

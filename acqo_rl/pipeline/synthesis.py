@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from acqo_rl.language_models.structured import INTEGER, fields, or_none, several, text
 from acqo_rl.pipeline.calls import BudgetedModel, Task
 from acqo_rl.pipeline.context import CONTEXT_CHARACTERS, asked, numbered
-from acqo_rl.pipeline.state import Chunk, Claim, Confidence, RetrievalState
+from acqo_rl.pipeline.state import Claim, Confidence, RetrievalState
 from acqo_rl.reformulation.strategies import question_text
 
 PASSAGES = 8
@@ -94,13 +94,9 @@ class ConfidenceCalibrator:
         [reply] = self.model.ask(state, "grounding", CLAIMS, [content], essential=True)
         if reply is None:
             return None, ()
-        claims = tuple(Claim(row["claim"], _doc_id(row["source"], chunks)) for row in reply["claims"])
+        by_number = {number: chunk.document.id for number, chunk in enumerate(chunks, start=1)}
+        claims = tuple(Claim(row["claim"], by_number.get(row["source"])) for row in reply["claims"])
         return sum(claim.doc_id is not None for claim in claims) / len(claims), claims
-
-
-def _doc_id(number: int | None, chunks: Sequence[Chunk]) -> str | None:
-    """The document of a passage number; ``None`` if there is no such passage."""
-    return chunks[number - 1].document.id if number and 1 <= number <= len(chunks) else None
 
 
 def calibrate(

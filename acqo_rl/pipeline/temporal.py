@@ -48,7 +48,9 @@ class TemporalReranker:
         since, trend = _SINCE.search(text), _TREND.search(text)
 
         def boost(chunk: Chunk) -> float:
-            years = {year for year in _years_of(chunk) if year <= today.year}
+            document = chunk.document
+            stated = stated_years(document.metadata).union(years_in(f"{document.title} {document.text}"))
+            years = {year for year in stated if year <= today.year}
             if since:
                 return 1.0 if not years else 1.2 if max(years) >= int(since[1]) else 0.8
             if trend:
@@ -61,11 +63,6 @@ class TemporalReranker:
         state.boost = boost
         intent = "since" if since else "trend" if trend else "years" if asked else "latest"
         state.trace.add(self.name, f"intent {intent}, as of {today.isoformat()}")
-
-
-def _years_of(chunk: Chunk) -> set[int]:
-    document = chunk.document
-    return stated_years(document.metadata).union(years_in(f"{document.title} {document.text}"))
 
 
 def stated_years(metadata: Mapping[str, Any]) -> set[int]:

@@ -59,10 +59,6 @@ class Collection:
         documents = self.documents.restrict(scope) if isinstance(self.documents, EngineDocuments) else self.documents
         return replace(self, documents=documents, retrievers=retrievers, originals=originals, scope=scope)
 
-    def for_probes(self) -> Collection:
-        """The collection for searches that only check whether it answers."""
-        return self.restrict(Scope(tenant="") if self.has_tenants else UNRESTRICTED)
-
     @property
     def all_retrievers(self) -> tuple[InCollection, ...]:
         """The retrievers of all indexes."""
@@ -113,14 +109,14 @@ def open_collection(
         )
     documents, digest = _documents(data, indexes[0], remote_timeout)
 
-    def load(index: str) -> Retriever:
-        retriever = (open_index or load_retriever)(index, expected_corpus_hash=digest, remote_timeout=remote_timeout)
-        return BatchedRetriever(retriever, batcher) if batcher and not is_url(index) else retriever
-
     def in_collection(index: str) -> InCollection:
+        retriever = (open_index or load_retriever)(index, expected_corpus_hash=digest, remote_timeout=remote_timeout)
+        if batcher and not is_url(index):
+            retriever = BatchedRetriever(retriever, batcher)
         info = describe(index)
-        scale = f"dense {info.encoder[:8]}" if info.kind == "dense" else f"{name}/{info.kind}"
-        return InCollection(load(index), name, scale)
+        return InCollection(
+            retriever, name, f"dense {info.encoder[:8]}" if info.kind == "dense" else f"{name}/{info.kind}"
+        )
 
     retrievers = tuple(in_collection(part) for part in parts if not part.endswith(ORIGINAL))
     originals = tuple(in_collection(part.removesuffix(ORIGINAL)) for part in parts if part.endswith(ORIGINAL))

@@ -19,6 +19,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import JSONResponse, PlainTextResponse
+from prometheus_client import generate_latest
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -233,7 +234,9 @@ def finish_app(
     @app.get("/metrics", tags=["operation"], response_class=PlainTextResponse)
     async def show_metrics() -> PlainTextResponse:
         """The metrics in the text format of Prometheus."""
-        return PlainTextResponse(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return PlainTextResponse(
+            generate_latest(metrics.registry), media_type="text/plain; version=0.0.4; charset=utf-8"
+        )
 
     app.add_exception_handler(RequestValidationError, _refuse_schema)
     app.add_exception_handler(ConversationError, _refuse_history)

@@ -114,14 +114,16 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
     lexicon = lexicon_for(models, documents)
     answer_model = None
     if settings.answer_model:
-        model = load_language_model(
-            settings.answer_model,
-            max_new_tokens=settings.answer_tokens,
-            timeout=strategies.timeout,
-            max_retries=strategies.max_retries,
-            concurrency=strategies.concurrency,
+        answer_model = batched(
+            load_language_model(
+                settings.answer_model,
+                max_new_tokens=settings.answer_tokens,
+                timeout=strategies.timeout,
+                max_retries=strategies.max_retries,
+                concurrency=strategies.concurrency,
+            ),
+            batcher,
         )
-        answer_model = batched(model, batcher)
     service = Service(
         collections,
         Strategies(models, strategies, batcher, lexicon),

@@ -57,7 +57,7 @@ class OncePerMinute(logging.Filter):
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
-        self._seen: TTLCache[Hashable, None] = TTLCache(1000, 60.0, timer=clock)
+        self._seen: TTLCache[Hashable, object] = TTLCache(1000, 60.0, timer=clock)
         self._lock = threading.Lock()
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -66,11 +66,9 @@ class OncePerMinute(logging.Filter):
             return True
         first_line, _, _ = record.getMessage().partition("\n")
         key = record.name, first_line, *(str(getattr(record, name, "")) for name in ("error", "frames"))
+        new = object()
         with self._lock:
-            is_new = key not in self._seen
-            if is_new:
-                self._seen[key] = None
-        return is_new
+            return self._seen.setdefault(key, new) is new
 
 
 def _for_readers(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from functools import partial
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.searching.result import SearchResult
@@ -45,10 +45,6 @@ class Metrics:
         self.in_flight = gauge("acqo_http_requests_in_flight", "Requests in progress.")
         self.waiting = gauge("acqo_http_requests_waiting", "Requests that wait for a free place.")
         self.refused = counter("acqo_http_requests_refused", "Number of rejected requests.", ["reason"])
-
-    def text(self) -> bytes:
-        """All metrics in the text format of Prometheus."""
-        return generate_latest(self.registry)
 
     def reformulated(self, reformulation: Reformulation, seconds: float | None) -> None:
         """Counts a reformulation of another strategy than ``raw``, under the one that made it (``adaptive`` chooses).

@@ -15,7 +15,7 @@ from acqo_rl.pipeline.questions import AnyMode
 from acqo_rl.retrieval.filters import FILTER_SCHEMA, read_filter, whole_number
 from acqo_rl.serving.collections import Collection
 from acqo_rl.text import MAX_QUERY, MAX_TURN, MAX_TURNS, one_line, shorten, within_limits
-from acqo_rl.types import Filter, Query, Scope, Turn, well_formed
+from acqo_rl.types import Filter, Query, Turn, well_formed
 
 MAX_LIMIT = 20
 """Maximum number of results, and of documents of each ranking before fusion."""
@@ -101,10 +101,6 @@ class ReformulateRequest(BaseModel):
             known = ", ".join(cls.model_fields)
             raise ValueError(f"Unknown field {unknown[0][:100]!r}{hint}; the fields are {known}.")
         return given
-
-    def scope(self) -> Scope:
-        """The part of the documents that the request searches."""
-        return Scope(self.filter or (), self.tenant)
 
     def read(self) -> tuple[Query, str, list[str]]:
         """Returns the query, the user context, and notes on what was shortened or dropped.

@@ -213,16 +213,19 @@ def cosines_of(found: SearchResult, collections: tuple[Collection, ...]) -> dict
 
 def _rankings(found: SearchResult, corpus: Mapping[str, Document]) -> list[RankingBeforeFusion]:
     documents = fetch(corpus, list({key for ranking in found.rankings for key in ranking.doc_ids}))
-    shown = []
-    for ranking in found.rankings:
-        rows = [
-            RankedDocument(document_id=doc_id, knowledge_pool=pool, title=documents[key].title, score=score)
-            for key, score in zip(ranking.doc_ids, ranking.scores, strict=True)
-            if key in documents
-            for pool, doc_id in [split_id(key)]
-        ]
-        shown.append(RankingBeforeFusion(query=ranking.query, retriever=ranking.retriever, documents=rows))
-    return shown
+    return [
+        RankingBeforeFusion(
+            query=ranking.query,
+            retriever=ranking.retriever,
+            documents=[
+                RankedDocument(document_id=doc_id, knowledge_pool=pool, title=documents[key].title, score=score)
+                for key, score in zip(ranking.doc_ids, ranking.scores, strict=True)
+                if key in documents
+                for pool, doc_id in [split_id(key)]
+            ],
+        )
+        for ranking in found.rankings
+    ]
 
 
 class ClaimSource(BaseModel):
@@ -276,22 +279,24 @@ class AnswerResponse(BaseModel):
             for chunk in result.chunks
         }
         mode = body.mode if body.mode == "pipeline" else result.strategies[0]  # the mode that auto has chosen
-        same = ("challenges", "strategies", "model_calls", "skipped", "cached")
-        steps = ("hops", "sub_questions", "path")
         return cls(
             answer=well_formed(result.answer),
-            **{name: getattr(result, name) for name in same},
             confidence=result.confidence.score,
             confidence_label=result.confidence.label,
             claims=[
                 ClaimSource(claim=claim.text, source=passages.get(claim.doc_id or ""))
                 for claim in result.confidence.claims
             ],
-            retrieval=Retrieval(mode=mode, **{name: getattr(result, name) for name in steps}),
+            challenges=list(result.challenges),
+            strategies=list(result.strategies),
+            retrieval=Retrieval(mode=mode, hops=result.hops, sub_questions=result.sub_questions, path=result.path),
             query_rewrite_info=QueryRewriteInfo.of(made, asked.strategy) if made else None,
             passages=list(passages.values())[:PASSAGES],
+            model_calls=result.model_calls,
+            skipped=result.skipped,
             failures=[f"{failure.step}: {failure.public}" for failure in result.failures],
             notes=[*asked.notes, *(notes_of(made) if made else ())],
+            cached=result.cached,
             processing_time_ms=ms,
         )
 

@@ -57,8 +57,10 @@ def make_retriever_app(retriever: Retriever, info: IndexInfo, limits: Limits, we
             passages = set(body.passages)
             texts = [Passage(text) if i in passages else text for i, text in enumerate(body.texts)]
             rankings = retriever.search(texts, body.k)
-            shown = ("doc_ids", "scores", "ceiling", "windows")
-            rows = [{name: getattr(ranking, name) for name in shown} for ranking in rankings]
+            rows = [
+                {name: getattr(ranking, name) for name in ("doc_ids", "scores", "ceiling", "windows")}
+                for ranking in rankings
+            ]
             return json.dumps({"rankings": rows, "fingerprint": info.fingerprint}).encode()
 
         return Response(await in_thread(searched), media_type="application/json")

@@ -7,7 +7,7 @@ import ctypes
 import sys
 from contextlib import suppress
 from socket import socket
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -73,7 +73,6 @@ class _Server(uvicorn.Server):
 def make_server(app: ASGIApp, host: str, port: int, shutdown_timeout: float) -> uvicorn.Server:
     """The server of an application; see :func:`serve`."""
     Impatient.most = _most_waiting()
-    config: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False}
     return _Server(
         uvicorn.Config(
             app,
@@ -83,7 +82,9 @@ def make_server(app: ASGIApp, host: str, port: int, shutdown_timeout: float) -> 
             ws="none",
             backlog=Impatient.most,  # asyncio accepts so many connections before it handles one
             timeout_graceful_shutdown=round(shutdown_timeout),
-            **config,
+            log_config=None,
+            access_log=False,
+            server_header=False,
         )
     )
 

@@ -35,7 +35,7 @@ from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.requests import Asked, ReformulateRequest, SearchRequest
 from acqo_rl.serving.responses import QueryRewriteInfo, ReformulateResponse, SearchResponse, cosines_of
 from acqo_rl.settings import used_by
-from acqo_rl.types import UNRESTRICTED, Query, Scope
+from acqo_rl.types import Query, Scope
 
 _SEARCHERS = 256
 """Maximum number of searchers and pipelines to keep (least recently used are dropped); each has its own cache."""
@@ -82,7 +82,10 @@ class Strategies:
     def __post_init__(self) -> None:
         self.names = tuple(dict.fromkeys([*self.models, "raw"]))
         self.default = self.names[0]
-        self._language_models: dict[Hashable, LanguageModel] = {}
+        prompted = {model for name, model in self.models.items() if prompts_model(name)}
+        self._language_models = {
+            model: batched(load_strategy_model(model, self.settings), self.batcher) for model in prompted
+        }
         self._loaded: dict[Hashable, Reformulator] = {}
         self._loading = threading.Condition()
         for name in self.names:
@@ -113,15 +116,11 @@ class Strategies:
     def _load(self, name: str, num_variants: int) -> Reformulator:
         model = self.models.get(name, "")
         settings = replace(self.settings, num_variants=num_variants)
-        language_model = self._language_model(model) if prompts_model(name) else None
+        language_model = self._language_models[model] if prompts_model(name) else None
         loaded = load_reformulator(name, model, settings, language_model=language_model, lexicon=self.lexicon)
         if isinstance(loaded, Policy):
             loaded.model = batched(loaded.model, self.batcher)
         return loaded
-
-    @cachedmethod(lambda self: self._language_models, condition=lambda self: self._loading)
-    def _language_model(self, model: str) -> LanguageModel:
-        return batched(load_strategy_model(model, self.settings), self.batcher)
 
 
 def batched(model: LanguageModel, batcher: Callable[..., Batcher[Any, Any]]) -> LanguageModel:
@@ -177,7 +176,7 @@ class Service:
         self._workers = Workers(self.threads)
         self._made: LRUCache[Hashable, Any] = LRUCache(_SEARCHERS)
         self._making = threading.Condition()
-        self._probed = tuple(collection.for_probes() for collection in self.collections)
+        self._probed = tuple(one.restrict(Scope(tenant="" if one.has_tenants else None)) for one in self.collections)
         self.searcher("raw", None, self._probed)
 
     def search(self, body: SearchRequest) -> SearchResponse:
@@ -219,27 +218,15 @@ class Service:
         given = body.rewriting_strategy
         # The model of a policy is accepted as well: trained:demo is the strategy trained-demo.
         strategy = reformulator_name(given) if given else self.strategies.default
-        chosen = self.named(body.knowledge_pool_ids, body.scope())
+        known = [collection.name for collection in self.collections]
+        if missing := sorted(set(body.knowledge_pool_ids).difference(known)):
+            raise NotFoundError(f"Unknown collection {missing[0]!r}; choose from {', '.join(known)}.")
+        names, scope = body.knowledge_pool_ids or known, Scope(body.filter or (), body.tenant)
+        chosen = tuple(one.restrict(scope) for one in self.collections if one.name in names)
         query, context, notes = body.read()
         if unused := left_out(chosen):
             notes.append(f"Not searched, because another collection has no such index: {', '.join(unused)}.")
         return Asked(strategy, chosen, query, context, notes)
-
-    def named(self, names: Sequence[str] = (), scope: Scope = UNRESTRICTED) -> tuple[Collection, ...]:
-        """Returns the collections with these names, in the order of the service; all if ``names`` is empty.
-
-        Args:
-            names: of collections.
-            scope: the part of their documents that is searched.
-
-        Raises:
-            NotFoundError: a collection is unknown.
-            ConfigError: a collection does not support the scope.
-        """
-        known = [collection.name for collection in self.collections]
-        if missing := sorted(set(names).difference(known)):
-            raise NotFoundError(f"Unknown collection {missing[0]!r}; choose from {', '.join(known)}.")
-        return tuple(one.restrict(scope) for one in self.collections if one.name in (names or known))
 
     @_kept("searcher")
     def searcher(

@@ -13,8 +13,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from acqo_rl.language_models.guided import GuidedDecoding, KnownWords
 from acqo_rl.language_models.local import TransformersModel, load_tokenizer
 from acqo_rl.language_models.structured import BOOLEAN, example, fields, one_of, read_reply, several
-from acqo_rl.pipeline.decomposition import BRIEF_ANSWER, SPLIT
-from acqo_rl.pipeline.gaps import GAPS
+from acqo_rl.pipeline.further import BRIEF_ANSWER, GAPS, SPLIT
 from acqo_rl.pipeline.questions import CHALLENGES
 from acqo_rl.pipeline.synthesis import CLAIMS
 from acqo_rl.reformulation.grammar import Grammar

@@ -7,8 +7,7 @@ from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedReformulator, Sc
 from acqo_rl.conversations import read_history
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.language_models.structured import example
-from acqo_rl.pipeline.calls import PassageSearch
-from acqo_rl.pipeline.first_search import FirstSearch
+from acqo_rl.pipeline.calls import FirstSearch, PassageSearch
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.reformulation.pass_through import PassThrough

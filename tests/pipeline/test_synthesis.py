@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from pipeline_stand_ins import CLAIM, ModelByRole
 
 from acqo_rl.pipeline.calls import BudgetedModel
-from acqo_rl.pipeline.context import by_hop, by_sub_question, excerpt, passages
+from acqo_rl.pipeline.context import excerpt, for_mode, passages
 from acqo_rl.pipeline.state import RetrievalState, Round, SubQuestion
 from acqo_rl.pipeline.synthesis import ConfidenceCalibrator, Synthesizer, calibrate
 from acqo_rl.types import Document, Query
@@ -125,9 +125,10 @@ def test_contexts(state, corpus):
     state.hops = [Round(1, "a", ("bert",)), Round(2, "b", ("alphabet",))]
     state.sub_questions = [SubQuestion(1, "part", doc_ids=("alphabet",)), SubQuestion(2, "other", doc_ids=("bert",))]
     bert, alphabet = f"[BERT]\n{corpus['bert'].text}", f"[Alphabet]\n{corpus['alphabet'].text}"
-    assert passages(state.chunks, "", 4000) == f"{bert}\n\n---\n\n{alphabet}"
-    assert by_hop(state, 4000) == f"[Hop 1]\n{bert}\n\n[Hop 2]\n{alphabet}"
-    assert by_sub_question(state, 4000) == f"[Sub-query 1: part]\n{alphabet}\n\n===\n\n[Sub-query 2: other]\n{bert}"
+    assert for_mode(state, "simple") == f"{bert}\n\n---\n\n{alphabet}"
+    assert for_mode(state, "multi_hop") == f"[Hop 1]\n{bert}\n\n[Hop 2]\n{alphabet}"
+    parts = f"[Sub-query 1: part]\n{alphabet}\n\n===\n\n[Sub-query 2: other]\n{bert}"
+    assert for_mode(state, "recursive") == parts
     nameless = RetrievalState(Query("q", "q"))
     nameless.add_chunks([(Document("x", "", "text"), 1.0)], "initial")
     assert passages(nameless.chunks, "", 4000) == "[Document 1]\ntext"
@@ -141,11 +142,11 @@ def test_a_document_adds_no_line_to_a_prompt(title, text):
     lines = {}
     for given_document in (Document("d", "title", "text"), document):
         state = RetrievalState(Query("q", "who?"), hops=[Round(1, "q", ("d",))])
-        state.sub_questions = [SubQuestion(1, "part", doc_ids=("d",))]
+        state.sub_questions = [SubQuestion(number, "part", doc_ids=("d",)) for number in (1, 2)]
         state.add_chunks([(given_document, 1.0)], "initial")
-        for mode in ("", by_hop(state, 5000), by_sub_question(state, 5000), passages(state.chunks, "", 5000)):
+        for written in ("", *(for_mode(state, mode) for mode in ("multi_hop", "recursive", "simple"))):
             model = BudgetedModel(ModelByRole(synthesis="x"))
-            Synthesizer(model).run(state, mode)
+            Synthesizer(model).run(state, written)
             [(_, content)] = model.model.asked
             assert len(state.context) <= 4001
             lines.setdefault(given_document is document, []).append(content.count("\n"))

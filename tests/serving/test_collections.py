@@ -50,7 +50,7 @@ def test_the_rules_use_the_names_in_the_collections(tmp_path):
     service = load_service(
         ServiceSettings([f"places={bm25_folder(tmp_path, names)}"], strategies=["rules"]), StrategySettings()
     )
-    found = service.searcher("rules", None, service.named()).search("Nebra")
+    found = service.searcher("rules", None, tuple(service.collections)).search("Nebra")
     service.close()
     assert {s.text for s in found.reformulation.sub_queries} == {"Nebra town", "Nebra disc"}
 

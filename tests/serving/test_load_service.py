@@ -33,7 +33,7 @@ def load(tmp_path):
 
 
 def search(service, text):
-    return service.searcher("raw", None, service.named()).search(Query("q", text))
+    return service.searcher("raw", None, tuple(service.collections)).search(Query("q", text))
 
 
 def test_hops_look_up_titles_of_local_documents(load, tmp_path):
