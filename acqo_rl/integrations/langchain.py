@@ -33,7 +33,7 @@ try:
     from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.runnables import Runnable
-    from pydantic import Field, PrivateAttr, SkipValidation
+    from pydantic import Field, SkipValidation
 except ImportError as error:
     raise missing("langchain", error) from error
 
@@ -51,13 +51,13 @@ class AdaptiveRetriever(BaseRetriever):
         searcher: runs the searches.
         corpus: document id -> document.
         k: default number of documents.
+        whole: whether the texts of long documents are returned whole.
     """
 
     searcher: AdaptiveSearcher = Field(repr=False)
     corpus: SkipValidation[Mapping[str, types.Document]] = Field(repr=False)
     k: int = Field(default=10, ge=1)
-
-    _whole: bool = PrivateAttr(default=False)
+    whole: bool = False
 
     @classmethod
     def from_retriever(
@@ -92,9 +92,7 @@ class AdaptiveRetriever(BaseRetriever):
         reformulator = load_reformulator(strategy if model else "rules", "langchain", language_model=model)
         source = LangChainSource(base_retriever)
         searcher = AdaptiveSearcher(reformulator, source, RankScoreFusion(), cache_size=0)
-        made = cls(searcher=searcher, corpus=source.documents, k=k)
-        made._whole = True
-        return made
+        return cls(searcher=searcher, corpus=source.documents, k=k, whole=True)
 
     def _get_relevant_documents(
         self,
@@ -124,7 +122,7 @@ class AdaptiveRetriever(BaseRetriever):
     def _documents(self, found: SearchResult) -> list[Document]:
         return [
             Document(id=document.id, page_content=document.text, metadata=metadata_of(document, details))
-            for document, details in hits(found, self.corpus, whole=self._whole)
+            for document, details in hits(found, self.corpus, whole=self.whole)
         ]
 
 
@@ -145,8 +143,7 @@ class LangChainSource(Retriever):
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """Returns at most ``k`` documents per text, in input order; the score of a document is 1/rank."""
-        asked = list(texts)
-        lists = _batch(self._retriever, asked)
+        lists = _batch(self._retriever, list(texts))
         return [self._ranking(text, documents[:k]) for text, documents in zip(texts, lists, strict=True)]
 
     def _ranking(self, text: str, documents: Sequence[Document]) -> Ranking:

@@ -96,9 +96,16 @@ def make_server(service: Service) -> Server[Any]:
         fields = reply.model_dump(mode="json", include=_FIELDS)
         return CallToolResult(content=[TextContent(text=json.dumps(fields))], structured_content=fields)
 
-    named = {"collections": [one.name for one in service.collections], "strategies": service.strategies.names}
-    instructions = _INSTRUCTIONS.format(**{what: ", ".join(names) for what, names in named.items()})
-    return Server("acqo-rl", version=__version__, instructions=instructions, on_list_tools=offer, on_call_tool=call)
+    return Server(
+        "acqo-rl",
+        version=__version__,
+        instructions=_INSTRUCTIONS.format(
+            collections=", ".join(one.name for one in service.collections),
+            strategies=", ".join(service.strategies.names),
+        ),
+        on_list_tools=offer,
+        on_call_tool=call,
+    )
 
 
 def _schema(form: type[ReformulateRequest]) -> dict[str, Any]:

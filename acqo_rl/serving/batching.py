@@ -31,18 +31,6 @@ class _Waiting(Generic[Item, Answer]):
     answers: Future[list[Answer]] = field(default_factory=Future)
 
 
-class _WhileWanted(TimeLimit):
-    """Ends when every caller of a batch has left."""
-
-    def __init__(self, batch: Sequence[_Waiting[Any, Any]]) -> None:
-        super().__init__()
-        self._batch = batch
-
-    @property
-    def seconds(self) -> float:
-        return 0.0 if all(waiting.answers.cancelled() for waiting in self._batch) else super().seconds
-
-
 class Batcher(Generic[Item, Answer]):
     """Combines requests from many threads into batched calls and returns each caller its own answers."""
 
@@ -113,9 +101,16 @@ class Batcher(Generic[Item, Answer]):
 
     def _answer(self, batch: list[_Waiting[Item, Answer]]) -> None:
         """Answers a batch; if its call fails, retries each caller's items in a separate call."""
-        items = [item for waiting in batch for item in waiting.items]
+        items, limit = [item for waiting in batch for item in waiting.items], TimeLimit()
+
+        def end_if_all_left(_: object) -> None:
+            if all(waiting.answers.cancelled() for waiting in batch):
+                limit.stop()
+
+        for waiting in batch:
+            waiting.answers.add_done_callback(end_if_all_left)
         try:
-            with limited(_WhileWanted(batch)):
+            with limited(limit):
                 answers = self._call(items, batch[0].how)
             if len(answers) != len(items):
                 raise ValueError(
@@ -147,8 +142,9 @@ class BatchedModel(SamplingModel):
     def at_temperature(self, temperature: float) -> BatchedModel:
         """Returns the same model at another temperature, if it supports one, with separate batches."""
         model = self._model
-        other = model.at_temperature(temperature) if isinstance(model, SamplingModel) else model
-        return BatchedModel(other, self._make_batcher)
+        return BatchedModel(
+            model.at_temperature(temperature) if isinstance(model, SamplingModel) else model, self._make_batcher
+        )
 
     def generate(self, conversations: Sequence[Conversation], schema: Schema | None = None) -> list[Completion]:
         """Returns one completion per conversation, in input order; the batch may include other callers' requests."""

@@ -86,7 +86,9 @@ def open_collection(
         ConfigError: the setting does not have this form, or two indexes have the same kind.
         IndexMismatchError: an index was built from other documents.
     """
+    from acqo_rl.data.beir import corpus_hash, read_corpus
     from acqo_rl.retrieval.engines.location import is_engine, read_location
+    from acqo_rl.retrieval.engines.opening import documents_of
     from acqo_rl.retrieval.load import describe, load_retriever
     from acqo_rl.retrieval.places import is_url
     from acqo_rl.searching.names import ORIGINAL, check_name, name_indexes
@@ -107,7 +109,8 @@ def open_collection(
         raise ConfigError(
             f"{name} has tenants, whose documents are read from the search engine; use {name}={indexes[0]}."
         )
-    documents, digest = _documents(data, indexes[0], remote_timeout)
+    documents: Mapping[str, Document] = read_corpus(data) if data else documents_of(indexes[0], remote_timeout)
+    digest = corpus_hash(documents.values()) if data else None
 
     def in_collection(index: str) -> InCollection:
         retriever = (open_index or load_retriever)(index, expected_corpus_hash=digest, remote_timeout=remote_timeout)
@@ -125,17 +128,6 @@ def open_collection(
             f"{name} has two indexes of the same kind ({', '.join(indexes)}); give one dense and one BM25 index."
         )
     return Collection(name, documents, retrievers, originals, has_tenants=any(tenants))
-
-
-def _documents(data: str, index: str, seconds: float | None) -> tuple[Mapping[str, Document], str | None]:
-    """The documents of a BEIR folder and their hash, or the documents of a search engine."""
-    from acqo_rl.data.beir import corpus_hash, read_corpus
-    from acqo_rl.retrieval.engines.opening import documents_of
-
-    if not data:
-        return documents_of(index, seconds), None
-    documents = read_corpus(data)
-    return documents, corpus_hash(documents.values())
 
 
 def searched_as_one(collections: Sequence[Collection], label: str = "indexes") -> Retriever:

@@ -1,6 +1,6 @@
 """Loads the service from settings, for HTTP and MCP."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
@@ -12,7 +12,7 @@ from acqo_rl.reformulation.load import lexicon_for
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.searching.settings import SearcherSettings
 from acqo_rl.serving.service import Service, Strategies, batched
-from acqo_rl.settings import setting
+from acqo_rl.settings import group, setting
 from acqo_rl.types import Amount, Count, Positive, Seconds
 
 _INDEX_THREADS = 4
@@ -65,12 +65,11 @@ class ServiceSettings(SearcherSettings):
         "Maximum number of model calls per answer.", 20, of="answer_model"
     )
     answer_tokens: Positive = setting("Maximum tokens of each completion.", 256, of="answer_model")
-    timeouts: TimeoutSettings = field(
-        default_factory=TimeoutSettings,
-        metadata={
-            "help": "Time limits in seconds: search, reformulation (then the raw query is searched), sub_query (later "
-            "rankings are not used), reranking (then the fused order is kept), answer (its model calls end then)."
-        },
+    timeouts: TimeoutSettings = group(
+        "Time limits in seconds: of a search, of its reformulation (then the raw query is searched), of each sub-query "
+        "(later rankings are not used), of the reranking (then the fused order is kept), of an answer (its model calls "
+        "end then).",
+        TimeoutSettings,
     )
     result_cache_size: Count = setting("Number of cached reformulations and answers; 0 disables the caches.", 1024)
     cache_ttl: Amount = setting(
@@ -109,27 +108,20 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
     collections = [
         open_collection(one, limits.sub_query, of_indexes, settings.open_index) for one in settings.collections
     ]
-    open_to_all = (collection for collection in collections if not collection.has_tenants)
-    documents = (document for collection in open_to_all for document in collection.documents.values())
-    lexicon = lexicon_for(models, documents)
-    answer_model = None
-    if settings.answer_model:
-        answer_model = batched(
-            load_language_model(
-                settings.answer_model,
-                max_new_tokens=settings.answer_tokens,
-                timeout=strategies.timeout,
-                max_retries=strategies.max_retries,
-                concurrency=strategies.concurrency,
-            ),
-            batcher,
-        )
+    documents = (d for collection in collections if not collection.has_tenants for d in collection.documents.values())
+    answer_model = settings.answer_model and load_language_model(
+        settings.answer_model,
+        max_new_tokens=settings.answer_tokens,
+        timeout=strategies.timeout,
+        max_retries=strategies.max_retries,
+        concurrency=strategies.concurrency,
+    )
     service = Service(
         collections,
-        Strategies(models, strategies, batcher, lexicon),
+        Strategies(models, strategies, batcher, lexicon_for(models, documents)),
         fusion_named(settings.fusion, settings.rrf_k),
         Timeouts(limits.search, limits.reformulation, limits.sub_query, limits.reranking),
-        answer_model=answer_model,
+        answer_model=batched(answer_model, batcher) if answer_model else None,
         max_model_calls=settings.max_model_calls,
         answer_timeout=limits.answer,
         cache_size=settings.result_cache_size,

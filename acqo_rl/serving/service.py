@@ -209,9 +209,11 @@ class Service:
         if made.failed_calls:
             self.metrics.failed("reformulation", made.problem or "")
             log_failures([Failure("reformulation", made.problem or "", "")])
-        info = QueryRewriteInfo.of(made, asked.strategy)
-        notes = [*asked.notes, *notes_of(made)]
-        return ReformulateResponse(query_rewrite_info=info, notes=notes, processing_time_ms=1000 * seconds)
+        return ReformulateResponse(
+            query_rewrite_info=QueryRewriteInfo.of(made, asked.strategy),
+            notes=[*asked.notes, *notes_of(made)],
+            processing_time_ms=1000 * seconds,
+        )
 
     def asked(self, body: ReformulateRequest) -> Asked:
         """What a request asks. Raises the errors of :meth:`search`, except ``SearchError``."""
