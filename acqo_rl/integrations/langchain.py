@@ -95,12 +95,7 @@ class AdaptiveRetriever(BaseRetriever):
         return cls(searcher=searcher, corpus=source.documents, k=k, whole=True)
 
     def _get_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: CallbackManagerForRetrieverRun,
-        k: int | None = None,
-        history: object = (),
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None, history: object = ()
     ) -> list[Document]:
         return self._documents(self.searcher.search(_query(query, history), self.k if k is None else k))
 

@@ -67,7 +67,10 @@ class GapSearch:
             self.search.search(state, f"{self.name} 1", [state.query.text], self.k)
         rounds = state.hops = state.hops or [Round(1, state.query.text, tuple(c.document.id for c in state.chunks))]
         while len(rounds) < self.rounds:
-            [reply] = self.model.ask(state, self.name, GAPS, [_seen(state)])
+            read = state.chunks[:_READ_CHUNKS]
+            passages = numbered(read, asked(state), _READ_CHARACTERS * len(read))
+            content = f"Passages:\n{passages}\n\n{question_text(state.query)}"
+            [reply] = self.model.ask(state, self.name, GAPS, [content])
             if reply is None:
                 return
             complete, missing = reply["complete"], tuple(reply["missing"][: _MOST_GAPS[self.name]])
@@ -80,12 +83,6 @@ class GapSearch:
             [found] = self.search.search(state, f"{self.name} {number}", [text], self.k)
             rounds.append(Round(number, text, tuple(chunk.document.id for chunk in found)))
         state.trace.add(self.name, f"stopped: the limit of {self.rounds} searches is reached")
-
-
-def _seen(state: RetrievalState) -> str:
-    chunks = state.chunks[:_READ_CHUNKS]
-    passages = numbered(chunks, asked(state), _READ_CHARACTERS * len(chunks))
-    return f"Passages:\n{passages}\n\n{question_text(state.query)}"
 
 
 _MOST_PARTS = 4
@@ -179,10 +176,10 @@ class Decomposer:
 
     def _answer_level(self, state: RetrievalState, level: list[SubQuestion]) -> None:
         parts = [part for part in level if part.doc_ids]
-        contents = []
-        for part in parts:
-            passages = numbered([state.found[doc_id] for doc_id in part.doc_ids], part.text, _ANSWER_CHARACTERS)
-            contents.append(f"Passages:\n{passages}\n\nQuestion: {part.text}")
+        passages = [
+            numbered([state.found[doc_id] for doc_id in part.doc_ids], part.text, _ANSWER_CHARACTERS) for part in parts
+        ]
+        contents = [f"Passages:\n{p}\n\nQuestion: {part.text}" for p, part in zip(passages, parts, strict=True)]
         replies = self.model.ask(state, "sub_answer", BRIEF_ANSWER, contents)
         for part, reply in zip(parts, replies, strict=True):
             part.answer = (reply["answer"] or "") if reply else ""

@@ -35,11 +35,7 @@ class Batcher(Generic[Item, Answer]):
     """Combines requests from many threads into batched calls and returns each caller its own answers."""
 
     def __init__(
-        self,
-        call: Callable[[Sequence[Item], Any], list[Answer]],
-        *,
-        size: int = 32,
-        threads: int = 1,
+        self, call: Callable[[Sequence[Item], Any], list[Answer]], *, size: int = 32, threads: int = 1
     ) -> None:
         """Starts the worker threads.
 
