@@ -222,8 +222,9 @@ def _completion(reply: BaseMessage | str | Exception) -> Completion:
     metadata = {} if isinstance(reply, str) else reply.response_metadata
     # why the reply ends, in the formats of OpenAI, Ollama and Anthropic
     reasons = {metadata.get(name) for name in ("finish_reason", "done_reason", "stop_reason")}
-    is_truncated = bool(reasons & {"length", "max_tokens"})
-    return completion_of(text, usage["output_tokens"] if usage else 0, finished=not is_truncated)
+    return completion_of(
+        text, usage["output_tokens"] if usage else 0, finished=reasons.isdisjoint({"length", "max_tokens"})
+    )
 
 
 def _content_id(document: Document) -> str:

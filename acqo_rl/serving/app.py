@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import Depends, FastAPI, HTTPException
 from fastapi.responses import FileResponse
@@ -117,11 +117,10 @@ def make_app(service: Service, limits: Limits, web: Web = Web()) -> FastAPI:
 
         return await in_thread(prepare, service.answer_timeout)
 
-    prepare_first = Depends(prepared)  # its errors are responses; those of the stream are events
-
     @app.post(ANSWER, tags=["answer"], responses=REFUSALS, response_class=EventSourceResponse)
-    async def answer(question: Any = prepare_first) -> AsyncIterator[ServerSentEvent]:
+    async def answer(question: Annotated[Any, Depends(prepared)]) -> AsyncIterator[ServerSentEvent]:
         """Answers from the documents; streams an event `step` per step, then `result` or `error`."""
+        # errors of `prepared` are responses; those of the stream are events
         async for event in _events(service, *question):
             yield event
 

@@ -4,10 +4,8 @@ import logging
 import re
 import sys
 import threading
-import time
 import uuid
-from collections.abc import Callable, Hashable, Iterable
-from typing import TextIO
+from collections.abc import Hashable, Iterable
 
 import structlog
 from cachetools import TTLCache
@@ -20,14 +18,13 @@ _log = logging.getLogger(__name__)
 _REQUEST_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 
 
-def configure_logs(level: str = "INFO", stream: TextIO = sys.stdout) -> None:
-    """Writes all logs of this process, including those of libraries, to a stream; progress bars use stderr.
+def configure_logs(level: str) -> None:
+    """Writes all logs of this process, including those of libraries, to stdout; progress bars use stderr.
 
     Args:
         level: DEBUG, INFO, WARNING or ERROR.
-        stream: the output stream.
     """
-    handler = logging.StreamHandler(stream)
+    handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[
@@ -54,9 +51,9 @@ def configure_logs(level: str = "INFO", stream: TextIO = sys.stdout) -> None:
 class OncePerMinute(logging.Filter):
     """Drops warnings and errors that were logged in the last minute."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._seen: TTLCache[Hashable, object] = TTLCache(1000, 60.0, timer=clock)
+        self._seen: TTLCache[Hashable, object] = TTLCache(1000, 60.0)
         self._lock = threading.Lock()
 
     def filter(self, record: logging.LogRecord) -> bool:

@@ -55,8 +55,9 @@ def _kept(kind: str) -> Callable[[Made], Made]:
         parts = tuple((collection.name, collection.scope) for collection in collections)
         return kind, id(service.strategies.get(*strategy)) if strategy else None, parts
 
-    kept = cachedmethod(lambda service: service._made, key, condition=lambda service: service._making)
-    return kept  # type: ignore[return-value]
+    return cachedmethod(  # type: ignore[return-value]
+        lambda service: service._made, key, condition=lambda service: service._making
+    )
 
 
 @dataclass
@@ -142,7 +143,6 @@ class Service:
         answer_timeout: time limit of an answer, in seconds.
         cache_size: number of cached reformulations per searcher, and of answers per pipeline; 0 disables the caches.
         cache_ttl: lifetime of cached reformulations and answers, in seconds; 0 disables the caches.
-        threads: maximum number of concurrent calls of each retriever and of each reformulator.
         reranker: reorders the fused lists, in searches and in the passages of answers.
         rerank_depth: number of documents per query that are reranked.
         steps: settings of the choice of the strategy ``auto``, and of the hops.
@@ -162,7 +162,6 @@ class Service:
     answer_timeout: float | None = None
     cache_size: int = 1024
     cache_ttl: float = 3600.0
-    threads: int = 64
     reranker: Reranker | None = None
     rerank_depth: int = RERANK_DEPTH
     steps: StepSettings = field(default_factory=StepSettings)
@@ -173,7 +172,7 @@ class Service:
         if not names or len(set(names)) < len(names):
             raise ConfigError(f"The collections are {names}; give at least one, with distinct names.")
         self.metrics = Metrics()
-        self._workers = Workers(self.threads)
+        self._workers = Workers(64)  # calls of each retriever and of each reformulator at once
         self._made: LRUCache[Hashable, Any] = LRUCache(_SEARCHERS)
         self._making = threading.Condition()
         self._probed = tuple(one.restrict(Scope(tenant="" if one.has_tenants else None)) for one in self.collections)
@@ -277,8 +276,8 @@ class Service:
     def is_ready(self, seconds: float = 2.0) -> bool:
         """Whether every retriever answers within the given time."""
         retrievers = [retriever for collection in self._probed for retriever in collection.all_retrievers]
-        outcomes = self._workers.run([(r.name, partial(r.search, ["ready"], 1)) for r in retrievers], seconds)
-        return not any(isinstance(outcome, Exception) for outcome in outcomes)
+        calls = [(retriever.name, partial(retriever.search, ["ready"], 1)) for retriever in retrievers]
+        return not any(isinstance(outcome, Exception) for outcome in self._workers.run(calls, seconds))
 
     def warm_up(self) -> None:
         """Calls every index and every strategy once, because the first call in a process is slow.
