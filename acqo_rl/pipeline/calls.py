@@ -117,12 +117,17 @@ class FirstSearch:
 
         def passages(kind: str) -> list[tuple[str, tuple[str, ...]]]:
             """The sub-queries of a kind, each with its best passages that are in the state."""
-            some = [s.text for s in made.sub_queries if s.kind == kind]
-            return [(t, tuple(d for d in best.get(t, ()) if d in state.found)[:_PART_PASSAGES]) for t in some]
+            return [
+                (one.text, tuple(d for d in best.get(one.text, ()) if d in state.found)[:_PART_PASSAGES])
+                for one in made.sub_queries
+                if one.kind == kind
+            ]
 
         if made.route == "decompose":
-            parts = enumerate(passages("part"), start=1)
-            state.sub_questions = [SubQuestion(number, text, doc_ids=doc_ids) for number, (text, doc_ids) in parts]
+            state.sub_questions = [
+                SubQuestion(number, text, doc_ids=doc_ids)
+                for number, (text, doc_ids) in enumerate(passages("part"), start=1)
+            ]
         if hops := passages("hop"):
             chain = [(state.query.text, state.fused), *hops]
             state.hops = [Round(number, text, doc_ids) for number, (text, doc_ids) in enumerate(chain, start=1)]

@@ -128,8 +128,7 @@ class Pipeline:
         if known and self._search.has(known.chunks):
             trace.add("cache", "cached result")
             return replace(known, cached=True, budget=Budget(0), trace=trace)
-        budget = Budget(self.max_model_calls, ESSENTIAL)
-        state = RetrievalState(query, budget, context, trace=trace)
+        state = RetrievalState(query, Budget(self.max_model_calls, ESSENTIAL), context, trace=trace)
         with limited(TimeLimit(self._seconds)):
             self._run(state, chosen)
         if not state.broken:

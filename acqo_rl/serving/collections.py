@@ -54,10 +54,13 @@ class Collection:
             )
         if scope == UNRESTRICTED:
             return self
-        retrievers = tuple(retriever.restrict(scope) for retriever in self.retrievers)
-        originals = tuple(retriever.restrict(scope) for retriever in self.originals)
-        documents = self.documents.restrict(scope) if isinstance(self.documents, EngineDocuments) else self.documents
-        return replace(self, documents=documents, retrievers=retrievers, originals=originals, scope=scope)
+        return replace(
+            self,
+            documents=self.documents.restrict(scope) if isinstance(self.documents, EngineDocuments) else self.documents,
+            retrievers=tuple(retriever.restrict(scope) for retriever in self.retrievers),
+            originals=tuple(retriever.restrict(scope) for retriever in self.originals),
+            scope=scope,
+        )
 
     @property
     def all_retrievers(self) -> tuple[InCollection, ...]:

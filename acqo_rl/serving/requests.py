@@ -97,9 +97,10 @@ class ReformulateRequest(BaseModel):
     def _refuse_unknown(cls, given: Any) -> Any:
         unknown = sorted(set(given) - set(cls.model_fields)) if isinstance(given, dict) else []
         if unknown:
-            hint = did_you_mean(unknown, cls.model_fields)
-            known = ", ".join(cls.model_fields)
-            raise ValueError(f"Unknown field {unknown[0][:100]!r}{hint}; the fields are {known}.")
+            raise ValueError(
+                f"Unknown field {unknown[0][:100]!r}{did_you_mean(unknown, cls.model_fields)}; "
+                f"the fields are {', '.join(cls.model_fields)}."
+            )
         return given
 
     def read(self) -> tuple[Query, str, list[str]]:
