@@ -31,6 +31,18 @@ class _Waiting(Generic[Item, Answer]):
     answers: Future[list[Answer]] = field(default_factory=Future)
 
 
+class _WhileWanted(TimeLimit):
+    """Ends when every caller of a batch has left."""
+
+    def __init__(self, batch: Sequence[_Waiting[Any, Any]]) -> None:
+        super().__init__()
+        self._batch = batch
+
+    @property
+    def seconds(self) -> float:
+        return 0.0 if all(waiting.answers.cancelled() for waiting in self._batch) else super().seconds
+
+
 class Batcher(Generic[Item, Answer]):
     """Combines requests from many threads into batched calls and returns each caller its own answers."""
 
@@ -97,16 +109,9 @@ class Batcher(Generic[Item, Answer]):
 
     def _answer(self, batch: list[_Waiting[Item, Answer]]) -> None:
         """Answers a batch; if its call fails, retries each caller's items in a separate call."""
-        items, limit = [item for waiting in batch for item in waiting.items], TimeLimit()
-
-        def end_if_all_left(_: object) -> None:
-            if all(waiting.answers.cancelled() for waiting in batch):
-                limit.stop()
-
-        for waiting in batch:
-            waiting.answers.add_done_callback(end_if_all_left)
+        items = [item for waiting in batch for item in waiting.items]
         try:
-            with limited(limit):
+            with limited(_WhileWanted(batch)):
                 answers = self._call(items, batch[0].how)
             if len(answers) != len(items):
                 raise ValueError(

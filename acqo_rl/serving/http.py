@@ -150,13 +150,7 @@ class Observed:
     """The outermost ASGI middleware: ids, metrics and log lines of requests, and responses to unexpected errors."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, paths: Collection[str]) -> None:
-        """Creates the middleware.
-
-        Args:
-            app: the application.
-            metrics: count the requests.
-            paths: paths with separate metrics; all other paths are counted together.
-        """
+        """Creates the middleware; ``paths`` have separate metrics, and all other paths are counted together."""
         self._app = app
         self._metrics = metrics
         self._paths = paths
@@ -211,11 +205,10 @@ def finish_app(
     Args:
         app: the application; its own paths must already exist.
         metrics: served at ``/metrics``.
-        limits: API keys, sizes and rates.
-        web: path prefix, CORS origins and names.
+        limits: see :class:`~acqo_rl.serving.limits.Limits`.
+        web: see :class:`Web`.
         is_ready: the result of ``/readyz``.
-        limited: beginnings of the paths that need a key and have limits.
-        apart: paths that have places of their own.
+        limited, apart: see :class:`~acqo_rl.serving.limits.Guard`.
     """
     checks = asyncio.Semaphore(2)
 

@@ -58,15 +58,7 @@ class Guard:
     def __init__(
         self, app: ASGIApp, limits: Limits, metrics: Metrics, limited: tuple[str, ...], apart: Sequence[str] = ()
     ) -> None:
-        """Creates the middleware.
-
-        Args:
-            app: the protected application.
-            limits: see :class:`Limits`.
-            metrics: counts rejected, waiting and current requests.
-            limited: beginnings of the paths with limits.
-            apart: paths that have places of their own.
-        """
+        """Protects the paths that begin with one of ``limited``; those in ``apart`` have places of their own."""
         self._app = app
         self._limits = limits
         self._metrics = metrics
