@@ -146,19 +146,24 @@ async def in_thread(call: Callable[[], T], seconds: float | None = None) -> T:
 _METHODS = ("GET", "HEAD", "OPTIONS", "POST")
 
 
+@dataclass(frozen=True, eq=False)
 class Observed:
-    """The outermost ASGI middleware: ids, metrics and log lines of requests, and responses to unexpected errors."""
+    """The outermost ASGI middleware: ids, metrics and log lines of requests, and responses to unexpected errors.
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, paths: Collection[str]) -> None:
-        """Creates the middleware; ``paths`` have separate metrics, and all other paths are counted together."""
-        self._app = app
-        self._metrics = metrics
-        self._paths = paths
+    Attributes:
+        app: the application.
+        metrics: count the requests.
+        paths: paths with separate metrics; all other paths are counted together.
+    """
+
+    app: ASGIApp
+    metrics: Metrics
+    paths: Collection[str]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forwards a request, and logs and counts it when it has ended."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         request_id = begin_request(Headers(scope=scope).get("x-request-id"))
         requested = path_of(scope)  # read now, because a mounted application changes the scope
@@ -172,7 +177,7 @@ class Observed:
             await send(message)
 
         try:
-            await self._app(scope, receive, with_id)
+            await self.app(scope, receive, with_id)
         except Exception as error:
             frames = [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(error.__traceback__)]
             # The message of the error is not logged, because it may contain the query.
@@ -183,9 +188,9 @@ class Observed:
             status = 500
         finally:
             seconds = time.perf_counter() - begin
-            path = requested if requested in self._paths else "other"
+            path = requested if requested in self.paths else "other"
             method = scope["method"] if scope["method"] in _METHODS else "other"
-            self._metrics.request(method, path, status, seconds)
+            self.metrics.request(method, path, status, seconds)
             if path not in _PLAIN:
                 fields = {"method": method, "path": path, "status": status, "ms": round(1000 * seconds, 3)}
                 _log.info("request_completed", extra=fields)
@@ -208,7 +213,8 @@ def finish_app(
         limits: see :class:`~acqo_rl.serving.limits.Limits`.
         web: see :class:`Web`.
         is_ready: the result of ``/readyz``.
-        limited, apart: see :class:`~acqo_rl.serving.limits.Guard`.
+        limited: beginnings of the paths that need a key and have limits.
+        apart: paths that have places of their own.
     """
     checks = asyncio.Semaphore(2)
 
