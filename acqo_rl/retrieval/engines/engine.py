@@ -1,17 +1,27 @@
-"""What a search engine has to do; everything else is shared by all engines."""
+"""What a search engine has to do, and collections of engines, with retries of their calls."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from acqo_rl.retrieval.engines.location import LocationOptions
+from acqo_rl.errors import SearchError
+from acqo_rl.language_models.http_clients import make_retrying
+from acqo_rl.retrieval.engines.location import Location, LocationOptions
+from acqo_rl.retrieval.manifest import IndexInfo
+from acqo_rl.text import one_line
 from acqo_rl.types import Filter
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+T = TypeVar("T")
 
 Row = Mapping[str, Any]
 """Fields of an entry by name, as the engine's client returns them. Objects and lists may be inside."""
@@ -21,6 +31,9 @@ Hit = tuple[str | None, float, Row]
 
 COSINE, DOT = "cosine", "dot"
 """Metrics with which a dense index can be searched."""
+
+_UNREADABLE = (AssertionError, AttributeError, LookupError, StopIteration, TypeError, ValueError)
+"""Exceptions after an answer of another form: the clients do not check all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +72,6 @@ class Engine(Protocol):
     @staticmethod
     def is_temporary(error: BaseException) -> bool:
         """Whether the same call may succeed later."""
-        return False
 
     def schema(self) -> Schema | None:
         """What the collection is; ``None`` if there is no such collection."""
@@ -75,3 +87,66 @@ class Engine(Protocol):
 
     def rows(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[tuple[str | None, Row]]:
         """Id and fields, without vectors, of the entries with the given ids, or of all, in any order."""
+
+
+class EngineCollection:
+    """A collection. Its calls are repeated after temporary failures, with growing, random pauses.
+
+    Attributes:
+        engine: is called.
+        location: of the collection.
+        schema: what the engine told of the collection.
+    """
+
+    def __init__(self, engine: Engine, location: Location, schema: Schema, seconds: float | None = None) -> None:
+        """Creates a collection.
+
+        Args:
+            engine: is called.
+            location: of the collection.
+            schema: what the engine told of the collection.
+            seconds: time limit of a call over all attempts. By default a call is repeated for about a minute, so that a
+                training run survives a restart of the engine.
+        """
+        self.engine = engine
+        self.location = location
+        self.schema = schema
+        self._retrying = make_retrying(engine.is_temporary, seconds)
+
+    @cached_property
+    def info(self) -> IndexInfo:
+        """Its description. The hash of the corpus is made of the location and the number of documents alone."""
+        corpus = _hash(self.location.shown, self.schema.count)
+        is_dense = self.location.options.mode == "dense"
+        kind, encoder = ("dense", _hash(self.location.encoder)) if is_dense else ("bm25", "")
+        return IndexInfo(kind, _hash(kind, corpus, encoder), corpus, self.schema.count, encoder)
+
+    def __call__(self, method: Callable[..., T], *arguments: Any) -> T:
+        """The result of a method of the engine.
+
+        Raises:
+            SearchError: the engine does not answer or rejects the call.
+        """
+        with reported(self.location, self.engine):
+            answer: T = self._retrying(method, *arguments)
+            return answer
+
+
+@contextmanager
+def reported(location: Location, engine: Engine | type[Engine]) -> Iterator[None]:
+    """Turns exceptions of an engine's client, and those after an unreadable answer, into ``SearchError``."""
+    caught: tuple[type[Exception], ...] = (*engine.errors, *_UNREADABLE)
+    try:
+        yield
+    except caught as error:
+        reason = one_line(str(error) or "its answer has another form than expected")[:300]
+        remedy = (
+            "check that the engine runs and that the location is right"
+            if engine.is_temporary(error)
+            else "check the collection and its location"
+        )
+        raise SearchError(f"A call of {location.shown} failed ({type(error).__name__}: {reason}); {remedy}.") from error
+
+
+def _hash(*values: object) -> str:
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()

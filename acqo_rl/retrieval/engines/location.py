@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -14,29 +14,8 @@ from acqo_rl.errors import ConfigError
 Mode = Literal["dense", "text", "hybrid"]
 
 
-class EngineKind(NamedTuple):
-    """What distinguishes the locations of an engine.
-
-    Attributes:
-        client: class that implements :class:`acqo_rl.retrieval.engines.engine.Engine`, in the file named like the
-            scheme.
-        extra: of this package, with the packages of the engine.
-        in_folder: whether this process can open a folder of the engine.
-        is_database: whether a database stands between the port and the collection, and the engine's own client has
-            options.
-    """
-
-    client: str
-    extra: str
-    in_folder: bool = False
-    is_database: bool = False
-
-
-ENGINES = {
-    "qdrant": EngineKind("QdrantEngine", "qdrant", in_folder=True),
-    "postgresql": EngineKind("PostgresqlEngine", "postgres", is_database=True),
-}
-"""Scheme of the locations -> engine."""
+ENGINES = {"qdrant": ("QdrantEngine", "qdrant"), "postgresql": ("PostgresqlEngine", "postgres")}
+"""Scheme of the locations -> class in the file of this name, and extra of this package with the engine's packages."""
 
 _LOCATION = re.compile(rf"({'|'.join(ENGINES)}):|(?!https?:)[A-Za-z][A-Za-z0-9+.-]{{1,30}}://")
 
@@ -139,9 +118,9 @@ def read_location(index: str) -> Location:
     rest, _, query = rest.partition("?")
     is_server = rest.startswith("//")
     place, _, collection = rest.removeprefix("//").rpartition("/")
-    kind = ENGINES.get(scheme)
-    has_place = kind and ("/" in place if kind.is_database else place)
-    if not kind or not (is_server or kind.in_folder) or not collection or not has_place:
+    is_database = scheme == "postgresql"  # which is a server, and whose client has options of its own
+    is_complete = "/" in place and is_server if is_database else place
+    if scheme not in ENGINES or not collection or not is_complete:
         raise ConfigError(
             f"{Address(index)!r} is not a location of a collection; write ENGINE://HOST:PORT/COLLECTION, or"
             " ENGINE:FOLDER/COLLECTION for qdrant; postgresql://USER@HOST:PORT/DATABASE/TABLE"
@@ -164,7 +143,7 @@ def read_location(index: str) -> Location:
         raise ConfigError(
             f"The option {first['loc'][0]} of {location.shown} is {first['input']!r} ({first['msg']}); correct it."
         ) from error
-    if options.model_extra and not kind.is_database:
+    if options.model_extra and not is_database:
         raise ConfigError(
             f"{location.shown} has no option {next(iter(options.model_extra))!r}; there are:"
             f" {', '.join(LocationOptions.model_fields)}."

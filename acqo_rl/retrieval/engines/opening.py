@@ -6,12 +6,11 @@ from itertools import islice
 from pathlib import Path
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, MissingPackageError
+from acqo_rl.language_models.http_clients import make_retrying
 from acqo_rl.retrieval.encoders import load_encoder
-from acqo_rl.retrieval.engines.collection import EngineCollection, reported
-from acqo_rl.retrieval.engines.documents import EngineDocuments
-from acqo_rl.retrieval.engines.engine import COSINE, DOT, Schema
-from acqo_rl.retrieval.engines.location import ENGINES, Location, read_location
-from acqo_rl.retrieval.engines.retriever import EngineRetriever
+from acqo_rl.retrieval.engines.engine import COSINE, DOT, Engine, EngineCollection, reported
+from acqo_rl.retrieval.engines.location import ENGINES, read_location
+from acqo_rl.retrieval.engines.retriever import EngineDocuments, EngineRetriever
 from acqo_rl.roles import Encoder
 
 _SAMPLED = 100
@@ -30,18 +29,34 @@ def open_collection(index: str, seconds: float | None = None) -> EngineCollectio
     Raises:
         ConfigError: the location is malformed, or no encoder is known.
         IndexMismatchError: there is no such collection, or it does not fit the search.
-        SearchError: the engine does not answer.
+        MissingPackageError: the packages of the engine's extra are not installed.
+        SearchError: a folder cannot be opened, or the engine does not answer within a few seconds: one that does not
+            run is reported before work begins.
     """
     location = read_location(index)
     shown, options = location.shown, location.options
-    is_there = location.is_server or Path(location.place).exists()  # else the clients would create the folder
-    collection = _connect(location, seconds) if is_there else None
-    if collection is None:
+    name, extra = ENGINES[location.scheme]
+    try:
+        client = getattr(importlib.import_module(f"acqo_rl.retrieval.engines.{location.scheme}"), name)
+        import tenacity  # noqa: F401  (part of every engine's extra)
+    except ImportError as error:
+        raise MissingPackageError(
+            f"{shown} needs the package {error.name}; run: pip install 'acqo-rl[{extra}]'"
+        ) from error
+    schema = None
+    if location.is_server or Path(location.place).exists():  # else the clients would create the folder
+        with reported(location, client):
+            engine: Engine = client(location)
+            schema = make_retrying(engine.is_temporary, _OPENING_SECONDS)(engine.schema)
+    if schema is None:
         raise IndexMismatchError(f"There is no collection {shown}; create it with the client of the engine.")
-    schema, fields = collection.schema, collection.engine.fields
+    only = next(iter(schema.vectors)) if len(schema.vectors) == 1 else ""
+    fields = options.model_copy(update={"id": options.id or schema.key, "vector": options.vector or only})
+    engine.fields = fields
+    collection = EngineCollection(engine, location, schema, seconds)
     named = options.model_dump(include={"title", "text", "metadata"}, exclude_unset=True)
     tenant = fields.path_of(options.tenant) if options.tenant else ""
-    _check_fields(location, schema, id=fields.id, tenant=tenant, **named)
+    _check_fields(collection, id=fields.id, tenant=tenant, **named)
     if options.mode != "text" and schema.vectors.get(fields.vector, (None, ""))[1] not in (COSINE, DOT):
         raise IndexMismatchError(
             f"{shown} has no vectors {fields.vector!r} with the metric cosine or dot; it has {dict(schema.vectors)}."
@@ -92,7 +107,7 @@ def documents_of(index: str, seconds: float | None = None) -> EngineDocuments:
         IndexMismatchError: the documents have no field ``text``, and no other is named.
     """
     collection = open_collection(index, seconds)
-    _check_fields(collection.location, collection.schema, text=collection.engine.fields.text)
+    _check_fields(collection, text=collection.engine.fields.text)
     return EngineDocuments(collection)
 
 
@@ -113,42 +128,14 @@ def check_overlap(index: str, doc_ids: Sequence[str]) -> None:
         )
 
 
-def _connect(location: Location, seconds: float | None) -> EngineCollection | None:
-    """Connects to an engine and gives it the names of its fields; ``None`` if there is no such collection.
-
-    Raises:
-        MissingPackageError: the packages of the engine's extra are not installed.
-        SearchError: a folder cannot be opened, or the engine does not answer within a few seconds: one that does not
-            run is reported before work begins.
-    """
-    kind = ENGINES[location.scheme]
-    try:
-        module = importlib.import_module(f"acqo_rl.retrieval.engines.{location.scheme}")
-        import tenacity  # noqa: F401  (part of every engine's extra)
-    except ImportError as error:
-        raise MissingPackageError(
-            f"{location.shown} needs the package {error.name}; run: pip install 'acqo-rl[{kind.extra}]'"
-        ) from error
-    client = getattr(module, kind.client)
-    with reported(location, client):
-        engine = client(location)
-    if not (schema := EngineCollection(engine, location, _OPENING_SECONDS)(engine.schema)):
-        return None
-    fields = location.options
-    only = next(iter(schema.vectors)) if len(schema.vectors) == 1 else ""
-    engine.fields = fields.model_copy(update={"id": fields.id or schema.key, "vector": fields.vector or only})
-    collection = EngineCollection(engine, location, seconds)
-    collection.schema = schema
-    return collection
-
-
-def _check_fields(location: Location, schema: Schema, **names: str) -> None:
+def _check_fields(collection: EngineCollection, **names: str) -> None:
     """Checks that documents have the fields with the given names, by option; columns of JSON may hold any."""
+    schema = collection.schema
     of_unknown_fields = {f for f in schema.fields if not any(other.startswith(f"{f}.") for other in schema.fields)}
     for option, name in names.items():
         is_there = name in schema.fields or ("." in name and name.partition(".")[0] in of_unknown_fields)
         if name and schema.count and not is_there:
             raise IndexMismatchError(
-                f"{location.shown} has no field {name!r}; name an existing one by the option"
+                f"{collection.location.shown} has no field {name!r}; name an existing one by the option"
                 f" {option}=FIELD. There are: {', '.join(schema.fields)}."
             )

@@ -1,21 +1,20 @@
-"""The retriever of a collection in a search engine."""
+"""The retriever and the documents of a collection in a search engine."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, replace
 from functools import cache
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import best_scores
 from acqo_rl.retrieval.encoder import encode_texts, search_windows
-from acqo_rl.retrieval.engines.collection import EngineCollection
-from acqo_rl.retrieval.engines.conditions import conditions_of, meets, widened
-from acqo_rl.retrieval.engines.engine import Hit
-from acqo_rl.roles import Encoder, Retriever
+from acqo_rl.retrieval.engines.conditions import as_json, at, conditions_of, meets, widened
+from acqo_rl.retrieval.engines.engine import EngineCollection, Hit, reported
+from acqo_rl.roles import Encoder, RemoteCorpus, Retriever
 from acqo_rl.text import one_line
-from acqo_rl.types import UNRESTRICTED, Filter, Passage, Ranking, Scope, search_key, well_formed
+from acqo_rl.types import UNRESTRICTED, Document, Filter, Passage, Ranking, Scope, search_key, well_formed
 
 _log = logging.getLogger(__name__)
 
@@ -111,3 +110,76 @@ class EngineRetriever(Retriever):
 def _report_missing_ids(shown: str) -> None:
     """Warns once for each collection."""
     _log.warning("%s has entries without an id; searches leave them out", shown)
+
+
+@dataclass(frozen=True, eq=False)
+class EngineDocuments(Mapping[str, Document], RemoteCorpus):
+    """Document id -> document, of the part of a collection that may be seen; read when asked for, and never kept.
+
+    The text of a document with several passages is that of all its passages, in the order of the engine. Read all
+    documents by ``values``, which keeps them in memory; ``items`` calls the engine for each of them.
+
+    Attributes:
+        collection: an open one.
+        scope: the part of the documents that may be seen.
+    """
+
+    collection: EngineCollection
+    scope: Scope = UNRESTRICTED
+
+    def restrict(self, scope: Scope) -> EngineDocuments:
+        """A part of the documents."""
+        return replace(self, scope=scope)
+
+    def fetch(self, doc_ids: Sequence[str]) -> dict[str, Document]:
+        """The given documents by id, from one call; those that do not exist or may not be seen are left out.
+
+        Raises:
+            ConfigError: the collection has tenants and none is named.
+            SearchError: the engine does not answer.
+        """
+        wanted = list(dict.fromkeys(doc_ids))
+        found = self.collection(lambda: list(self._read(wanted))) if wanted else []
+        return _joined(found)
+
+    def values(self) -> ValuesView[Document]:
+        """All documents, from one scan."""
+        return _joined(self.passages()).values()
+
+    def passages(self) -> Iterator[Document]:
+        """All passages, in any order."""
+        with reported(self.collection.location, self.collection.engine):
+            yield from self._read(None)
+
+    def __getitem__(self, doc_id: str) -> Document:
+        return self.fetch([doc_id])[doc_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys(passage.id for passage in self.passages()))
+
+    def __len__(self) -> int:
+        schema = self.collection(self.collection.engine.schema)
+        return schema.count if schema else 0
+
+    def _read(self, doc_ids: Sequence[str] | None) -> Iterator[Document]:
+        where, fields = conditions_of(self.collection.location, self.scope), self.collection.engine.fields
+        own = {fields.id, fields.title, fields.text, fields.vector}
+        for doc_id, row in self.collection.engine.rows(doc_ids, widened(where, fields)):
+            if doc_id is None or not meets(where, row, fields):
+                continue
+            title, text = (str(at(row, name) or "") for name in (fields.title, fields.text))
+            metadata: object = {name: value for name, value in row.items() if name not in own}
+            if fields.metadata:
+                metadata = at(row, fields.metadata) or {}
+                metadata = metadata if isinstance(metadata, Mapping) else {fields.metadata: metadata}
+            yield Document(doc_id, title, text, as_json(metadata)) if metadata else Document(doc_id, title, text)
+
+
+def _joined(passages: Iterable[Document]) -> dict[str, Document]:
+    """One document by each id, with the distinct texts of its passages."""
+    found: dict[str, Document] = {}
+    texts: dict[str, dict[str, None]] = {}
+    for passage in passages:
+        found.setdefault(passage.id, passage)
+        texts.setdefault(passage.id, {})[passage.text] = None
+    return {doc_id: replace(document, text="\n".join(texts[doc_id])) for doc_id, document in found.items()}
