@@ -95,18 +95,16 @@ def _read(history: object) -> Iterable[Turn]:
     return _refuse("item 1 of the history", history[0]) if history else ()
 
 
-def _of_text(text: str) -> list[Turn]:
-    speakers: list[Speaker] = []
-    lines: list[list[str]] = []
+def _of_text(text: str) -> Iterable[Turn]:
+    turns: list[list[str]] = []
     for line in text.split("\n"):
-        if mark := _MARK.match(line):
-            speakers.append(_speaker(mark))
-            lines.append([line[mark.end() :]])
-        elif lines:
-            lines[-1].append(line)
+        if _MARK.match(line):
+            turns.append([line])
+        elif turns:
+            turns[-1].append(line)
         elif line.strip():
             _refuse("the first line of the history", line)
-    return [_turn(speaker, "\n".join(said)) for speaker, said in zip(speakers, lines, strict=True)]
+    return _of_strings(["\n".join(lines) for lines in turns])
 
 
 def _of_strings(texts: Sequence[str]) -> Iterator[Turn]:
@@ -116,7 +114,7 @@ def _of_strings(texts: Sequence[str]) -> Iterator[Turn]:
         return
     for number, text in enumerate(texts, 1):
         if mark := _MARK.match(text):
-            yield _turn(_speaker(mark), text[mark.end() :])
+            yield _turn("user" if mark["user"] else "assistant", text[mark.end() :])
         elif text.strip():
             _refuse(f"the speaker is missing in item {number} of the history, which", text)
 
@@ -158,10 +156,6 @@ def _content(content: object, what: str) -> str:
 
 def _turn(speaker: Speaker, text: str) -> Turn:
     return Turn(speaker, text.strip())
-
-
-def _speaker(mark: re.Match[str]) -> Speaker:
-    return "user" if mark["user"] else "assistant"
 
 
 def _key(text: str) -> str:

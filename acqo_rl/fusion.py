@@ -161,3 +161,10 @@ def best_scores(found: Iterable[tuple[str, float]]) -> dict[str, float]:
     for doc_id, score in found:
         best[doc_id] = max(score, best.get(doc_id, score))
     return best
+
+
+def best_first(found: Iterable[tuple[str, float]], k: int | None = None) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    """The first ``k`` documents by descending best score, and these scores; equal ones in their first order."""
+    best = best_scores(found)
+    doc_ids = tuple(sorted(best, key=lambda doc_id: -best[doc_id])[:k])
+    return doc_ids, tuple(best[doc_id] for doc_id in doc_ids)

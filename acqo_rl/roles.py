@@ -59,13 +59,9 @@ class LanguageModel(Protocol):
             schema: JSON schema of the replies. A model that cannot guarantee it ignores it.
         """
 
-
-@runtime_checkable
-class SamplingModel(LanguageModel, Protocol):
-    """A language model with a configurable sampling temperature."""
-
     def at_temperature(self, temperature: float) -> LanguageModel:
-        """Returns the same model at another temperature; weights and connections are shared."""
+        """The same model at another sampling temperature, or itself if it has none; weights are shared."""
+        return self
 
 
 class Encoder(Protocol):

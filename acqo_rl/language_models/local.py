@@ -16,7 +16,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.chat import Chat, prepare_template
 from acqo_rl.language_models.embedded import loading, resolve
 from acqo_rl.language_models.guided import GuidedDecoding
-from acqo_rl.roles import SamplingModel
+from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion, Conversation, Schema
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _seeded(seed: int | None) -> Iterator[None]:
         yield
 
 
-class TransformersModel(SamplingModel):
+class TransformersModel(LanguageModel):
     """A local chat model.
 
     Attributes:

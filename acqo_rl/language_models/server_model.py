@@ -19,7 +19,7 @@ from acqo_rl.language_models.chat import folded
 from acqo_rl.language_models.http_clients import is_temporary, key_in, make_retrying, open_client
 from acqo_rl.language_models.structured import without
 from acqo_rl.language_models.thoughts import completion_of, failed
-from acqo_rl.roles import SamplingModel
+from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion, Conversation, Schema
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ ANTHROPIC = Protocol(
 )
 
 
-class ServerModel(SamplingModel):
+class ServerModel(LanguageModel):
     """A model on a server. A failed call is reported in its completion and does not affect other calls.
 
     A setting that the server refuses is left out in a retry and in all later calls. So is a format if a call succeeds

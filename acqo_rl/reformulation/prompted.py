@@ -9,7 +9,7 @@ from acqo_rl.language_models.structured import problem_of, read_reply
 from acqo_rl.reformulation.pass_through import pass_through, past_small_talk
 from acqo_rl.reformulation.prompt import partly_read
 from acqo_rl.reformulation.strategies import Strategy
-from acqo_rl.roles import LanguageModel, Reformulator, SamplingModel
+from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.text import known_share, normalised, text_of
 from acqo_rl.types import Completion, Conversation, FeedbackSpec, Query, Reformulation, Route, Schema, SubQuery
 
@@ -118,7 +118,7 @@ def complete(model: LanguageModel, conversations: Sequence[Conversation], schema
 
 
 def _at(model: LanguageModel, temperature: float | None) -> LanguageModel:
-    return model if temperature is None or not isinstance(model, SamplingModel) else model.at_temperature(temperature)
+    return model if temperature is None else model.at_temperature(temperature)
 
 
 def _paths(query: Query, original_weight: float, found: Iterable[SubQuery]) -> tuple[SubQuery, ...]:

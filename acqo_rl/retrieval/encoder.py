@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acqo_rl.errors import ConfigError, DataError, check_positive
-from acqo_rl.fusion import best_scores
+from acqo_rl.fusion import best_first
 from acqo_rl.language_models.embedded import loading, resolve
 from acqo_rl.retrieval.openvino_encoder import OpenVinoMiniLm, runs
 from acqo_rl.roles import Encoder
@@ -186,9 +186,8 @@ def search_windows(
 def _merged(text: str, rankings: Sequence[Ranking], k: int) -> Ranking:
     if len(rankings) == 1:
         return rankings[0]
-    best = best_scores(pair for one in rankings for pair in zip(one.doc_ids, one.scores, strict=True))
-    top = sorted(best.items(), key=lambda item: -item[1])[:k]
-    doc_ids, scores = zip(*top, strict=True) if top else ((), ())
+    pairs = (pair for one in rankings for pair in zip(one.doc_ids, one.scores, strict=True))
+    doc_ids, scores = best_first(pairs, k)
     return replace(rankings[0], doc_ids=doc_ids, scores=scores, query=text, windows=len(rankings))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.fusion import best_scores
+from acqo_rl.fusion import best_first
 from acqo_rl.retrieval.hybrid import Composite
 from acqo_rl.roles import Fusion, Retriever
 from acqo_rl.types import Ranking, Scope
@@ -115,8 +115,7 @@ class FederatedRetriever(Composite):
                 )
             pairs = zip(ranking.doc_ids[:k], ranking.scores[:k], strict=True)
             found += [pair for pair in pairs if pair[1] > 0 or not self._is_mixed]
-        top = sorted(best_scores(found).items(), key=lambda item: -item[1])
-        doc_ids, scores = zip(*top, strict=True) if top else ((), ())
+        doc_ids, scores = best_first(found)
         windows = max(ranking.windows for ranking in rankings)
         return Ranking(doc_ids, scores, self.scale, rankings[0].query, ceiling=1.0, windows=windows)
 
@@ -137,7 +136,11 @@ class FederatedFusion(Fusion):
         return [self._fuse(rankings, k) for rankings in batch]
 
     def _fuse(self, rankings: Sequence[Ranking], k: int) -> Ranking:
-        first = _first_positions(rankings)
+        first: dict[str, int] = {}  # the best rank of each collection over all rankings
+        for ranking in rankings:
+            for position, doc_id in enumerate(ranking.doc_ids, start=1):
+                collection = split_id(doc_id)[0]
+                first[collection] = min(position, first.get(collection, position))
         steps = sorted(set(first.values())) or [1]
         placed: dict[str, tuple[float, float]] = {}
         for step, end in zip(steps, [*(step - 1 for step in steps[1:]), k], strict=True):
@@ -158,16 +161,6 @@ def split_id(key: str) -> tuple[str, str]:
     """Splits an id of :class:`InCollection` into collection and document id."""
     collection, _, doc_id = key.partition("/")
     return collection, doc_id
-
-
-def _first_positions(rankings: Sequence[Ranking]) -> dict[str, int]:
-    """The best rank (from 1) of each collection over all rankings."""
-    first: dict[str, int] = {}
-    for ranking in rankings:
-        for position, doc_id in enumerate(ranking.doc_ids, start=1):
-            collection = split_id(doc_id)[0]
-            first[collection] = min(position, first.get(collection, position))
-    return first
 
 
 def _of(ranking: Ranking, collections: set[str]) -> Ranking:

@@ -50,31 +50,24 @@ def to_device(index: Any, device: IndexDevice) -> Any:
             f"index_device is {device}, but FAISS ({faiss.__version__}) finds no GPU. Check nvidia-smi and"
             " CUDA_VISIBLE_DEVICES, replace faiss-cpu by faiss-gpu (pip install 'acqo-rl[gpu]'), or set it to cpu."
         )
+    options = faiss.GpuMultipleClonerOptions()
+    options.shard = device == "shards"
+    options.useFloat16 = device == "gpu_float16"
+    local_rank = int(os.environ.get("LOCAL_RANK", 0))  # of this process on its machine, by accelerate and torchrun
     try:
-        return _OneSearchAtATime(_copy(faiss, index, device))
+        if not has_gpu_form(index):  # FAISS alone would silently leave some types on the CPU
+            raise RuntimeError("FAISS does not support this index type on GPUs")
+        if options.shard:
+            return _OneSearchAtATime(faiss.index_cpu_to_all_gpus(index, options))
+        gpu = local_rank % faiss.get_num_gpus()
+        return _OneSearchAtATime(faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), gpu, index, options))
     except RuntimeError as error:
         reason = f"The {type(index).__name__} cannot be searched on a GPU: {reason_of(error)}"
     if device != "auto":
         raise ConfigError(f"{reason}. Set index_device to cpu, or build a Flat or IVF index.")
-    if _local_rank() == 0:
+    if local_rank == 0:
         _log.warning("%s; it is searched on the CPU", reason)
     return index
-
-
-def _copy(faiss: Any, index: Any, device: IndexDevice) -> Any:
-    """The index on one GPU or on all; FAISS alone would silently leave some types on the CPU.
-
-    Raises:
-        RuntimeError: the index type has no form for GPUs, or lacks GPU memory.
-    """
-    if not has_gpu_form(index):
-        raise RuntimeError("FAISS does not support this index type on GPUs")
-    options = faiss.GpuMultipleClonerOptions()
-    options.shard = device == "shards"
-    options.useFloat16 = device == "gpu_float16"
-    if options.shard:
-        return faiss.index_cpu_to_all_gpus(index, options)
-    return faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), _local_rank() % faiss.get_num_gpus(), index, options)
 
 
 def has_gpu_form(index: Any) -> bool:
@@ -101,11 +94,6 @@ class _OneSearchAtATime:
         with self._lock:
             found: tuple[NDArray[np.float32], NDArray[np.int64]] = self._index.search(vectors, k)
         return found
-
-
-def _local_rank() -> int:
-    """Rank of this process on its machine, as set by accelerate and torchrun."""
-    return int(os.environ.get("LOCAL_RANK", 0))
 
 
 class IndexPlan(NamedTuple):

@@ -81,7 +81,6 @@ def _load(
     settings, fingerprint = manifest.settings, manifest.fingerprint
     if isinstance(settings, Bm25Settings):
         return Bm25Retriever.load(folder / BM25_NAME, doc_ids, language=settings.language, fingerprint=fingerprint)
-    assert isinstance(settings, DenseSettings), folder
     index = faiss_index.import_faiss().read_index(str(folder / INDEX_NAME))
     faiss_index.set_parameters(index, settings.search_parameters)
     index = to_device(index, device)

@@ -1,7 +1,7 @@
 """The encoder of the package with OpenVINO on a CPU: without torch, a search starts faster and takes 400 MB less."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -24,10 +24,11 @@ class OpenVinoMiniLm:
     Attributes:
         tokenizer: a tokenizer of tokenizers.
         max_seq_length: maximum tokens per text; longer texts are truncated.
-        prompts: kind of a text -> text that is added before it.
+        prompts: empty, because this model has none.
         default_prompt_name: always ``None``.
     """
 
+    prompts: Mapping[str, str] = {}
     default_prompt_name = None
 
     def __init__(self) -> None:
@@ -35,15 +36,14 @@ class OpenVinoMiniLm:
         import openvino
         from tokenizers import Tokenizer
 
-        folder = cached(_FOLDER, _convert)
-        stored = json.loads((folder / "encoder.json").read_text(encoding="utf-8"))
-        self.max_seq_length: int = stored["max_seq_length"]
-        self.prompts: dict[str, str] = stored["prompts"]
+        folder = Path(resolve(_MODEL))
+        settings = json.loads((folder / "sentence_bert_config.json").read_text(encoding="utf-8"))
+        self.max_seq_length: int = settings["max_seq_length"]
         self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self.tokenizer.no_truncation()
         self.tokenizer.no_padding()
         self._network = openvino.Core().compile_model(
-            folder / "encoder.xml", "CPU", {**threads(), "INFERENCE_PRECISION_HINT": "f32"}
+            cached(_FOLDER, _convert) / "encoder.xml", "CPU", {**threads(), "INFERENCE_PRECISION_HINT": "f32"}
         )
         self._turn = Lock()
 
@@ -53,15 +53,8 @@ class OpenVinoMiniLm:
 
     def encode_query(self, texts: Sequence[str], *, prompt: str | None = None, **_: Any) -> NDArray[np.float32]:
         """Embeddings of texts, float32[texts, dim]; further settings of sentence-transformers are ignored."""
-        return self._encode(texts, self.prompts.get("query", "") if prompt is None else prompt)
-
-    def encode_document(self, texts: Sequence[str], *, prompt: str | None = None, **_: Any) -> NDArray[np.float32]:
-        """Embeddings of passages, as of queries."""
-        return self._encode(texts, self.prompts.get("document", "") if prompt is None else prompt)
-
-    def _encode(self, texts: Sequence[str], prompt: str) -> NDArray[np.float32]:
         limit = self.max_seq_length
-        read = [encoded.ids for encoded in self.tokenizer.encode_batch([prompt + text for text in texts])]
+        read = [encoded.ids for encoded in self.tokenizer.encode_batch([(prompt or "") + text for text in texts])]
         rows = [ids if len(ids) <= limit else [*ids[: limit - 1], ids[-1]] for ids in read]
         ids, mask = np.zeros((2, len(rows), max(map(len, rows))), np.int64)
         for place, row in enumerate(rows):
@@ -69,6 +62,8 @@ class OpenVinoMiniLm:
         with self._turn:
             embeddings: NDArray[np.float32] = self._network([ids, mask, np.zeros_like(ids)])[0].copy()
         return embeddings
+
+    encode_document = encode_query
 
 
 def runs(model: str, revision: str | None, dtype: str, device: str | None) -> bool:
@@ -99,6 +94,3 @@ def _convert(folder: Path) -> None:
     example = torch.ones((2, 5), dtype=torch.int64)
     graph = openvino.convert_model(Traced(), example_input=(example, example, torch.zeros_like(example)))
     openvino.save_model(graph, folder / "encoder.xml", compress_to_fp16=False)
-    model.tokenizer.backend_tokenizer.save(str(folder / "tokenizer.json"))
-    stored = {"max_seq_length": model.max_seq_length, "prompts": model.prompts}
-    (folder / "encoder.json").write_text(json.dumps(stored), encoding="utf-8")

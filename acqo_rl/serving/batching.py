@@ -14,7 +14,7 @@ from threading import Lock, Thread
 from typing import Any, Generic, TypeVar
 
 from acqo_rl import time_limit
-from acqo_rl.roles import LanguageModel, Retriever, SamplingModel
+from acqo_rl.roles import LanguageModel, Retriever
 from acqo_rl.time_limit import TimeLimit, limited
 from acqo_rl.types import UNRESTRICTED, Completion, Conversation, Ranking, Schema, Scope
 
@@ -132,7 +132,7 @@ class Batcher(Generic[Item, Answer]):
             begin += len(waiting.items)
 
 
-class BatchedModel(SamplingModel):
+class BatchedModel(LanguageModel):
     """A language model that combines concurrent calls with the same schema into batches."""
 
     def __init__(self, model: LanguageModel, batcher: Callable[..., Batcher[Conversation, Completion]]) -> None:
@@ -142,10 +142,7 @@ class BatchedModel(SamplingModel):
 
     def at_temperature(self, temperature: float) -> BatchedModel:
         """Returns the same model at another temperature, if it supports one, with separate batches."""
-        model = self._model
-        return BatchedModel(
-            model.at_temperature(temperature) if isinstance(model, SamplingModel) else model, self._make_batcher
-        )
+        return BatchedModel(self._model.at_temperature(temperature), self._make_batcher)
 
     def generate(self, conversations: Sequence[Conversation], schema: Schema | None = None) -> list[Completion]:
         """Returns one completion per conversation, in input order; the batch may include other callers' requests."""

@@ -14,7 +14,7 @@ from acqo_rl.reformulation.load import (
     strategy_key,
 )
 from acqo_rl.reformulation.settings import StrategySettings
-from acqo_rl.roles import SamplingModel
+from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion, Query, SubQuery
 
 
@@ -158,7 +158,7 @@ def test_a_setting_changes_the_results_of_the_strategies_that_it_is_said_to_be_o
     assert greedy[0] == greedy[1] != strategy_key("hyde", "n", StrategySettings(temperature=0.0))
 
 
-class Tempered(SamplingModel):
+class Tempered(LanguageModel):
     """A model that writes its temperature, and keeps what each temperature was asked."""
 
     def __init__(self, temperature=0.7, calls=None):

@@ -14,8 +14,6 @@ from acqo_rl.retrieval.engines.location import Location, LocationOptions
 from acqo_rl.retrieval.filters import holds, instant
 from acqo_rl.types import Condition, Filter, Scope
 
-SIGNS = {"gte": ">=", "lte": "<="}
-
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 _MARGINS = {"gte": -1, "lte": 2}
 """Days by which bounds of dates are moved, because the text of a time may have any offset."""

@@ -15,7 +15,6 @@ from psycopg import sql
 from psycopg.types.numeric import FloatLoader
 from psycopg_pool import ConnectionPool
 
-from acqo_rl.retrieval.engines.conditions import SIGNS
 from acqo_rl.retrieval.engines.engine import COSINE, Engine, Hit, Row, Schema
 from acqo_rl.retrieval.engines.location import Location
 from acqo_rl.types import Condition, Filter
@@ -149,12 +148,18 @@ class PostgresqlEngine(Engine):
         return sql.SQL(" AND ").join([sql.SQL("true"), *map(self._test, where)])
 
     def _test(self, condition: Condition) -> sql.Composable:
-        """The test of a condition, by a path of SQL/JSON."""
+        """The test of a condition, by a path of SQL/JSON; strict, because lax ones look into lists of objects."""
         name, *keys = condition.field.split(".")
         if name not in self._columns:
             return sql.SQL("false")
-        value = sql.SQL("{}" if self._columns[name] == "jsonb" else "to_jsonb({})").format(sql.Identifier("t", name))
-        return sql.SQL("{} @? {}::jsonpath").format(value, sql.Literal(_json_path(keys, condition)))
+        signs = {"gte": ">=", "lte": "<="}
+        tests = [f"@ {signs[sign]} {json.dumps(bound)}" for sign, bound in condition.bounds]
+        if condition.any_of:
+            equal = " || ".join(f"@ == {json.dumps(value)}" for value in condition.any_of)
+            tests.append(f"({equal} || exists(@[*] ? ({equal})))")
+        path = f"strict ${''.join(f'.{json.dumps(key)}' for key in keys)} ? ({' && '.join(tests)})"
+        column = sql.SQL("{}" if self._columns[name] == "jsonb" else "to_jsonb({})").format(sql.Identifier("t", name))
+        return sql.SQL("{} @? {}::jsonpath").format(column, sql.Literal(path))
 
     def _format(self, query: str, **parts: sql.Composable) -> sql.Composed:
         """A query to be executed with parameters: each ``%`` in a name or a value is doubled."""
@@ -173,15 +178,6 @@ def _shown(names: Sequence[str], alias: str = "{}") -> sql.Composable:
         sql.SQL(", {} AS {}").format(sql.Identifier("t", name), sql.Identifier(alias.format(name))) for name in names
     ]
     return sql.Composed(columns)
-
-
-def _json_path(keys: Sequence[str], condition: Condition) -> str:
-    """A path of SQL/JSON; strict, because lax ones look into lists of objects."""
-    tests = [f"@ {SIGNS[name]} {json.dumps(bound)}" for name, bound in condition.bounds]
-    if condition.any_of:
-        equal = " || ".join(f"@ == {json.dumps(value)}" for value in condition.any_of)
-        tests.append(f"({equal} || exists(@[*] ? ({equal})))")
-    return f"strict ${''.join(f'.{json.dumps(key)}' for key in keys)} ? ({' && '.join(tests)})"
 
 
 def _thorough(k: int, *, has_filter: bool) -> dict[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.fusion import best_scores
+from acqo_rl.fusion import best_first, best_scores
 from acqo_rl.retrieval.encoder import encode_texts, search_windows
 from acqo_rl.retrieval.engines.conditions import as_json, at, conditions_of, meets, widened
 from acqo_rl.retrieval.engines.engine import EngineCollection, Hit, reported
@@ -73,14 +73,15 @@ class EngineRetriever(Retriever):
     def _search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         where = conditions_of(self.collection.location, self.scope)
         missing = {search_key(text): text for text in texts if self.encoder or one_line(text)}
-        found: dict[object, dict[str, float]] = {}
+        found: dict[object, dict[str, float]] = {search_key(text): {} for text in texts}
         asked = k
         while missing:
             hits = dict(zip(missing, self._hits(list(missing.values()), asked, where), strict=True))
             found |= {key: self._best(some, where) for key, some in hits.items()}
             several = {key for key, some in hits.items() if len(some) == asked < _LARGEST_K and len(found[key]) < k}
             missing, asked = {key: missing[key] for key in several}, min(4 * asked, _LARGEST_K)
-        return [self._ranking(text, found.get(search_key(text), {}), k) for text in texts]
+        best = (best_first(sorted(found[search_key(text)].items()), k) for text in texts)
+        return [Ranking(*top, self.name, text) for top, text in zip(best, texts, strict=True)]
 
     def _hits(self, texts: list[str], k: int, where: Filter) -> list[list[Hit]]:
         engine = self.collection.engine
@@ -92,18 +93,12 @@ class EngineRetriever(Retriever):
 
     def _best(self, hits: Sequence[Hit], where: Filter) -> dict[str, float]:
         """The best score of each document."""
-        found: list[tuple[str, float]] = []
-        for doc_id, score, row in hits:
-            if doc_id is None:
-                _report_missing_ids(self.collection.location.shown)
-            elif meets(where, row, self.collection.engine.fields):
-                found.append((doc_id, score))
-        return best_scores(found)
-
-    def _ranking(self, text: str, best: dict[str, float], k: int) -> Ranking:
-        top = sorted(best.items(), key=lambda item: (-item[1], item[0]))[:k]
-        doc_ids, scores = zip(*top, strict=True) if top else ((), ())
-        return Ranking(doc_ids, scores, self.name, text)
+        if any(doc_id is None for doc_id, _, _ in hits):
+            _report_missing_ids(self.collection.location.shown)
+        fields = self.collection.engine.fields
+        return best_scores(
+            (doc_id, score) for doc_id, score, row in hits if doc_id is not None and meets(where, row, fields)
+        )
 
 
 @cache
