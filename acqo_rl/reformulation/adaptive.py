@@ -12,7 +12,7 @@ from acqo_rl.reformulation.prompted import complete
 from acqo_rl.reformulation.query_types import query_type_of
 from acqo_rl.reformulation.strategies import ask
 from acqo_rl.roles import LanguageModel, Reformulator
-from acqo_rl.types import Completion, Query, QueryType, Reformulation
+from acqo_rl.types import Query, QueryType, Reformulation
 
 BY_TYPE: dict[QueryType, str] = {
     "factual": "hyde",
@@ -96,26 +96,20 @@ class Adaptive(Reformulator):
             places = [i for i, name in enumerate(chosen) if name == strategy]
             made = self._reformulators[strategy].reformulate([queries[i] for i in places])
             answers |= dict(zip(places, made, strict=True))
+        in_order = (answers[i] for i in range(len(queries)))
         return [
             replace(
-                _with_costs(answers[i], one),
+                answer,
+                completion=answer.completion or one.completion,
+                tokens=one.tokens + answer.tokens,
+                calls=one.calls + answer.calls,
+                failed_calls=one.failed_calls + answer.failed_calls,
+                problem="; ".join(filter(None, (one.problem, answer.problem))) or None,
                 query_type=one.query_type,
                 reasoning=f"Selected {strategy} for {one.query_type or 'unsure'} query",
             )
-            for i, (one, strategy) in enumerate(zip(classified, chosen, strict=True))
+            for one, strategy, answer in zip(classified, chosen, in_order, strict=True)
         ]
-
-
-def _with_costs(answer: Reformulation, before: Reformulation) -> Reformulation:
-    """A reformulation with the costs and problems of the one made before it."""
-    return replace(
-        answer,
-        completion=answer.completion or before.completion,
-        tokens=before.tokens + answer.tokens,
-        calls=before.calls + answer.calls,
-        failed_calls=before.failed_calls + answer.failed_calls,
-        problem="; ".join(filter(None, (before.problem, answer.problem))) or None,
-    )
 
 
 class Classifier(Reformulator):
@@ -134,16 +128,15 @@ class Classifier(Reformulator):
         if self._model is None or not queries:
             return passed
         completions = complete(self._model, [ask(_TASK, _EXAMPLES, query) for query in queries], _TYPE)
-        return [_with_type(*pair) for pair in zip(passed, completions, strict=True)]
-
-
-def _with_type(passed: Reformulation, completion: Completion) -> Reformulation:
-    reply = read_reply(completion, _TYPE)
-    return replace(
-        passed,
-        query_type=reply["type"] if reply else passed.query_type,
-        calls=1,
-        failed_calls=int(completion.problem is not None),
-        tokens=completion.tokens,
-        problem=None if reply else f"classifier: {problem_of(completion)}; the trained classifier answered",
-    )
+        replies = [read_reply(completion, _TYPE) for completion in completions]
+        return [
+            replace(
+                one,
+                query_type=reply["type"] if reply else one.query_type,
+                calls=1,
+                failed_calls=int(completion.problem is not None),
+                tokens=completion.tokens,
+                problem=None if reply else f"classifier: {problem_of(completion)}; the trained classifier answered",
+            )
+            for one, completion, reply in zip(passed, completions, replies, strict=True)
+        ]

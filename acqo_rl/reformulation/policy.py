@@ -121,7 +121,6 @@ class Policy(Reformulator):
         self.model = model
         self.prompt = prompt
         self.settings = settings
-        self.grammar = settings.grammar
         self.name = name
         self.feedback = settings.feedback
         if settings.languages is not None:
@@ -145,16 +144,13 @@ class Policy(Reformulator):
         from acqo_rl.language_models.local import TransformersModel
         from acqo_rl.language_models.openvino import PREFIX, OpenVinoModel
 
-        settings = read_settings(str(path))
-        grammar = settings.grammar
+        settings, place = read_settings(str(path)), str(path).removeprefix(PREFIX)
         options = {"max_new_tokens": settings.max_new_tokens, **generation}
         if str(path).startswith(PREFIX):
-            openvino = {"regex": grammar.ascii_regex, **options}
-            return cls.of(
-                OpenVinoModel.from_pretrained(str(path).removeprefix(PREFIX), **openvino), settings, name=name
-            )
-        model = TransformersModel.from_pretrained(str(path), **{"regex": grammar.regex, **options})
-        return cls.of(model, settings, name=name)
+            options["regex"] = settings.grammar.ascii_regex
+            return cls.of(OpenVinoModel.from_pretrained(place, **options), settings, name=name)
+        options["regex"] = settings.grammar.regex
+        return cls.of(TransformersModel.from_pretrained(place, **options), settings, name=name)
 
     @classmethod
     def of(cls, model: Any, settings: PolicySettings, *, name: str = "policy") -> Policy:
@@ -176,7 +172,7 @@ class Policy(Reformulator):
                 answers.append(replace(pass_through(query, self.name), notes=(_OTHER_LANGUAGE,)))
                 continue
             read, completion = next(written)
-            parsed = self.grammar.parse_tolerantly(completion.text, query)
+            parsed = self.settings.grammar.parse_tolerantly(completion.text, query)
             answer = Reformulation(
                 query,
                 parsed.route,
@@ -191,18 +187,6 @@ class Policy(Reformulator):
             )
             answers.append(as_searched(answer, self.settings.raw_query_margin, self.settings.max_sub_queries))
         return answers
-
-
-def settings_of_policy(path: str) -> PolicySettings | None:
-    """The settings of an exported policy; ``None`` for a plain model and for a policy of another version.
-
-    Args:
-        path: a folder, a Hub id, ``trained:NAME`` or ``embedded:NAME``.
-    """
-    try:
-        return read_settings(path)
-    except GrammarError:
-        return None
 
 
 def read_settings(model: str) -> PolicySettings:

@@ -45,7 +45,10 @@ class Prompted(Reformulator):
         self.feedback = feedback
         self.retry_below = retry_below
         self.max_calls = len(strategies)
-        self._asked = [(_at(model, strategy.temperature), strategy) for strategy in strategies]
+        self._asked = [
+            (model if strategy.temperature is None else model.at_temperature(strategy.temperature), strategy)
+            for strategy in strategies
+        ]
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order, with one batched model call per strategy.
@@ -115,10 +118,6 @@ def complete(model: LanguageModel, conversations: Sequence[Conversation], schema
             f"{len(completions)} completions for {len(conversations)} prompts; a model must return one per prompt"
         )
     return completions
-
-
-def _at(model: LanguageModel, temperature: float | None) -> LanguageModel:
-    return model if temperature is None else model.at_temperature(temperature)
 
 
 def _paths(query: Query, original_weight: float, found: Iterable[SubQuery]) -> tuple[SubQuery, ...]:

@@ -88,20 +88,11 @@ def question_text(query: Query) -> str:
 
 def strategies_for(settings: StrategySettings) -> dict[str, Strategy]:
     """The strategies by name."""
-    found = {one.name: _with_weights(one, settings) for one in _strategies(settings)}
-    own = {"multi_query": settings.multi_query_temperature, "hyde": settings.hyde_temperature}
-    return found | {name: replace(found[name], temperature=temperature) for name, temperature in own.items()}
-
-
-def _with_weights(strategy: Strategy, settings: StrategySettings) -> Strategy:
-    combine = settings.step_back_combine if strategy.name == "step_back" else "both"
-    if combine == "step_back" or (strategy.name == "hyde" and not settings.hyde_include_original):
-        return replace(strategy, original_weight=0.0)
-    if combine == "original":
-        return replace(strategy, weight=0.0)
-    if settings.original_weight is None or not strategy.original_weight:  # a strategy without the raw query
-        return strategy
-    return replace(strategy, original_weight=settings.original_weight)
+    weight = settings.original_weight
+    return {  # some strategies are without the raw query
+        one.name: replace(one, original_weight=weight) if weight is not None and one.original_weight else one
+        for one in _strategies(settings)
+    }
 
 
 def _searches(_: Query, reply: Mapping[str, Any]) -> list[str]:
@@ -143,6 +134,7 @@ def _strategies(settings: StrategySettings) -> list[Strategy]:
             _searches,
             "variant",
             weight=0.8,
+            temperature=settings.multi_query_temperature,
         ),
         Strategy(
             "hyde",
@@ -162,7 +154,8 @@ def _strategies(settings: StrategySettings) -> list[Strategy]:
             lambda _, reply: [" ".join(reply["sentences"])],
             "hypothetical",
             weight=1.5,
-            original_weight=0.5,
+            original_weight=0.5 if settings.hyde_include_original else 0.0,
+            temperature=settings.hyde_temperature,
         ),
         Strategy(
             "step_back",
@@ -177,7 +170,8 @@ def _strategies(settings: StrategySettings) -> list[Strategy]:
             fields(search=text()),
             _search,
             "step_back",
-            weight=0.8,
+            weight=0.0 if settings.step_back_combine == "original" else 0.8,
+            original_weight=0.0 if settings.step_back_combine == "step_back" else 1.0,
         ),
         Strategy(
             "decomposition",

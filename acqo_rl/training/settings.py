@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal, get_type_hints
 from annotated_types import Gt, Le, Lt
 
 from acqo_rl.addresses import Address
-from acqo_rl.errors import ConfigError, did_you_mean
-from acqo_rl.reformulation.policy import PolicySettings, settings_of_policy
+from acqo_rl.errors import ConfigError, GrammarError, did_you_mean
+from acqo_rl.reformulation.policy import PolicySettings, read_settings
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.settings import group, setting
 from acqo_rl.types import Amount, Count, FusionName, Positive, Seed
@@ -148,7 +148,10 @@ class GrpoSettings:
 def policy_settings(settings: PromptSettings, model: str) -> PolicySettings:
     """The settings of the trained policy: as given, otherwise as in the policy ``model``, otherwise the defaults."""
     given = {f.name: getattr(settings, f.name) for f in fields(PromptSettings)}
-    start = settings_of_policy(model) or PolicySettings()
+    try:
+        start = read_settings(model)
+    except GrammarError:  # a plain model, or a policy of another version
+        start = PolicySettings()
     return replace(start, **{name: value for name, value in given.items() if value is not None})
 
 
