@@ -42,29 +42,25 @@ def configure_logs(level: str) -> None:
             ],
         )
     )
-    handler.addFilter(OncePerMinute())
+    handler.addFilter(_once_per_minute)
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for noisy in ("faiss", "httpx", "httpx2", "httpcore", "sentence_transformers", "transformers"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 
-class OncePerMinute(logging.Filter):
-    """Drops warnings and errors that were logged in the last minute."""
+_seen: TTLCache[Hashable, object] = TTLCache(1000, 60.0)
+_lock = threading.Lock()
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._seen: TTLCache[Hashable, object] = TTLCache(1000, 60.0)
-        self._lock = threading.Lock()
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Whether to log the record."""
-        if record.levelno < logging.WARNING:
-            return True
-        first_line, _, _ = record.getMessage().partition("\n")
-        key = record.name, first_line, *(str(getattr(record, name, "")) for name in ("error", "frames"))
-        new = object()
-        with self._lock:
-            return self._seen.setdefault(key, new) is new
+def _once_per_minute(record: logging.LogRecord) -> bool:
+    """Whether to log a record: not a warning or error that was logged in the last minute."""
+    if record.levelno < logging.WARNING:
+        return True
+    first_line, _, _ = record.getMessage().partition("\n")
+    key = record.name, first_line, *(str(getattr(record, name, "")) for name in ("error", "frames"))
+    new = object()
+    with _lock:
+        return _seen.setdefault(key, new) is new
 
 
 def _for_readers(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
