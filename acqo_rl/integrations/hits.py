@@ -44,10 +44,7 @@ def hits(
         "failures": [*map(str, found.failures)],
     }
     documents = fetch(corpus, fused.doc_ids)
-    found_by: dict[str, dict[str, None]] = {doc_id: {} for doc_id in documents}
-    for ranking in found.rankings:
-        for doc_id in found_by.keys() & ranking.doc_ids:
-            found_by[doc_id][ranking.query] = None
+    lists = [(ranking.query, set(ranking.doc_ids)) for ranking in found.rankings]
     about = searched_texts(found.reformulation)
     windows = {d: (0, one.text) if whole else window(one.text, about) for d, one in documents.items()}
     scored = [hit for hit in zip(fused.doc_ids, fused.scores, fused.similarities, strict=True) if hit[0] in documents]
@@ -63,7 +60,7 @@ def hits(
                 "score": score,
                 "similarity": similarity,
                 **searched,
-                "found_by": list(found_by[doc_id]),
+                "found_by": list(dict.fromkeys(query for query, doc_ids in lists if doc_id in doc_ids)),
             },
         )
         for rank, (doc_id, score, similarity) in enumerate(scored, start=1)

@@ -161,10 +161,12 @@ class SearchResponse(BaseModel):
     rankings: list[RankingBeforeFusion]
 
     @classmethod
-    def of(cls, found: SearchResult, body: SearchRequest, asked: Asked, ms: float) -> Self:
-        """Converts the result of a search."""
+    def of(
+        cls, found: SearchResult, cosines: Mapping[str, float], body: SearchRequest, asked: Asked, ms: float
+    ) -> Self:
+        """Converts the result of a search, whose documents have the ``cosines`` of :func:`cosines_of`."""
         reformulation, documents = found.reformulation, DocumentsOf(asked.collections)
-        results = _results(found, documents, asked.collections, body.limit)
+        results = _results(found, documents, cosines, body.limit)
         rank = {f"{result.knowledge_pool}/{result.document_id}": result.rank for result in results}
         kinds = {sub_query.text: sub_query.kind for sub_query in reformulation.sub_queries}
         return cls(
@@ -185,11 +187,10 @@ class SearchResponse(BaseModel):
 
 
 def _results(
-    found: SearchResult, corpus: Mapping[str, Document], collections: tuple[Collection, ...], limit: int
+    found: SearchResult, corpus: Mapping[str, Document], cosines: Mapping[str, float], limit: int
 ) -> list[Result]:
     top = found.fused.first(limit)
     documents, about = fetch(corpus, top.doc_ids), searched_texts(found.reformulation)
-    cosines = cosines_of(found, collections)
     scored = [hit for hit in zip(top.doc_ids, top.scores, top.similarities, strict=True) if hit[0] in documents]
     return [
         Result.of(

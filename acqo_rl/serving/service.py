@@ -193,9 +193,10 @@ class Service:
             asked = asked._replace(strategy="raw")
         searcher = self.searcher(asked.strategy, body.num_variants, asked.collections)
         found = searcher.search(asked.query, DEPTH, context=asked.context, score_threshold=body.score_threshold)
-        self.metrics.searched(found, cosines_of(found, asked.collections).values())
+        cosines = cosines_of(found, asked.collections)
+        self.metrics.searched(found, cosines.values())
         log_failures(found.failures)
-        return SearchResponse.of(found, body, asked, 1000 * (time.perf_counter() - begin))
+        return SearchResponse.of(found, cosines, body, asked, 1000 * (time.perf_counter() - begin))
 
     def reformulate(self, body: ReformulateRequest) -> ReformulateResponse:
         """Returns the sub-queries that a search would use. Raises the errors of :meth:`search`."""
