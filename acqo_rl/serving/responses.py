@@ -277,7 +277,7 @@ class AnswerResponse(BaseModel):
         about = searched_texts(made) if made else asked.query.text
         passages = {
             chunk.document.id: Passage.of(chunk.document, about, similarity=chunk.similarity, similarity_kind=kind)
-            for chunk in result.chunks
+            for chunk in result.chunks[:PASSAGES]
         }
         mode = body.mode if body.mode == "pipeline" else result.strategies[0]  # the mode that auto has chosen
         return cls(
@@ -292,7 +292,7 @@ class AnswerResponse(BaseModel):
             strategies=list(result.strategies),
             retrieval=Retrieval(mode=mode, hops=result.hops, sub_questions=result.sub_questions, path=result.path),
             query_rewrite_info=QueryRewriteInfo.of(made, asked.strategy) if made else None,
-            passages=list(passages.values())[:PASSAGES],
+            passages=list(passages.values()),
             model_calls=result.model_calls,
             skipped=result.skipped,
             failures=[f"{failure.step}: {failure.public}" for failure in result.failures],
