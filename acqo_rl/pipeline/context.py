@@ -13,8 +13,6 @@ SHOWN_CHARACTERS = 2000
 """Maximum characters of a document's text in a result."""
 _LEAST_CHARACTERS, _LEAST_NUMBERED = 300, 50
 """Minimum characters per passage, and per passage on one line; they apply even if there are many passages."""
-_SHORT = 2
-"""Words of at most this many letters are ignored, because they say nothing about a topic."""
 
 
 def window(text: str, about: str, characters: int = SHOWN_CHARACTERS) -> tuple[int, str]:
@@ -109,4 +107,5 @@ def _grouped(state: RetrievalState, groups: Sequence[tuple[str, Sequence[str], s
 
 
 def _words(text: str) -> list[str]:
-    return [word for word in re.findall(r"\w+", folded(text)) if len(word) > _SHORT]
+    """The words of more than two letters; shorter ones say nothing about a topic."""
+    return [word for word in re.findall(r"\w+", folded(text)) if len(word) > 2]

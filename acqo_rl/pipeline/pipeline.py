@@ -24,8 +24,6 @@ from acqo_rl.types import Challenge, Document, Query
 
 ESSENTIAL = 2
 """Number of reserved model calls: the answer and its grounding."""
-MODE_PASSAGES = 5
-"""Number of passages of the first search in a mode."""
 
 
 class Pipeline:
@@ -82,7 +80,7 @@ class Pipeline:
         self._searcher, self._search = searcher, search
         self.max_model_calls = max_model_calls
         self._seconds = seconds
-        first = FirstSearch(search, searcher, MODE_PASSAGES)
+        first = FirstSearch(search, searcher, k=5)
         self._before: dict[Mode | None, tuple[PipelineStep, ...]] = {
             None: (Analyzer(asks), FirstSearch(search, searcher)),
             "simple": (first,),
