@@ -86,26 +86,6 @@ def _with_ties(total: dict[str, float]) -> dict[str, float]:
     return fused
 
 
-class RankScoreFusion(Fusion):
-    """RSF (arXiv 2601.21208, Eq. 1-2): P(p) = 1 / sum_j w_j / r_j ascending, then S(p) = max_j s_j descending.
-
-    The paper has no weights w_j; it corresponds to w_j = 1. The fused score is 1/P, so that higher is better; sorting
-    by P alone is reciprocal rank fusion with k = 0. Many documents tie in P (all that are first in exactly one list),
-    so S decides much of the top. S is skipped if the lists come from several retrievers, whose scores are not
-    comparable. Remaining ties are broken by the order of the sub-queries, then by document id.
-    """
-
-    name = "rsf"
-
-    def fuse(self, batch: Sequence[Sequence[Ranking]], k: int) -> list[Ranking]:
-        """One ranking of at most ``k`` documents per query; scores are 1/P, similarities are S."""
-        return [_fuse(rankings, k, self.name, _reciprocal_ranks) for rankings in batch]
-
-
-def _reciprocal_ranks(one: _List) -> list[float]:
-    return [one.weight / rank for rank in one.ranks]
-
-
 class ReciprocalRankFusion(Fusion):
     """RRF (Cormack et al. 2009) with weights: sum_j w_j / (k + r_j)."""
 
@@ -122,6 +102,21 @@ class ReciprocalRankFusion(Fusion):
 
     def _contributions(self, one: _List) -> list[float]:
         return [one.weight / (self.rank_constant + rank) for rank in one.ranks]
+
+
+class RankScoreFusion(ReciprocalRankFusion):
+    """RSF (arXiv 2601.21208, Eq. 1-2): P(p) = 1 / sum_j w_j / r_j ascending, then S(p) = max_j s_j descending.
+
+    The paper has no weights w_j; it corresponds to w_j = 1. The fused score is 1/P, so that higher is better; sorting
+    by P alone is reciprocal rank fusion with k = 0. Many documents tie in P (all that are first in exactly one list),
+    so S decides much of the top. S is skipped if the lists come from several retrievers, whose scores are not
+    comparable. Remaining ties are broken by the order of the sub-queries, then by document id.
+    """
+
+    name = "rsf"
+
+    def __init__(self) -> None:
+        super().__init__(0.0)
 
 
 class ScoreFusion(Fusion):

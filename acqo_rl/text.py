@@ -107,14 +107,11 @@ def each_word_once(text: str, read: str = "") -> str:
         text: a generated text, on one line.
         read: the text that the model read; a name does not continue on the next line.
     """
-    names: frozenset[tuple[str, str]] | None = None
     words = [word for one in words_of(text) for word in ([one] if one in read else one.split(" "))]
-    while len(set(map(word_key, words))) < len(words):
-        names = name_pairs(read) if names is None else names
-        kept = _without_repetitions(words, names)
-        if kept == words:
-            break
-        words = kept
+    if len(set(map(word_key, words))) < len(words):
+        names = _name_pairs(read)
+        while (kept := _without_repetitions(words, names)) != words:
+            words = kept
     return " ".join(words)
 
 
@@ -131,12 +128,12 @@ def _without_repetitions(words: list[str], names: frozenset[tuple[str, str]]) ->
 
 def _may_repeat(word: str, key: str, next_key: str, said: list[str], names: frozenset[tuple[str, str]]) -> bool:
     pairs = set(pairwise(said))
-    if is_short(word):
+    if len(word) <= _SHORT and word.isalpha() and word.islower():  # as articles and prepositions are
         return bool(next_key) and said[-1] != key and (said[-1], key) not in pairs
     return said.count(key) == 1 and not names.isdisjoint({(said[-1], key), (key, next_key)} - pairs)
 
 
-def name_pairs(text: str) -> frozenset[tuple[str, str]]:
+def _name_pairs(text: str) -> frozenset[tuple[str, str]]:
     """Keys of adjacent words of a line that look like part of a name: both capitalised, or the same word twice."""
     return frozenset(
         (word_key(one), word_key(other))
@@ -144,11 +141,6 @@ def name_pairs(text: str) -> frozenset[tuple[str, str]]:
         for one, other in pairwise(line.split())
         if one[-1] not in AROUND and ((one[0].isupper() and other[0].isupper()) or word_key(one) == word_key(other))
     )
-
-
-def is_short(word: str) -> bool:
-    """Whether a word is short and in lower case, as articles and prepositions are."""
-    return len(word) <= _SHORT and word.isalpha() and word.islower()
 
 
 def word_key(word: str) -> str:

@@ -22,14 +22,13 @@ from typing import TYPE_CHECKING, Literal
 
 from acqo_rl.data.beir import read_corpus
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
+from acqo_rl.retrieval.build import Shards, build_bm25_index, build_dense_index
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.retrieval.encoders import is_on_server, load_encoder
 from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.gpu import PLANNED, plan_indexes
 from acqo_rl.retrieval.load import describe
 from acqo_rl.retrieval.manifest import FILE_NAME, PARTS
-from acqo_rl.retrieval.shards import Shards
 from acqo_rl.retrieval.splitting import long_documents, split_passages
 from acqo_rl.roles import Encoder
 from acqo_rl.settings import group, setting

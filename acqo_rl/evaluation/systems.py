@@ -24,7 +24,7 @@ from acqo_rl.reformulation.load import (
     prompts_model,
 )
 from acqo_rl.reformulation.settings import REWRITE_RETRIEVE_READ, StrategySettings
-from acqo_rl.retrieval.hybrid import HybridRetriever
+from acqo_rl.retrieval.composite import HybridRetriever
 from acqo_rl.retrieval.load import describe
 from acqo_rl.retrieval.rerankers import CROSS_ENCODER, load_reranker
 from acqo_rl.retrieval.settings import IndexSettings

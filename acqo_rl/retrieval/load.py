@@ -8,12 +8,12 @@ from acqo_rl.errors import IndexMismatchError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval import faiss_index
 from acqo_rl.retrieval.bm25 import Bm25Retriever
+from acqo_rl.retrieval.composite import HybridRetriever, joined_fingerprint
 from acqo_rl.retrieval.encoders import fitting_encoder
 from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.engines.opening import open_collection, retriever_of
 from acqo_rl.retrieval.faiss_index import FaissRetriever
 from acqo_rl.retrieval.gpu import to_device
-from acqo_rl.retrieval.hybrid import HybridRetriever, joined_fingerprint
 from acqo_rl.retrieval.manifest import (
     BM25_NAME,
     IDS_NAME,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from acqo_rl.retrieval.hybrid import Composite
+from acqo_rl.retrieval.composite import Composite
 from acqo_rl.roles import Retriever
 from acqo_rl.searching.result import Failure
 from acqo_rl.searching.sub_queries import Retrievers, searched_text, split_retrievers

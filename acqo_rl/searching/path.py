@@ -282,7 +282,7 @@ def search(
         retriever: one retriever, or several over the same documents. Each is called once with the distinct sub-queries
             of the batch. Retrievers with equal names must have comparable scores, such as those of one encoder. An
             :class:`~acqo_rl.searching.sub_queries.RawQueryOnly` searches only the raw query. To search several
-            collections, give one :class:`~acqo_rl.retrieval.federated.FederatedRetriever`, with a ``FederatedFusion``
+            collections, give one :class:`~acqo_rl.retrieval.composite.FederatedRetriever`, with a ``FederatedFusion``
             as ``fusion``.
         fusion: merges the rankings of each query.
         k: documents per fused ranking.

@@ -9,7 +9,7 @@ from acqo_rl.fusion import best_scores
 from acqo_rl.pipeline.context import SHOWN_CHARACTERS, searched_texts, window
 from acqo_rl.pipeline.state import RetrievalState, RetrievalStep, Round, SubQuestion
 from acqo_rl.pipeline.synthesis import PASSAGES
-from acqo_rl.retrieval.federated import split_id
+from acqo_rl.retrieval.composite import split_id
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import SearchResult, notes_of, public_problem
 from acqo_rl.searching.searcher import cluster_by_sub_query

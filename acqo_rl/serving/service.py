@@ -18,7 +18,7 @@ from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.load import load_reformulator, load_strategy_model, prompts_model
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.settings import StrategySettings
-from acqo_rl.retrieval.federated import FederatedFusion
+from acqo_rl.retrieval.composite import FederatedFusion
 from acqo_rl.roles import Fusion, LanguageModel, Reformulator, RemoteCorpus, Reranker
 from acqo_rl.searching.corpus_words import CorpusWords
 from acqo_rl.searching.names import reformulator_name

@@ -12,7 +12,7 @@ from acqo_rl.evaluation.systems import IndexParts, System, evaluate_systems
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.settings import REWRITE_RETRIEVE_READ
-from acqo_rl.retrieval.hybrid import HybridRetriever
+from acqo_rl.retrieval.composite import HybridRetriever
 from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.searching.hop import Hops
 from acqo_rl.searching.settings import Steps

@@ -9,10 +9,9 @@ import pytest
 from acqo_rl.data.beir import corpus_hash
 from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
 from acqo_rl.retrieval import tokens
-from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
+from acqo_rl.retrieval.build import Shards, build_bm25_index, build_dense_index
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.manifest import read_manifest
-from acqo_rl.retrieval.shards import Shards
 from acqo_rl.text import passage_text
 from acqo_rl.types import Document
 

@@ -8,7 +8,7 @@ from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.evaluation.cache import CachedRetriever
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
-from acqo_rl.retrieval.federated import InCollection
+from acqo_rl.retrieval.composite import InCollection
 from acqo_rl.retrieval.load import describe, load_retriever
 from acqo_rl.serving.batching import BatchedRetriever, Batcher
 from acqo_rl.serving.limits import Limits

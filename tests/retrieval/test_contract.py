@@ -8,7 +8,7 @@ from serving_stand_ins import running
 
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
-from acqo_rl.retrieval.federated import FederatedRetriever, InCollection
+from acqo_rl.retrieval.composite import FederatedRetriever, InCollection
 from acqo_rl.retrieval.load import describe, load_retriever
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.retriever_app import make_retriever_app

@@ -9,8 +9,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.retrieval.bm25 import Bm25Retriever
-from acqo_rl.retrieval.federated import FederatedFusion, FederatedRetriever, InCollection
-from acqo_rl.retrieval.hybrid import HybridRetriever
+from acqo_rl.retrieval.composite import FederatedFusion, FederatedRetriever, HybridRetriever, InCollection
 from acqo_rl.searching.path import search
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.serving.collections import Collection, searched_apart, searched_as_one

@@ -4,7 +4,7 @@ import pytest
 from stand_ins import ScriptedReformulator, ScriptedRetriever, ranking
 
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.retrieval.hybrid import HybridRetriever
+from acqo_rl.retrieval.composite import HybridRetriever
 from acqo_rl.roles import Retriever
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.searcher import AdaptiveSearcher

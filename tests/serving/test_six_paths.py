@@ -10,7 +10,7 @@ from acqo_rl.data.beir import write_beir
 from acqo_rl.language_models.structured import example
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.build import build_bm25_index
-from acqo_rl.retrieval.federated import InCollection
+from acqo_rl.retrieval.composite import InCollection
 from acqo_rl.retrieval.remote import RemoteRetriever
 from acqo_rl.serving import service
 from acqo_rl.serving.collections import Collection, open_collection

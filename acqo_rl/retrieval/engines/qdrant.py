@@ -13,10 +13,9 @@ from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
 from acqo_rl.language_models.http_clients import TEMPORARY, is_loopback, key_in
-from acqo_rl.retrieval.engines.conditions import as_numbers, at
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Engine, Hit, Row, Schema
 from acqo_rl.retrieval.engines.location import Location
-from acqo_rl.retrieval.filters import kind_of
+from acqo_rl.retrieval.filters import as_numbers, at, kind_of
 from acqo_rl.types import Condition, Filter
 
 if TYPE_CHECKING:

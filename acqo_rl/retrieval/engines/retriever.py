@@ -10,8 +10,8 @@ from functools import cache
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import best_first, best_scores
 from acqo_rl.retrieval.encoder import encode_texts, search_windows
-from acqo_rl.retrieval.engines.conditions import as_json, at, conditions_of, meets, widened
 from acqo_rl.retrieval.engines.engine import EngineCollection, Hit, reported
+from acqo_rl.retrieval.filters import as_json, at, conditions_of, meets, widened
 from acqo_rl.roles import Encoder, RemoteCorpus, Retriever
 from acqo_rl.text import one_line
 from acqo_rl.types import UNRESTRICTED, Document, Filter, Passage, Ranking, Scope, search_key, well_formed
