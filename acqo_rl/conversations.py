@@ -138,10 +138,8 @@ def _of_messages(messages: Sequence[Mapping[str, object]]) -> Iterator[Turn]:
 
 
 def _content(content: object, what: str) -> str:
-    if content is None:
-        return ""
-    if isinstance(content, str):
-        return content
+    if content is None or isinstance(content, str):
+        return content or ""
     if not isinstance(content, (list, tuple)):
         _refuse(f"the content of {what}", content)
     texts = []

@@ -42,8 +42,8 @@ from acqo_rl.types import Document
 class Shards:
     """The embeddings of passages in files, so that builds can be resumed and shared by several processes.
 
-    Shard ``i`` contains passages ``i * size`` to ``(i + 1) * size - 1``. The name of their folder is a hash of passages,
-    encoder and size, so shards of another build are never reused.
+    Shard ``i`` contains passages ``i * size`` to ``(i + 1) * size - 1``. The name of their folder is a hash of
+    passages, encoder and size, so shards of another build are never reused.
 
     Attributes:
         corpus_hash: hash of the passages.

@@ -1,19 +1,16 @@
 """Places a FAISS index on the CPU, on the GPU of the process, or split over all GPUs; says which indexes fit."""
 
-from __future__ import annotations
-
 import logging
 import os
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.faiss_index import MAX_VECTORS, import_faiss, make_index, reason_of
 from acqo_rl.retrieval.settings import IndexDevice
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 _log = logging.getLogger(__name__)
 

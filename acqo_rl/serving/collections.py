@@ -9,7 +9,7 @@ from acqo_rl.addresses import Address, whole_of
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.composite import FederatedRetriever, HybridRetriever, InCollection, split_id
-from acqo_rl.retrieval.engines.retriever import EngineDocuments
+from acqo_rl.retrieval.engines.opening import EngineDocuments
 from acqo_rl.roles import RemoteCorpus, Retriever
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.sub_queries import RawQueryOnly

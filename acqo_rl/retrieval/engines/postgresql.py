@@ -1,15 +1,14 @@
 """PostgreSQL with the extension pgvector; full text is PostgreSQL's own ``ts_rank``, which is not BM25."""
 
-from __future__ import annotations
-
 import atexit
 import json
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
+import numpy as np
 import psycopg
+from numpy.typing import NDArray
 from pgvector import Vector
 from psycopg import sql
 from psycopg.types.numeric import FloatLoader
@@ -18,10 +17,6 @@ from psycopg_pool import ConnectionPool
 from acqo_rl.retrieval.engines.engine import COSINE, Engine, Hit, Row, Schema
 from acqo_rl.retrieval.engines.location import Location
 from acqo_rl.types import Condition, Filter
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 _WORDS = sql.SQL("to_tsvector('english', coalesce({title}::text, '') || ' ' || {text}::text)")
 _COLUMNS = (

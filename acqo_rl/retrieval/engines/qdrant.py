@@ -1,13 +1,13 @@
 """Qdrant, as a server or as a folder that this process opens (qdrant-client's local mode)."""
 
-from __future__ import annotations
-
 import atexit
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from qdrant_client import QdrantClient, models
 from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
@@ -17,10 +17,6 @@ from acqo_rl.retrieval.engines.engine import COSINE, DOT, Engine, Hit, Row, Sche
 from acqo_rl.retrieval.engines.location import Location
 from acqo_rl.retrieval.filters import as_numbers, at, kind_of
 from acqo_rl.types import Condition, Filter
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 KEY_VARIABLE = "QDRANT_API_KEY"
 """Environment variable with the API key of a server."""
