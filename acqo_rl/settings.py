@@ -46,7 +46,9 @@ def check_used(settings: Any) -> None:
     """
     given = [*_given(settings)]
     names = {name for name, value, _ in given if value and not is_dataclass(value)}
-    names |= {part for _, value, _ in given if isinstance(value, str | list) for part in _parts(value)}
+    texts = [text for _, text, _ in given if isinstance(text, str)]
+    texts += [str(one) for _, several, _ in given if isinstance(several, list) for one in several]
+    names |= {part for text in texts for part in _SEPARATORS.split(text)}  # of NAME=MODEL or ONE+OTHER
     for name, value, item in given:
         of = item.metadata.get("of")
         default = item.default if item.default_factory is MISSING else item.default_factory()
@@ -61,8 +63,3 @@ def _given(settings: Any) -> Iterator[tuple[str, Any, Any]]:
         yield item.name, value, item
         if is_dataclass(value):
             yield from _given(value)
-
-
-def _parts(value: str | list[Any]) -> list[str]:
-    """The names in a value such as ``NAME=MODEL`` or ``ONE+OTHER``."""
-    return [part for one in ([value] if isinstance(value, str) else value) for part in _SEPARATORS.split(str(one))]

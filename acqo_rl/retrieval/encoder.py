@@ -223,22 +223,18 @@ def normalised(embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
 def _loaded(model: str, revision: str | None, dtype: Precision, device: str | None) -> Any:
     if _runs_on_openvino(model, revision, dtype, device):
         return OpenVinoMiniLm()
+    import torch
     from sentence_transformers import SentenceTransformer
 
     loaded = SentenceTransformer(resolve(model), revision=revision, device=device, trust_remote_code=False)
-    return loaded.to(_torch_dtype(dtype, loaded.device.type))
-
-
-def _torch_dtype(dtype: Precision, device: str) -> torch.dtype:
-    import torch
-
     if dtype == "auto":
-        native = torch.cuda.is_bf16_supported(False) if device == "cuda" else torch.cpu._is_amx_tile_supported()
+        on_cuda = loaded.device.type == "cuda"
+        native = torch.cuda.is_bf16_supported(False) if on_cuda else torch.cpu._is_amx_tile_supported()
         dtype = "bfloat16" if native else "float32"
     dtypes = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
     if dtype not in dtypes:
         raise ConfigError(f"The encoder's dtype is {dtype!r}; it must be one of auto, {', '.join(dtypes)}.")
-    return dtypes[dtype]
+    return loaded.to(dtypes[dtype])
 
 
 def _commit(model: SentenceTransformer) -> str | None:

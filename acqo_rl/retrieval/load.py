@@ -13,7 +13,6 @@ from acqo_rl.retrieval.encoders import fitting_encoder
 from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.engines.opening import open_collection, retriever_of
 from acqo_rl.retrieval.faiss_index import FaissRetriever
-from acqo_rl.retrieval.gpu import to_device
 from acqo_rl.retrieval.manifest import (
     BM25_NAME,
     IDS_NAME,
@@ -45,7 +44,7 @@ def load_retriever(
             joined by ``+``. Several indexes are merged by RSF, with 100 documents of each per text. The settings below
             do not apply to the index of a server, except ``expected_corpus_hash`` and ``remote_timeout``.
         encoder: the index's encoder, if it is already loaded; by default it is loaded from the manifest's settings.
-        device: device of a dense index, see ``acqo_rl.retrieval.gpu.to_device``.
+        device: device of a dense index, see ``acqo_rl.retrieval.faiss_index.to_device``.
         expected_corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the corpus to search.
         remote_timeout: time limit of a search on a server over all attempts, and of a call of an encoder on a server.
             By default both are retried for about a minute, so that a training run survives a restart of the server.
@@ -83,7 +82,7 @@ def _load(
         return Bm25Retriever.load(folder / BM25_NAME, doc_ids, language=settings.language, fingerprint=fingerprint)
     index = faiss_index.import_faiss().read_index(str(folder / INDEX_NAME))
     faiss_index.set_parameters(index, settings.search_parameters)
-    index = to_device(index, device)
+    index = faiss_index.to_device(index, device)
     encoder = fitting_encoder(folder, settings.encoder, settings.encoder_fingerprint, encoder, seconds)
     return FaissRetriever(index, doc_ids, encoder, fingerprint)
 

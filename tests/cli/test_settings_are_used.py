@@ -19,7 +19,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
-from acqo_rl.retrieval.server_encoder import ServerEncoder
+from acqo_rl.retrieval.encoders import ServerEncoder
 from acqo_rl.serving.limits import Limits
 from acqo_rl.settings import check_used
 from acqo_rl.training.rewards import Reward

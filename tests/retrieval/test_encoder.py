@@ -112,7 +112,7 @@ def test_wrong_settings_are_refused(settings):
 
 def test_the_encoder_of_the_package_embeds_on_openvino_as_with_torch(minilm, monkeypatch):
     pytest.importorskip("openvino")
-    monkeypatch.setattr("acqo_rl.retrieval.encoder.runs", lambda *_: False)
+    monkeypatch.setattr("acqo_rl.retrieval.encoder._runs_on_openvino", lambda *_: False)
     plain = SentenceTransformerEncoder("embedded:minilm", dtype="float32")
     assert type(plain._model) is not type(minilm._model)
     texts = [*TEXTS, "word " * 1_000, "\ud800", " \t"]

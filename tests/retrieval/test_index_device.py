@@ -10,7 +10,7 @@ import pytest
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.build import build_dense_index
-from acqo_rl.retrieval.gpu import plan_indexes, to_device
+from acqo_rl.retrieval.faiss_index import plan_indexes, to_device
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.settings import IndexSettings
 

@@ -9,9 +9,8 @@ from engine_cases import CORPUS
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
 from acqo_rl.retrieval.build import build_dense_index
-from acqo_rl.retrieval.encoders import SERVERS_VARIABLE
+from acqo_rl.retrieval.encoders import SERVERS_VARIABLE, ServerEncoder
 from acqo_rl.retrieval.load import load_retriever
-from acqo_rl.retrieval.server_encoder import ServerEncoder
 from acqo_rl.text import passage_text
 
 TEXTS = ["Paris is the capital of France.", "", "A", "\ud800 half a pair", "The Danube flows through Vienna. " * 9]

@@ -117,6 +117,11 @@ class PostgresqlEngine(Engine):
                 yield doc_id, dict(zip(names, values, strict=True))
 
     def _search(self, one: str, asked: list[str], kind: str, k: int, where: Filter) -> list[list[Hit]]:
+        """Searches with settings with which an index finds ``k`` rows; rows that do not meet a filter count too.
+
+        By default, HNSW indexes return at most 40 rows and give up after 20,000, and IVFFlat indexes look into one
+        list.
+        """
         title = sql.Identifier("t", self.fields.title) if self.fields.title in self._columns else sql.SQL("''")
         words = _WORDS.format(title=title, text=sql.Identifier("t", self.fields.text))
         names = list(dict.fromkeys(condition.field.partition(".")[0] for condition in where))
@@ -130,7 +135,14 @@ class PostgresqlEngine(Engine):
         ).format(sql.Identifier(kind), inner)
         hits: list[list[Hit]] = [[] for _ in asked]  # without rows of no vector (NULL) or of zeros (NaN)
         with self._pool.connection() as connection:
-            settings = _thorough(k, has_filter=bool(where))
+            settings = {
+                "hnsw.iterative_scan": "strict_order",
+                "hnsw.ef_search": "1000" if where else str(min(max(2 * k, 200), 1000)),
+                "hnsw.max_scan_tuples": str(2**31 - 1),
+                "hnsw.scan_mem_multiplier": "1000",
+                "ivfflat.iterative_scan": "relaxed_order",
+                "ivfflat.probes": "32768" if where else str(max(k, 100)),
+            }
             connection.execute(
                 "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[]) AS given(name, value)",
                 [list(settings), list(settings.values())],
@@ -173,21 +185,6 @@ def _shown(names: Sequence[str], alias: str = "{}") -> sql.Composable:
         sql.SQL(", {} AS {}").format(sql.Identifier("t", name), sql.Identifier(alias.format(name))) for name in names
     ]
     return sql.Composed(columns)
-
-
-def _thorough(k: int, *, has_filter: bool) -> dict[str, str]:
-    """Settings with which an index finds ``k`` rows; rows that do not meet a filter count too.
-
-    By default, HNSW indexes return at most 40 rows and give up after 20,000, and IVFFlat indexes look into one list.
-    """
-    return {
-        "hnsw.iterative_scan": "strict_order",
-        "hnsw.ef_search": "1000" if has_filter else str(min(max(2 * k, 200), 1000)),
-        "hnsw.max_scan_tuples": str(2**31 - 1),
-        "hnsw.scan_mem_multiplier": "1000",
-        "ivfflat.iterative_scan": "relaxed_order",
-        "ivfflat.probes": "32768" if has_filter else str(max(k, 100)),
-    }
 
 
 @cache
