@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from acqo_rl.errors import ConversationError
-from acqo_rl.types import Speaker, Turn
+from acqo_rl.types import Turn
 
 FORMS = (
     "messages with role and content, as in OpenAI's chat API (system and tool messages are skipped); pairs of question"
@@ -110,11 +110,11 @@ def _of_text(text: str) -> Iterable[Turn]:
 def _of_strings(texts: Sequence[str]) -> Iterator[Turn]:
     """Reads strings; if the first one that is not empty begins with a speaker, all must."""
     if not _MARK.match(next(filter(str.strip, texts), "")):
-        yield from (_turn("assistant" if number % 2 else "user", text) for number, text in enumerate(texts))
+        yield from (Turn("assistant" if number % 2 else "user", text.strip()) for number, text in enumerate(texts))
         return
     for number, text in enumerate(texts, 1):
         if mark := _MARK.match(text):
-            yield _turn("user" if mark["user"] else "assistant", text[mark.end() :])
+            yield Turn("user" if mark["user"] else "assistant", text[mark.end() :].strip())
         elif text.strip():
             _refuse(f"the speaker is missing in item {number} of the history, which", text)
 
@@ -124,15 +124,15 @@ def _of_pairs(pairs: Sequence[Sequence[object]]) -> Iterator[Turn]:
         texts = ["" if text is None else text for text in pair]
         if len(texts) != 2 or not all(isinstance(text, str) for text in texts) or texts[0] in ("user", "human"):
             _refuse(f"item {number} of the history", pair)
-        yield _turn("user", str(texts[0]))
-        yield _turn("assistant", str(texts[1]))
+        yield Turn("user", str(texts[0]).strip())
+        yield Turn("assistant", str(texts[1]).strip())
 
 
 def _of_messages(messages: Sequence[Mapping[str, object]]) -> Iterator[Turn]:
     for number, message in enumerate(messages, 1):
         role, what = message.get("role"), f"item {number} of the history"
         if role in ("user", "assistant") and ("content" in message or "tool_calls" in message):
-            yield _turn("user" if role == "user" else "assistant", _content(message.get("content"), what))
+            yield Turn("user" if role == "user" else "assistant", _content(message.get("content"), what).strip())
         elif role not in _SKIPPED:
             _refuse(what, message)
 
@@ -150,10 +150,6 @@ def _content(content: object, what: str) -> str:
             _refuse(f"a part of {what}", part)
         texts.append(text)
     return "\n".join(filter(None, texts))
-
-
-def _turn(speaker: Speaker, text: str) -> Turn:
-    return Turn(speaker, text.strip())
 
 
 def _key(text: str) -> str:

@@ -33,11 +33,6 @@ def group(text: str, settings: type, of: tuple[str, ...] = ()) -> Any:
     return field(default_factory=settings, metadata={"help": f"{text} Keys: {shown}.", "of": of})
 
 
-def used_by(settings: type, name: str) -> list[str]:
-    """What uses a setting, as named in its ``of``."""
-    return next(list(item.metadata["of"]) for item in fields(settings) if item.name == name)
-
-
 def check_used(settings: Any) -> None:
     """Checks that a run uses all settings that differ from their defaults.
 

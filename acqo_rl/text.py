@@ -253,8 +253,7 @@ def words_by_stem(text: str) -> dict[str, str]:
 
 
 def _content_words(text: str) -> list[str]:
-    stop_words = _stop_words()
-    return [word for word in TOKEN.findall(text) if word.lower() not in stop_words]
+    return [word for word in TOKEN.findall(text) if word.lower() not in _stop_words()]
 
 
 @lru_cache(1)

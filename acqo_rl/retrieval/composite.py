@@ -237,7 +237,11 @@ class FederatedFusion(Fusion):
             if len(placed) >= k:
                 break
             taking_part = {collection for collection, position in first.items() if position <= step}
-            [fused] = self._fusion.fuse([[_of(ranking, taking_part) for ranking in rankings]], k)
+            lists = [
+                ranking.at([i for i, doc_id in enumerate(ranking.doc_ids) if split_id(doc_id)[0] in taking_part])
+                for ranking in rankings
+            ]
+            [fused] = self._fusion.fuse([lists], k)
             lowest = min((score for score, _ in placed.values()), default=math.inf)
             for doc_id, score, similarity in zip(fused.doc_ids, fused.scores, fused.similarities, strict=True):
                 if len(placed) == min(end, k):
@@ -251,7 +255,3 @@ def split_id(key: str) -> tuple[str, str]:
     """Splits an id of :class:`InCollection` into collection and document id."""
     collection, _, doc_id = key.partition("/")
     return collection, doc_id
-
-
-def _of(ranking: Ranking, collections: set[str]) -> Ranking:
-    return ranking.at([i for i, doc_id in enumerate(ranking.doc_ids) if split_id(doc_id)[0] in collections])

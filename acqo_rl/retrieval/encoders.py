@@ -28,7 +28,6 @@ SERVERS_VARIABLE = "ACQO_ENCODER_SERVERS"
 
 _REFUSED = frozenset({400, 413, 422})
 """HTTP statuses of a batch that is too large, or has a text that is too long."""
-_PROBE = "How many dimensions are there?"
 _OPENAI = "https://api.openai.com/v1"
 _SHORTEST, _LONGEST = 1e-6, 1e6
 """Bounds of an embedding's L2 norm: outside are zeros, NaN, infinity and what a broken model computes."""
@@ -91,7 +90,7 @@ class ServerEncoder(Encoder):
             "dimensions": dimensions,
         }
         self.dim = dimensions or 0
-        self.dim = len(self._ask([_PROBE], is_first=True)[0])
+        self.dim = len(self._ask(["How many dimensions are there?"], is_first=True)[0])
         identity = [self._name, query_prompt or "", passage_prompt or "", self.dim]
         self.fingerprint = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
 
@@ -118,8 +117,7 @@ class ServerEncoder(Encoder):
         vectors = [np.empty((0, self.dim), np.float32)]
         with ThreadPoolExecutor(_CONCURRENCY) as pool:
             answers = (pool.map if len(batches) > 1 else map)(self._ask, batches)  # the time limit is of this thread
-            for answer in tqdm(answers, "embedding", len(batches), leave=False, disable=len(batches) < _PROGRESS_FROM):
-                vectors.append(answer)
+            vectors += tqdm(answers, "embedding", len(batches), leave=False, disable=len(batches) < _PROGRESS_FROM)
         rows = {text: row for row, text in enumerate(distinct)}
         return normalised(np.concatenate(vectors))[[rows[text] for text in sent]]
 

@@ -196,8 +196,7 @@ def read_manifest(folder: Path) -> Manifest:
         given = row["settings"]
         if row["kind"] == "bm25" and given.get("words") != tokens.VERSION:
             raise ValueError(f"its tokens of BM25 have version {given.get('words')}, expected {tokens.VERSION}")
-        settings = _SETTINGS[row["kind"]](**given)
-        return Manifest(settings, row["document_count"], row["corpus_hash"], row["checksums"])
+        return Manifest(_SETTINGS[row["kind"]](**given), row["document_count"], row["corpus_hash"], row["checksums"])
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise IndexMismatchError(
             f"{folder} is not an index that can be searched ({error!r}); delete it and build it again."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -34,7 +34,6 @@ from acqo_rl.serving.logs import log_failures
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.requests import Asked, ReformulateRequest, SearchRequest
 from acqo_rl.serving.responses import QueryRewriteInfo, ReformulateResponse, SearchResponse, cosines_of
-from acqo_rl.settings import used_by
 from acqo_rl.types import Query, Scope
 
 _SEARCHERS = 256
@@ -106,7 +105,7 @@ class Strategies:
         """
         if name not in self.names:
             raise NotFoundError(f"Unknown strategy {name!r}; choose one of {', '.join(self.names)}.")
-        users = used_by(StrategySettings, "num_variants")
+        [users] = [list(f.metadata["of"]) for f in fields(StrategySettings) if f.name == "num_variants"]
         if num_variants is not None and set(users).isdisjoint(name.split("+")):
             raise ConfigError(
                 f"num_variants is {num_variants}, but {name!r} does not use it; it is for {', '.join(users)}."

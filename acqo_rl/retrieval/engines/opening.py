@@ -145,8 +145,7 @@ class EngineDocuments(Mapping[str, Document], RemoteCorpus):
             SearchError: the engine does not answer.
         """
         wanted = list(dict.fromkeys(doc_ids))
-        found = self.collection(lambda: list(self._read(wanted))) if wanted else []
-        return _joined(found)
+        return _joined(self.collection(lambda: list(self._read(wanted)))) if wanted else {}
 
     def values(self) -> ValuesView[Document]:
         """All documents, from one scan."""

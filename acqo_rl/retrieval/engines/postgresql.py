@@ -181,10 +181,9 @@ class PostgresqlEngine(Engine):
 
 def _shown(names: Sequence[str], alias: str = "{}") -> sql.Composable:
     """Columns after others."""
-    columns = [
-        sql.SQL(", {} AS {}").format(sql.Identifier("t", name), sql.Identifier(alias.format(name))) for name in names
-    ]
-    return sql.Composed(columns)
+    return sql.Composed(
+        [sql.SQL(", {} AS {}").format(sql.Identifier("t", name), sql.Identifier(alias.format(name))) for name in names]
+    )
 
 
 @cache

@@ -110,8 +110,9 @@ class QdrantEngine(Engine):
             uuids = [doc_id for doc_id in doc_ids if _UUID.fullmatch(doc_id)]
             return models.HasIdCondition(has_id=[*(number for number in numbers if number >= 0), *uuids])
         matches = [models.MatchAny(any=list(doc_ids)), models.MatchAny(any=numbers)]
-        key = self.fields.id
-        return models.Filter(should=[models.FieldCondition(key=key, match=match) for match in matches if match.any])
+        return models.Filter(
+            should=[models.FieldCondition(key=self.fields.id, match=match) for match in matches if match.any]
+        )
 
     def _id_of(self, point: models.Record | models.ScoredPoint) -> str | None:
         found = at(point.payload or {}, self.fields.id) if self.fields.id else point.id
