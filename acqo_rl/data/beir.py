@@ -154,7 +154,13 @@ def write_beir(
     """
     folder = Path(folder)
     metadata = metadata or {}
-    _write(folder / "corpus.jsonl", map(_row_of, documents))
+    _write(
+        folder / "corpus.jsonl",
+        (
+            {"_id": one.id, "title": one.title, "text": one.text} | ({"metadata": one.metadata} if one.metadata else {})
+            for one in documents
+        ),
+    )
     _write(
         folder / "queries.jsonl",
         (
@@ -172,11 +178,6 @@ def write_beir(
     for split, judgements in qrels.items():
         rows = [(query_id, d, str(r)) for query_id, judged in judgements.items() for d, r in judged.items()]
         write_atomic(folder / "qrels" / f"{split}.tsv", ("\t".join(row) for row in (HEADER, *rows)))
-
-
-def _row_of(document: Document) -> dict[str, Any]:
-    row: dict[str, Any] = {"_id": document.id, "title": document.title, "text": document.text}
-    return {**row, "metadata": document.metadata} if document.metadata else row
 
 
 def _write(path: Path, rows: Iterable[dict[str, Any]]) -> None:

@@ -107,12 +107,7 @@ def is_grounded(question: Question) -> bool:
     if draft.kind == "ambiguous":
         return any(asked & some for some in words)
     named = words[:1] if draft.kind == "bridge" else words
-    return all(asked & _only_in(some, words) for some in named)
-
-
-def _only_in(some: set[str], all_words: Sequence[set[str]]) -> set[str]:
-    """The words of one passage that no other passage has."""
-    return some - {word for words in all_words if words is not some for word in words}
+    return all(asked & some.difference(*(other for other in words if other is not some)) for some in named)
 
 
 def words_of(text: str) -> set[str]:

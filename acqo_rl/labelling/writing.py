@@ -41,22 +41,27 @@ _TASKS: dict[Kind, str] = {
 _FERRY = "Passage 1 (Marken ferry): The Marken ferry crosses the lake in 25 minutes. It has sailed since 1962."
 _MILL = "The Veld mill was built by Anna Smit in 1790. It grinds mustard seed."
 _TWO = f"{_FERRY}\nPassage 2 (Veld mill): {_MILL}"
-_LINKED = f"Passage 1 (Veld mill): {_MILL}\nPassage 2 (Anna Smit): Anna Smit, an engineer, died in Hoorn in 1811."
-_NAMESAKES = """\
-Passage 1 (Marken (ferry)): The ferry Marken sails from April to October.
-Passage 2 (Marken (hotel)): The hotel Marken is closed in January and February."""
-_TALK = example(
-    question="How long does the Marken ferry take?",
-    answer="It takes 25 minutes.",
-    second_question="When did it start?",
-)
 _EXAMPLES: dict[Kind, tuple[str, str]] = {
     "simple": (_FERRY, example(question="How long does the crossing with the Marken ferry take?")),
     "several": (_TWO, example(question="Since when has the Marken ferry sailed, and what is ground in the Veld mill?")),
     "comparison": (_TWO, example(question="Which is older, the Marken ferry or the Veld mill?")),
-    "bridge": (_LINKED, example(question="Where did the builder of the Veld mill die?")),
-    "follow_up": (_FERRY, _TALK),
-    "ambiguous": (_NAMESAKES, example(question="In which months is Marken open?")),
+    "bridge": (
+        f"Passage 1 (Veld mill): {_MILL}\nPassage 2 (Anna Smit): Anna Smit, an engineer, died in Hoorn in 1811.",
+        example(question="Where did the builder of the Veld mill die?"),
+    ),
+    "follow_up": (
+        _FERRY,
+        example(
+            question="How long does the Marken ferry take?",
+            answer="It takes 25 minutes.",
+            second_question="When did it start?",
+        ),
+    ),
+    "ambiguous": (
+        "Passage 1 (Marken (ferry)): The ferry Marken sails from April to October.\n"
+        "Passage 2 (Marken (hotel)): The hotel Marken is closed in January and February.",
+        example(question="In which months is Marken open?"),
+    ),
 }
 
 

@@ -42,8 +42,7 @@ class Chat:
     def prompt_ids(self, conversation: Conversation) -> list[int]:
         """Token ids of a conversation as a prompt."""
         options = {"add_generation_prompt": True, "tokenize": True, "return_dict": True}
-        ids: list[int] = self.tokenizer.apply_chat_template(conversation, **options)["input_ids"]
-        return ids
+        return list(self.tokenizer.apply_chat_template(conversation, **options)["input_ids"])
 
     def completion(self, ids: Sequence[int]) -> Completion:
         """The text of a completion, without its end token and its thoughts."""
@@ -86,8 +85,7 @@ class StoredChat:
         return len(self._ids(text))
 
     def _ids(self, text: str) -> list[int]:
-        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
-        return ids
+        return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
 
 def save_chat(chat: Chat, folder: Path) -> None:
@@ -135,11 +133,6 @@ def prepare_template(tokenizer: Any, name: str) -> None:
     end = _turn_end(tokenizer)
     if end is not None and end not in tokenizer.all_special_ids:
         tokenizer.add_tokens([tokenizer.convert_ids_to_tokens(end)], special_tokens=True)
-    _check_end(tokenizer, name)
-
-
-def _check_end(tokenizer: Any, name: str) -> None:
-    """Pads with an end token if the tokenizer has no padding token."""
     ends = end_tokens(tokenizer)
     if not ends:
         raise ConfigError(

@@ -85,20 +85,9 @@ def _wheel_folder(module: str, wheel: str) -> Path:
     return Path(spec.origin).parent
 
 
-def cache_folder() -> Path:
-    """The folder of converted models and embeddings, which are written again if they are missing.
-
-    If it cannot be written to, this is said once, and it is a temporary folder of this process.
-    """
-    return _writable(_cache_folder())
-
-
-def _cache_folder() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "acqo_rl"
-
-
 @cache
 def _writable(folder: Path) -> Path:
+    """The folder; if it cannot be written to, this is said once, and it is a temporary folder of this process."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
@@ -111,15 +100,16 @@ def _writable(folder: Path) -> Path:
 
 
 def cached(name: str, write: Callable[[Path], None]) -> Path:
-    """A folder of the cache, written in one step if it is missing.
+    """A folder of the cache of converted models, written in one step if it is missing.
 
     Args:
-        name: path below the cache folder.
+        name: path below the folder of the cache.
         write: writes the content into an empty folder.
     """
-    target = _cache_folder() / name
+    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "acqo_rl"
+    target = folder / name
     if not target.exists():
-        target = cache_folder() / name
+        target = _writable(folder) / name
     if not target.exists():
         try:
             with atomic_folder(target) as half_done:

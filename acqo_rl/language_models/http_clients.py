@@ -141,7 +141,10 @@ def make_retrying(
     """
     import tenacity
 
-    stops: list[Any] = [tenacity.stop_after_attempt(attempts), _would_be_too_late]
+    stops: list[Any] = [
+        tenacity.stop_after_attempt(attempts),
+        lambda state: state.upcoming_sleep >= time_limit.current().seconds,
+    ]
     if seconds is not None:
         stops.append(tenacity.stop_before_delay(seconds))
     with_jitter = tenacity.wait_random_exponential(multiplier=0.5, max=_LONGEST_PAUSE)
@@ -165,10 +168,6 @@ def is_temporary(error: BaseException) -> bool:
     import httpx
 
     return is_busy(error) or isinstance(error, httpx.TransportError)
-
-
-def _would_be_too_late(state: tenacity.RetryCallState) -> bool:
-    return state.upcoming_sleep >= time_limit.current().seconds
 
 
 def _retry_after(state: tenacity.RetryCallState) -> float:

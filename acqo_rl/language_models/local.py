@@ -7,8 +7,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,10 +113,9 @@ def load_base(base: str, dtype: torch.dtype) -> Any:
         " never run."
     )
     with loading("The model", base, remedy):
-        model = AutoModelForCausalLM.from_pretrained(
+        return AutoModelForCausalLM.from_pretrained(
             resolve(base), dtype=dtype, use_safetensors=True, trust_remote_code=False
         )
-    return model
 
 
 def with_adapter(model: Any, adapter: str, **options: Any) -> Any:
@@ -135,19 +133,6 @@ def with_adapter(model: Any, adapter: str, **options: Any) -> Any:
 
     with loading("The adapter", adapter, "Check that it was trained on this base model."):
         return PeftModel.from_pretrained(model, adapter, **options)
-
-
-@contextmanager
-def _seeded(seed: int | None) -> Iterator[None]:
-    """Seeds torch's global generator in the ``with`` block and restores its state afterwards."""
-    import torch
-
-    if seed is None:
-        yield
-        return
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        yield
 
 
 class TransformersModel(LanguageModel):
@@ -183,8 +168,8 @@ class TransformersModel(LanguageModel):
         self.top_p = top_p
         self.batch_size = batch_size or (32 if model.device.type == "cpu" else 256)
         self.seed = seed
-        self.forbidden = self._guided(regex) if regex is not None and GuidedDecoding.supports(tokenizer) else None
         self._guides: dict[str, GuidedDecoding] = {}
+        self.forbidden = self._guide(regex)
 
     @classmethod
     def from_pretrained(cls, name: str, **settings: Any) -> TransformersModel:
@@ -216,6 +201,8 @@ class TransformersModel(LanguageModel):
             conversations: the prompts.
             schema: JSON schema that guides the replies, instead of the model's own constraint.
         """
+        import torch
+
         from acqo_rl.language_models.decoding import Decoding, complete
 
         prompts = [self.chat.prompt_ids(conversation) for conversation in conversations]
@@ -228,22 +215,20 @@ class TransformersModel(LanguageModel):
             batch_size=self.batch_size,
             forbidden=self._guide(schema) or self.forbidden,
         )
-        with self._turn, _seeded(self.seed):
+        with self._turn, torch.random.fork_rng(enabled=self.seed is not None):
+            if self.seed is not None:
+                torch.manual_seed(self.seed)
             completions = complete(self.model, prompts, decoding)
         return list(map(self.chat.completion, completions))
 
-    def _guide(self, schema: Schema | None) -> GuidedDecoding | None:
-        """The constraint of a schema, compiled once; ``None`` if the model cannot be guided."""
-        if schema is None or not GuidedDecoding.supports(self.chat.tokenizer):
+    def _guide(self, form: str | Schema | None) -> GuidedDecoding | None:
+        """The constraint of an expression or a schema, compiled once; ``None`` if the model cannot be guided."""
+        tokenizer = self.chat.tokenizer
+        if form is None or not GuidedDecoding.supports(tokenizer):
             return None
-        key = json.dumps(schema)
-        if key not in self._guides:
-            self._guides[key] = self._guided(schema)
-        return self._guides[key]
-
-    def _guided(self, form: str | Schema) -> GuidedDecoding:
         vocabulary = self.model.config.get_text_config().vocab_size
-        return GuidedDecoding(self.chat.tokenizer, self.chat.ends, form, vocabulary)
+        guide = GuidedDecoding(tokenizer, self.chat.ends, form, vocabulary)  # compiled at its first use
+        return self._guides.setdefault(json.dumps(form), guide)
 
 
 def load_tokenizer(name: str) -> Any:

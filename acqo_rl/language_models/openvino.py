@@ -70,12 +70,10 @@ class OpenVinoModel(LanguageModel):
         import openvino_genai
 
         self.chat = chat
-        self._config = config = openvino_genai.GenerationConfig()
-        config.max_new_tokens = max_new_tokens
-        config.stop_token_ids = set(chat.ends)
-        config.do_sample = False
-        if regex:
-            config.structured_output_config = openvino_genai.StructuredOutputConfig(regex=regex)
+        form = {"structured_output_config": openvino_genai.StructuredOutputConfig(regex=regex)} if regex else {}
+        self._config = openvino_genai.GenerationConfig(
+            max_new_tokens=max_new_tokens, stop_token_ids=set(chat.ends), do_sample=False, **form
+        )
         rows = batch_size or 32
         scheduler = openvino_genai.SchedulerConfig()
         scheduler.enable_prefix_caching = True

@@ -7,7 +7,7 @@ import copy
 import json
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from threading import Thread
@@ -33,25 +33,7 @@ _REFUSING = frozenset({400, 422, 500})
 """HTTP statuses of servers that do not support a setting or a role."""
 _CUT = ("length", "max_tokens")
 """Reasons of a completion that the token limit ended."""
-_ODD_ANSWERS = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 _TOO_LATE = "the time limit ended this call"
-
-
-@dataclass(frozen=True)
-class Part:
-    """What a reply says.
-
-    Attributes:
-        text: its text.
-        tokens: number of its tokens, as the server counts them.
-        reason: why the reply ended.
-        refusal: why the model refuses to answer.
-    """
-
-    text: str
-    tokens: Any
-    reason: str | None
-    refusal: str | None = None
 
 
 @dataclass(frozen=True)
@@ -76,23 +58,32 @@ class Protocol:
     prompt: Callable[[Conversation], dict[str, Any]]
     form: Callable[[Schema], dict[str, Any]]
     optional: tuple[str, ...]
-    read: Callable[[Mapping[str, Any]], Part]
+    read: Callable[[Mapping[str, Any]], Completion]
 
 
-def _read_openai(reply: Mapping[str, Any]) -> Part:
+def _completion(text: str, tokens: Any, reason: str | None, fault: str) -> Completion:
+    """The completion in a reply, with the reason why it ended; ``fault`` is its problem if it has no text."""
+    count = max(0, tokens) if type(tokens) is int else 0
+    completion = completion_of(text, count, finished=reason not in _CUT)
+    return completion if completion.text or completion.problem else failed(fault)
+
+
+def _read_openai(reply: Mapping[str, Any]) -> Completion:
     choice = (reply.get("choices") or [{}])[0]
     message = choice.get("message") or {}
     content = message.get("content") or ""
     if isinstance(content, list):  # parts that are not text are thoughts
         content = "".join(part["text"] for part in content if part["type"] == "text")
     tokens = (reply.get("usage") or {}).get("completion_tokens")
-    return Part(content, tokens, choice.get("finish_reason"), message.get("refusal"))
+    refusal = message.get("refusal")
+    fault = f"the model refused: {refusal}" if refusal else f"the server returned no text: {reply}"
+    return _completion(content, tokens, choice.get("finish_reason"), fault)
 
 
-def _read_anthropic(reply: Mapping[str, Any]) -> Part:
+def _read_anthropic(reply: Mapping[str, Any]) -> Completion:
     text = "".join(block["text"] for block in reply.get("content") or [] if block.get("type") == "text")
     tokens = (reply.get("usage") or {}).get("output_tokens")
-    return Part(text, tokens, reply.get("stop_reason"))
+    return _completion(text, tokens, reply.get("stop_reason"), f"the server returned no text: {reply}")
 
 
 def _prompt_of_anthropic(conversation: Conversation) -> dict[str, Any]:
@@ -189,7 +180,8 @@ class ServerModel(LanguageModel):
         self._refused: set[str] = set()  # shared by all temperatures of this model
         import httpx  # open_client reports that it is missing
 
-        self._errors = (httpx.HTTPError, TimeoutError, *_ODD_ANSWERS)
+        odd_answers = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
+        self._errors = (httpx.HTTPError, TimeoutError, *odd_answers)
         self._retrying = make_retrying(is_temporary, attempts=max_retries + 1, is_async=True)
         self._loop = asyncio.new_event_loop()  # of all calls: another thread can end a call on it
         Thread(target=_run, args=[self._loop], name="acqo-calls", daemon=True).start()
@@ -221,38 +213,32 @@ class ServerModel(LanguageModel):
                 bar.update()
                 return completion
 
-            return self._all(complete, conversations)
+            async def complete_all() -> list[Completion]:
+                return await asyncio.gather(*map(complete, conversations))
 
-    def _all(
-        self, complete: Callable[[Conversation], Awaitable[Completion]], conversations: Sequence[Conversation]
-    ) -> list[Completion]:
-        """Waits for concurrent calls, which end when nobody waits for the request any more."""
+            call = asyncio.run_coroutine_threadsafe(complete_all(), self._loop)
+            try:
+                with time_limit.current().ending(call.cancel):  # when nobody waits for the request any more
+                    return call.result()
+            except CancelledError:
+                return [failed(_TOO_LATE)] * len(conversations)
 
-        async def complete_all() -> list[Completion]:
-            return await asyncio.gather(*map(complete, conversations))
-
-        call = asyncio.run_coroutine_threadsafe(complete_all(), self._loop)
-        try:
-            with time_limit.current().ending(call.cancel):
-                return call.result()
-        except CancelledError:
-            return [failed(_TOO_LATE)] * len(conversations)
-
-    async def _complete(self, conversation: Conversation, schema: Schema | None = None) -> Completion:
+    async def _complete(self, conversation: Conversation, schema: Schema | None) -> Completion:
+        """The completion of a call; one that failed says what the server answered, or where it is."""
         try:
             async with asyncio.timeout(min(time_limit.current().seconds, self._seconds)):
-                response = await self._accepted(conversation, schema)
-            return self._completion(_checked(response.content))
+                content = (await self._accepted(conversation, schema)).content
+            reply = json.loads(content)
+            if not isinstance(reply, dict) or reply.get("error"):
+                raise ValueError(f"the server sent {content!r}")
+            return self._protocol.read(reply)
         except self._errors as error:
-            return _failed_call(error)
-
-    def _completion(self, reply: Mapping[str, Any]) -> Completion:
-        part = self._protocol.read(reply)
-        tokens = max(0, part.tokens) if type(part.tokens) is int else 0
-        completion = completion_of(part.text, tokens, finished=part.reason not in _CUT)
-        if completion.text or completion.problem:
-            return completion
-        return failed(f"the model refused: {part.refusal}" if part.refusal else f"the server returned no text: {reply}")
+            response, said = getattr(error, "response", None), str(error) or _TOO_LATE
+            if response is not None:
+                said = f"status {response.status_code}: {response.text}"
+            elif request := getattr(error, "request", None):
+                said = f"{said} ({request.url})"
+            return failed(f"{type(error).__name__}: {said[:200]}")
 
     async def _accepted(self, conversation: Conversation, schema: Schema | None) -> httpx.Response:
         """The response to a call without the settings that the server refuses."""
@@ -295,25 +281,3 @@ class ServerModel(LanguageModel):
 def _run(loop: asyncio.AbstractEventLoop) -> None:
     loop.run_forever()
     loop.close()
-
-
-def _checked(text: str | bytes) -> Mapping[str, Any]:
-    """The JSON object of a reply.
-
-    Raises:
-        ValueError: it is no JSON object, or reports an error.
-    """
-    reply = json.loads(text)
-    if not isinstance(reply, dict) or reply.get("error"):
-        raise ValueError(f"the server sent {text!r}")
-    return reply
-
-
-def _failed_call(error: Exception) -> Completion:
-    """The completion of a call that raised an exception, with what the server said or where it is."""
-    response, said = getattr(error, "response", None), str(error) or _TOO_LATE
-    if response is not None:
-        said = f"status {response.status_code}: {response.text}"
-    elif request := getattr(error, "request", None):
-        said = f"{said} ({request.url})"
-    return failed(f"{type(error).__name__}: {said[:200]}")

@@ -74,10 +74,9 @@ def read_reply(completion: Completion, schema: Schema) -> dict[str, Any] | None:
     if len(schema["properties"]) == 1 and value is not None and not isinstance(value, dict):
         value = dict.fromkeys(schema["properties"], value)
     try:
-        fitted: dict[str, Any] = _fitted(value, schema, is_cut=not (completion.finished or is_complete))
+        return dict(_fitted(value, schema, is_cut=not (completion.finished or is_complete)))
     except ValueError:
         return None
-    return fitted
 
 
 def problem_of(completion: Completion) -> str:

@@ -95,12 +95,11 @@ def joined_names(texts: Iterable[str]) -> frozenset[str]:
         found = [(_capitalised(match[1]), match) for match in _PAIR.finditer(text)]
         pairs.update({f"{match[1][spans[0][0] :]} and {match[2]}" for spans, match in found if spans})
         words.update(set(_CAPITALISED.findall(text)))
-
-    def is_name(pair: str, number: int) -> bool:
-        ends = [words[part.split(" ")[-1]] for part in pair.split(" and ")]
-        return number >= max(_LEAST_PAIRS, _LEAST_SHARE * min(ends))
-
-    return frozenset(pair.lower() for pair, number in pairs.items() if is_name(pair, number))
+    return frozenset(
+        pair.lower()
+        for pair, number in pairs.items()
+        if number >= max(_LEAST_PAIRS, _LEAST_SHARE * min(words[part.split(" ")[-1]] for part in pair.split(" and ")))
+    )
 
 
 @dataclass(frozen=True)

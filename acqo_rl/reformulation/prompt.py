@@ -64,10 +64,13 @@ class Prompt:
     def _turns(self, history: Sequence[Turn]) -> list[str]:
         """The lines of the turns that fit; each line costs its tokens plus one for the line end."""
         budget = left = self.history_tokens
+        newest_first = range(len(history) - 1, -1, -1)
+        asked = [i for i in newest_first if history[i].speaker == "user"]
+        answered = [i for i in newest_first if history[i].speaker != "user"]
         lines: dict[int, str] = {}
         room: dict[int, int] = {}
         lacking: dict[int, int] = {}
-        for i in _by_right(history) if budget else ():
+        for i in [*asked[:1], *answered[:1], *asked[1:], *answered[1:]] if budget else ():
             lines[i] = drop_middle(untrusted(str(history[i])), 2 * budget * _LONGEST_TOKEN)
             cost = self.count_tokens(lines[i]) + 1
             share = cost if 2 * cost <= budget else budget // (2 if history[i].speaker == "user" else 4)
@@ -75,7 +78,7 @@ class Prompt:
                 break
             room[i], lacking[i] = share, cost - share
             left -= share
-        for i in sorted(room, key=lambda i: (history[i].speaker != "user", -i)):
+        for i in [i for i in [*asked, *answered] if i in room]:
             more = min(left, lacking[i])
             left -= more
             if more < lacking[i]:
@@ -117,14 +120,6 @@ def with_examples(instructions: str, examples: Sequence[tuple[str, str]], conten
         for role, text in zip(("user", "assistant"), pair, strict=True)
     ]
     return [{"role": "system", "content": instructions}, *shown, {"role": "user", "content": content}]
-
-
-def _by_right(history: Sequence[Turn]) -> list[int]:
-    """Positions of the turns by priority: each speaker's last turn, then the others, the user's first, newest first."""
-    newest_first = range(len(history) - 1, -1, -1)
-    asked = [i for i in newest_first if history[i].speaker == "user"]
-    answered = [i for i in newest_first if history[i].speaker != "user"]
-    return [*asked[:1], *answered[:1], *asked[1:], *answered[1:]]
 
 
 def untrusted(text: str) -> str:

@@ -58,11 +58,11 @@ class Prompted(Reformulator):
         return past_small_talk(queries, self._reformulate, self.name)
 
     def _reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        def write(model: LanguageModel, strategy: Strategy) -> list[Completion]:
-            return complete(model, [strategy.conversation(query) for query in queries], strategy.schema)
-
         with ThreadPoolExecutor(len(self._asked)) as pool:
-            waiting = [pool.submit(copy_context().run, write, model, one) for model, one in self._asked]
+            waiting = [
+                pool.submit(copy_context().run, complete, model, [*map(one.conversation, queries)], one.schema)
+                for model, one in self._asked
+            ]
             written = [future.result() for future in waiting]
         return [self._read(query, completions) for query, *completions in zip(queries, *written, strict=True)]
 

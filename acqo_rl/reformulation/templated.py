@@ -33,23 +33,23 @@ class Templated(Reformulator):
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order; those from a template have 0 calls and 0 tokens."""
         marks = [_marks(query) for query in queries]
-        answers = {i: split for i, query in enumerate(queries) if (split := self._split(query, marks[i]))}
-        asked = [i for i in range(len(queries)) if i not in answers]
+        templates = [normalised(with_marks(one_line(q.text), m)) for q, m in zip(queries, marks, strict=True)]
+        asked = [i for i, template in enumerate(templates) if not marks[i] or template not in self._splits]
+        answers = {i: self._filled(queries[i], templates[i], marks[i]) for i in range(len(queries)) if i not in asked}
         made = self._reformulator.reformulate([queries[i] for i in asked]) if asked else []
         for i, answer in zip(asked, made, strict=True):
             answers[i] = answer
             if answer.route == "decompose" and not answer.problem and (parts := _parts(answer, marks[i])):
                 if len(self._splits) >= _MOST:
                     self._splits.clear()
-                self._splits[_template(queries[i], marks[i])] = parts
+                self._splits[templates[i]] = parts
         return [answers[i] for i in range(len(queries))]
 
-    def _split(self, query: Query, marks: dict[str, str]) -> Reformulation | None:
-        parts = self._splits.get(_template(query, marks)) if marks else None
-        if parts is None:
-            return None
-        texts = [query.text if part.kind == "original" else without_marks(part.text, marks) for part in parts]
-        filled = tuple(replace(part, text=text) for part, text in zip(parts, texts, strict=True))
+    def _filled(self, query: Query, template: str, marks: dict[str, str]) -> Reformulation:
+        filled = tuple(
+            replace(part, text=query.text if part.kind == "original" else without_marks(part.text, marks))
+            for part in self._splits[template]
+        )
         reasoning = "Split like an earlier query with the same template"
         return Reformulation(query, "decompose", filled, self.name, reasoning=reasoning)
 
@@ -58,10 +58,6 @@ def _marks(query: Query) -> dict[str, str]:
     """The names and years of a query; empty if it has a history, feedback or characters that serve as marks."""
     text = one_line(query.text)
     return {} if query.history or query.feedback or re.search(MARK, text) else marks_of(text, _NAMES)
-
-
-def _template(query: Query, marks: dict[str, str]) -> str:
-    return normalised(with_marks(one_line(query.text), marks))
 
 
 def _parts(answer: Reformulation, marks: dict[str, str]) -> tuple[SubQuery, ...]:
