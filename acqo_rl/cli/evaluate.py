@@ -46,7 +46,7 @@ from typing import Any, Literal
 
 from acqo_rl.addresses import Address
 from acqo_rl.data.beir import Beir, read_beir
-from acqo_rl.data.robustness import mistype
+from acqo_rl.data.draw import mistype
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.report import relative_to, write_report
 from acqo_rl.evaluation.study import Study

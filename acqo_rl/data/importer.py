@@ -13,11 +13,10 @@ from posixpath import dirname, normpath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from acqo_rl.data.beir import Located, documents_of, queries_of, write_beir
+from acqo_rl.data.beir import Located, documents_of, queries_of, read_judged, write_beir
 from acqo_rl.data.draw import split_by_hash
 from acqo_rl.data.lines import Faults, read_jsonl, read_lines
 from acqo_rl.data.pages import PAGES, read_page
-from acqo_rl.data.qrels import read_judged
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Qrels

@@ -20,7 +20,7 @@ from acqo_rl import types
 from acqo_rl.conversations import read_history
 from acqo_rl.integrations import missing
 from acqo_rl.integrations.hits import hits, metadata_of
-from acqo_rl.language_models.thoughts import completion_of, failed
+from acqo_rl.language_models.chat import completion_of, failed
 from acqo_rl.roles import LanguageModel, Retriever
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.searcher import AdaptiveSearcher

@@ -1,4 +1,4 @@
-"""Handles differences between chat templates: the system role, and the token that ends a turn.
+"""Handles differences between chat models: the system role, the token that ends a turn, and thoughts before a reply.
 
 For example, turns of Gemma end with "<end_of_turn>" and those of a Qwen base model with "<|im_end|>"; neither is the
 ``eos_token``. Gemma's template has no system role.
@@ -9,10 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from acqo_rl.addresses import masked
 from acqo_rl.errors import ConfigError
-from acqo_rl.language_models.thoughts import completion_of
+from acqo_rl.text import one_line
 from acqo_rl.types import Completion, Conversation
 
+_OPEN, _CLOSE = "<think>", "</think>"
+"""Ends of the thoughts of reasoning models before a reply; other forms of thoughts are not recognised."""
 _PROBE = "acqo-probe"
 _WHITE_SPACE = " \n\r\t\u2581"
 """White space in texts and in tokens; SentencePiece writes a space as "\u2581"."""
@@ -211,3 +214,27 @@ def _written(tokenizer: Any, talk: Conversation, *, add_generation_prompt: bool 
         return str(tokenizer.apply_chat_template(talk, tokenize=False, add_generation_prompt=add_generation_prompt))
     except (TemplateError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
         raise ValueError(str(error) or type(error).__name__) from error
+
+
+def without_thoughts(text: str) -> str:
+    """The text after the thoughts at its start, ``<think>...</think>``; empty if their block is not closed.
+
+    A text that closes a block that it did not open starts inside it, because some chat templates open the block.
+    """
+    thoughts, closed, reply = text.partition(_CLOSE)
+    begins = thoughts.lstrip().startswith(_OPEN)
+    if closed and (begins or _OPEN not in thoughts):
+        return reply.lstrip()
+    return "" if begins else text
+
+
+def completion_of(text: str, tokens: int, *, finished: bool) -> Completion:
+    """A completion without its thoughts; a token limit that left no answer is its problem."""
+    said = without_thoughts(text)
+    problem = None if said or finished else "the token limit left no answer; raise max_new_tokens"
+    return Completion(said, tokens, finished, problem)
+
+
+def failed(why: str) -> Completion:
+    """The completion of a call that returned no text; passwords and keys in the message are masked."""
+    return Completion("", 0, finished=False, problem=one_line(masked(why))[:300])

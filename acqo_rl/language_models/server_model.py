@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from acqo_rl import time_limit
 from acqo_rl.errors import ConfigError
-from acqo_rl.language_models.chat import folded
+from acqo_rl.language_models.chat import completion_of, failed, folded
 from acqo_rl.language_models.http_clients import is_temporary, key_in, make_retrying, open_client
 from acqo_rl.language_models.structured import without
-from acqo_rl.language_models.thoughts import completion_of, failed
 from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion, Conversation, Schema
 

@@ -123,14 +123,12 @@ class Lexicon:
         titles = {one_line(document.title) for document in read}
         short = {title for title in titles if title and len(title.split()) <= _TITLE_WORDS}
         found: dict[str, set[str]] = defaultdict(set)
-        bare = set()
         for title in short:
             if match := _WITH_READING.fullmatch(title):
-                bare.add(match[1].lower())
                 found[match[1].lower()].add(match[2] or match[3])
         readings = {name: tuple(sorted(several)) for name, several in found.items() if len(several) > 1}
         joined = joined_names(f"{one.title}. {one.text[:_CHARACTERS_READ]}" for one in read)
-        return cls(frozenset(title.lower() for title in short) | bare, {**_COMMON_READINGS, **readings}, joined)
+        return cls(frozenset({*map(str.lower, short), *found}), {**_COMMON_READINGS, **readings}, joined)
 
     def names(self, text: str) -> list[str]:
         """The names in a text, in order; see :meth:`spans`."""

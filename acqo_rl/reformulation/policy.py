@@ -163,15 +163,18 @@ class Policy(Reformulator):
 
     def _reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         languages = self.settings.languages
-        passed = [languages is not None and in_another_language(query.text, languages) for query in queries]
-        asked = [self.prompt.render(query) for query, passes in zip(queries, passed, strict=True) if not passes]
-        written = iter(zip(asked, self.model.generate(asked) if asked else (), strict=True))
+        asked = {
+            i: self.prompt.render(query)
+            for i, query in enumerate(queries)
+            if languages is None or not in_another_language(query.text, languages)
+        }
+        written = dict(zip(asked, self.model.generate([*asked.values()]) if asked else (), strict=True))
         answers = []
-        for query, passes in zip(queries, passed, strict=True):
-            if passes:
+        for i, query in enumerate(queries):
+            if i not in asked:
                 answers.append(replace(pass_through(query, self.name), notes=(_OTHER_LANGUAGE,)))
                 continue
-            read, completion = next(written)
+            completion = written[i]
             parsed = self.settings.grammar.parse_tolerantly(completion.text, query)
             answer = Reformulation(
                 query,
@@ -183,7 +186,7 @@ class Policy(Reformulator):
                 completion.problem or parsed.problem,
                 calls=1,
                 failed_calls=int(completion.problem is not None),
-                notes=partly_read(query, read),
+                notes=partly_read(query, asked[i]),
             )
             answers.append(as_searched(answer, self.settings.raw_query_margin, self.settings.max_sub_queries))
         return answers

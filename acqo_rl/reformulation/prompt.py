@@ -48,8 +48,8 @@ class Prompt:
 
     def render(self, query: Query) -> Conversation:
         """Returns the prompt for a query."""
-        lines = [*self._turns(query.history), *map(self._result, query.feedback)]
-        lines.append(f"Question: {self._question(query)}")
+        question = f"Question: {self._question(query)}"
+        lines = [*self._turns(query.history), *map(self._result, query.feedback), question]
         return [
             {"role": "system", "content": _SYSTEM.format(most=self.max_sub_queries)},
             {"role": "user", "content": "\n".join(lines)},

@@ -95,14 +95,6 @@ def strategies_for(settings: StrategySettings) -> dict[str, Strategy]:
     }
 
 
-def _searches(_: Query, reply: Mapping[str, Any]) -> list[str]:
-    return list(reply["searches"])
-
-
-def _search(_: Query, reply: Mapping[str, Any]) -> list[str]:
-    return [reply["search"]]
-
-
 def _expanded(query: Query, reply: Mapping[str, Any]) -> list[str]:
     """The query with the terms that are not in it."""
     there = f" {normalised(query.text)} "
@@ -131,7 +123,7 @@ def _strategies(settings: StrategySettings) -> list[Strategy]:
                 }
             },
             fields(searches=several(text(), settings.num_variants)),
-            _searches,
+            lambda _, reply: reply["searches"],
             "variant",
             weight=0.8,
             temperature=settings.multi_query_temperature,
@@ -168,7 +160,7 @@ def _strategies(settings: StrategySettings) -> list[Strategy]:
                 "Question: Could Bach have met Vivaldi in Venice?": {"search": "travels of Johann Sebastian Bach"},
             },
             fields(search=text()),
-            _search,
+            lambda _, reply: [reply["search"]],
             "step_back",
             weight=0.0 if settings.step_back_combine == "original" else 0.8,
             original_weight=0.0 if settings.step_back_combine == "step_back" else 1.0,
@@ -190,7 +182,7 @@ def _strategies(settings: StrategySettings) -> list[Strategy]:
                 "Question: How tall is the Eiffel Tower?": {"searches": ["How tall is the Eiffel Tower?"]},
             },
             fields(searches=several(text(), settings.max_parts)),
-            _searches,
+            lambda _, reply: reply["searches"],
             "part",
             "decompose",
             adds_words=False,
@@ -222,7 +214,7 @@ def _strategies(settings: StrategySettings) -> list[Strategy]:
                 },
             },
             fields(search=text()),
-            _search,
+            lambda _, reply: [reply["search"]],
             "variant",
             original_weight=0.0,
             adds_words=False,
@@ -245,7 +237,7 @@ def _strategies(settings: StrategySettings) -> list[Strategy]:
                 },
             },
             fields(kind=one_of(*_ROUTES), searches=several(text(), _MOST_PROMPTED, least=0)),
-            _searches,
+            lambda _, reply: reply["searches"],
             "original",
             original_weight=0.0,
             temperature=0.0,  # greedy, so that results are reproducible

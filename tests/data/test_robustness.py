@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acqo_rl.conversations import read_history
-from acqo_rl.data.robustness import mistype
+from acqo_rl.data.draw import mistype
 from acqo_rl.types import Query
 
 QUESTION = "What is the population of Linden and which currency circulates there?"

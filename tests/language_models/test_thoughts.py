@@ -2,7 +2,7 @@
 
 import pytest
 
-from acqo_rl.language_models.thoughts import without_thoughts
+from acqo_rl.language_models.chat import without_thoughts
 
 
 @pytest.mark.parametrize(
