@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from acqo_rl.reformulation.prompted import strategies_for
 from acqo_rl.reformulation.settings import StrategySettings
-from acqo_rl.reformulation.strategies import strategies_for
 from acqo_rl.roles import Hop, LanguageModel, Reformulator, Retriever
 from acqo_rl.searching.concurrent import ConcurrentSearch
 from acqo_rl.searching.hop import KIND

@@ -11,7 +11,7 @@ import numpy as np
 
 from acqo_rl.errors import DataError
 from acqo_rl.measures import MEASURES, check_measures, judged, per_query, to_run
-from acqo_rl.reformulation.turns import first_searches
+from acqo_rl.reformulation.pass_through import first_searches
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.sub_queries import DEPTH, searched_text
 from acqo_rl.searching.trace import ms_of

@@ -8,8 +8,7 @@ from difflib import SequenceMatcher
 from acqo_rl.labelling.drafts import Question, name_of
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.lexicon import NAME_WORD
-from acqo_rl.reformulation.pass_through import PassThrough
-from acqo_rl.reformulation.turns import RecentTurns
+from acqo_rl.reformulation.pass_through import PassThrough, RecentTurns
 from acqo_rl.roles import Fusion, Reformulator, Retriever
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.sub_queries import DEPTH

@@ -12,7 +12,7 @@ from acqo_rl.language_models.structured import BOOLEAN, INTEGER, fields, or_none
 from acqo_rl.pipeline.calls import BudgetedModel, PassageSearch, Task
 from acqo_rl.pipeline.context import asked, numbered
 from acqo_rl.pipeline.state import RetrievalState, Round, SubQuestion
-from acqo_rl.reformulation.strategies import question_text
+from acqo_rl.reformulation.prompted import question_text
 from acqo_rl.searching.result import Failure
 from acqo_rl.text import normalised
 from acqo_rl.types import Query

@@ -8,8 +8,8 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.structured import fields, one_of, several
 from acqo_rl.pipeline.calls import BudgetedModel, Task
 from acqo_rl.pipeline.state import RetrievalState
+from acqo_rl.reformulation.prompted import question_text
 from acqo_rl.reformulation.query_types import challenges_of
-from acqo_rl.reformulation.strategies import question_text
 from acqo_rl.text import one_line
 from acqo_rl.types import Challenge
 

@@ -7,7 +7,7 @@ from acqo_rl.language_models.structured import INTEGER, fields, or_none, several
 from acqo_rl.pipeline.calls import BudgetedModel, Task
 from acqo_rl.pipeline.context import CONTEXT_CHARACTERS, asked, numbered
 from acqo_rl.pipeline.state import Claim, Confidence, RetrievalState
-from acqo_rl.reformulation.strategies import question_text
+from acqo_rl.reformulation.prompted import question_text
 
 PASSAGES = 8
 """Number of passages from which the answer is written and checked, and that are shown with it."""

@@ -8,9 +8,8 @@ from typing import get_args
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.structured import fields, one_of, problem_of, read_reply
 from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.reformulation.prompted import complete
+from acqo_rl.reformulation.prompted import ask, complete
 from acqo_rl.reformulation.query_types import query_type_of
-from acqo_rl.reformulation.strategies import ask
 from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.types import Query, QueryType, Reformulation
 

@@ -11,9 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from acqo_rl.reformulation.lexicon import FIRST_YEAR, MARK, Lexicon, marks_of, with_marks, without_marks
-from acqo_rl.reformulation.pass_through import pass_through, past_small_talk
+from acqo_rl.reformulation.pass_through import pass_through, past_small_talk, with_last_turns
 from acqo_rl.reformulation.query_types import SURE, asks_several, query_type_of
-from acqo_rl.reformulation.turns import with_last_turns
 from acqo_rl.roles import Reformulator
 from acqo_rl.text import content_words, distinct, normalised, one_line
 from acqo_rl.types import Query, Reformulation, Route, SubQuery

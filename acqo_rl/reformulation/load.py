@@ -7,13 +7,11 @@ from acqo_rl.errors import ConfigError, check_settings
 from acqo_rl.reformulation.adaptive import BY_TYPE, PROMPT, Adaptive, Classifier
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.lexicon import Lexicon
-from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.reformulation.pass_through import PassThrough, RecentTurns
 from acqo_rl.reformulation.policy import Policy
-from acqo_rl.reformulation.prompted import Prompted
+from acqo_rl.reformulation.prompted import Prompted, Strategy, strategies_for
 from acqo_rl.reformulation.settings import REWRITE_RETRIEVE_READ, STRATEGIES, WHOLE, StrategySettings
-from acqo_rl.reformulation.strategies import Strategy, strategies_for
 from acqo_rl.reformulation.templated import Templated
-from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.types import Document, FeedbackSpec, QueryType
 

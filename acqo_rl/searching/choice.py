@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.load import AUTO
-from acqo_rl.reformulation.pass_through import PassThrough
-from acqo_rl.reformulation.turns import RecentTurns
+from acqo_rl.reformulation.pass_through import PassThrough, RecentTurns
 from acqo_rl.roles import Fusion, Reformulator
 from acqo_rl.searching.corpus_words import CorpusWords, whole_and_lead
 from acqo_rl.searching.feedback import fetch

@@ -6,8 +6,7 @@ from functools import partial
 from typing import TypeVar
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.reformulation.turns import first_searches
+from acqo_rl.reformulation.pass_through import first_searches, pass_through
 from acqo_rl.roles import Fusion, Hop, Reformulator
 from acqo_rl.searching.choice import ARMS, Choice
 from acqo_rl.searching.concurrent import ConcurrentSearch, flatten
@@ -304,7 +303,7 @@ def add_feedback(
     corpus: Mapping[str, Document],
     feedback: FeedbackSpec,
 ) -> list[Query]:
-    """Adds the top results of a first search to queries; see :func:`~acqo_rl.reformulation.turns.first_searches`.
+    """Adds the top results of a first search to queries; see :func:`.pass_through.first_searches`.
 
     Args:
         queries: searched in one batch.

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from acqo_rl.errors import SearchError, check_positive
-from acqo_rl.reformulation.turns import first_searches
+from acqo_rl.reformulation.pass_through import first_searches
 from acqo_rl.roles import Reranker
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.text import passage_text

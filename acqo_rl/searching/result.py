@@ -8,7 +8,7 @@ from functools import cache
 
 from acqo_rl.addresses import masked
 from acqo_rl.errors import AcqoError, SearchError
-from acqo_rl.reformulation.turns import shortens_a_turn
+from acqo_rl.reformulation.pass_through import shortens_a_turn
 from acqo_rl.searching.trace import Step
 from acqo_rl.text import normalised, words_by_stem
 from acqo_rl.types import Ranking, Reformulation, SubQueryKind, Turn

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.lexicon import OPENERS, Lexicon
-from acqo_rl.reformulation.turns import with_last_turns
+from acqo_rl.reformulation.pass_through import with_last_turns
 from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Document, Query, Route, SubQuery, SubQueryKind
 

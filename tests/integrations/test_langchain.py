@@ -15,8 +15,7 @@ from small_world import CORPUS, FOUND_BY, HISTORY, PARTS, QUERY, SCORES, make_se
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.integrations.langchain import AdaptiveRetriever, LangChainSource
 from acqo_rl.language_models.structured import example
-from acqo_rl.reformulation.pass_through import PassThrough
-from acqo_rl.reformulation.turns import RecentTurns
+from acqo_rl.reformulation.pass_through import PassThrough, RecentTurns
 
 
 class TestStandard(RetrieversIntegrationTests):

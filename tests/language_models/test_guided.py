@@ -17,8 +17,8 @@ from acqo_rl.pipeline.further import BRIEF_ANSWER, GAPS, SPLIT
 from acqo_rl.pipeline.questions import CHALLENGES
 from acqo_rl.pipeline.synthesis import CLAIMS
 from acqo_rl.reformulation.grammar import Grammar
+from acqo_rl.reformulation.prompted import strategies_for
 from acqo_rl.reformulation.settings import StrategySettings
-from acqo_rl.reformulation.strategies import strategies_for
 from acqo_rl.types import Query
 
 REGEX = Grammar(max_sub_queries=2).regex

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from acqo_rl.reformulation.heuristic import Heuristic, kinds_of, parts_of
 from acqo_rl.reformulation.lexicon import Lexicon
-from acqo_rl.reformulation.turns import with_last_turns
+from acqo_rl.reformulation.pass_through import with_last_turns
 from acqo_rl.text import normalised
 from acqo_rl.types import Document, Query, SubQuery, Turn
 

@@ -8,10 +8,9 @@ from stand_ins import ScriptedLanguageModel
 from acqo_rl.conversations import read_history
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.load import load_reformulator
-from acqo_rl.reformulation.pass_through import is_small_talk, past_small_talk
+from acqo_rl.reformulation.pass_through import RecentTurns, is_small_talk, past_small_talk
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.reformulation.settings import STRATEGIES
-from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.types import Query, Reformulation, SubQuery
 
 TALK = ("U: Tell me about Oslo.", "S: Oslo is the capital of Norway.")

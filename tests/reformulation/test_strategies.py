@@ -7,9 +7,8 @@ from stand_ins import ScriptedLanguageModel, strategy
 
 from acqo_rl.conversations import read_history
 from acqo_rl.language_models.structured import example
-from acqo_rl.reformulation.prompted import Prompted
+from acqo_rl.reformulation.prompted import Prompted, strategies_for
 from acqo_rl.reformulation.settings import StrategySettings
-from acqo_rl.reformulation.strategies import strategies_for
 from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion, Query, Snippet, SubQuery
 

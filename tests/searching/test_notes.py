@@ -8,8 +8,8 @@ from stand_ins import Obedient, ScriptedHop, ScriptedRetriever, ranking
 from acqo_rl.conversations import read_history
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.load import WITHOUT_MODEL, load_reformulator
+from acqo_rl.reformulation.pass_through import RecentTurns
 from acqo_rl.reformulation.settings import STRATEGIES
-from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.searching.hop import Hops
 from acqo_rl.searching.result import notes_of, with_strange_texts
 from acqo_rl.searching.searcher import AdaptiveSearcher

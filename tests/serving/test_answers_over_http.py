@@ -4,7 +4,7 @@ import pytest
 from pipeline_stand_ins import BrokenModel, ModelByRole, gaps, split
 from serving_stand_ins import DOCUMENTS, Parts, Scripted, collection, events, post, serving
 
-from acqo_rl.reformulation.turns import RecentTurns
+from acqo_rl.reformulation.pass_through import RecentTurns
 from acqo_rl.types import Document
 
 MODEL = {"analyzer": "simple", "synthesis": "Lima.", "grounding": '{"claims": [{"claim": "Lima", "source": 1}]}'}
