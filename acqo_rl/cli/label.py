@@ -24,11 +24,10 @@ from acqo_rl.addresses import Address
 from acqo_rl.data.beir import read_corpus
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.labelling import writing
 from acqo_rl.labelling.drafts import HEADINGS, KINDS, SHORTEST, choose_drafts, divide
-from acqo_rl.labelling.extracts import add_topic_changes, extract
 from acqo_rl.labelling.output import write_questions
 from acqo_rl.labelling.question_filters import filter_questions
+from acqo_rl.labelling.writing import add_topic_changes, extract, questions_of, replies
 from acqo_rl.language_models.load import without_url
 from acqo_rl.reformulation.load import load_strategy_model
 from acqo_rl.reformulation.settings import WithStrategy
@@ -85,13 +84,13 @@ def main(config: LabelConfig) -> None:
 
     def rest(done: int) -> Iterator[Sequence[Completion]]:
         greedy = replace(config.strategy, temperature=0.0, max_new_tokens=200)
-        return writing.replies(drafts[done:], load_strategy_model(config.model, greedy))
+        return replies(drafts[done:], load_strategy_model(config.model, greedy))
 
     if config.model == HEADINGS:
         questions = extract(drafts, config.seed)
     else:
-        replies = continue_rows(Completion, folder / "replies.jsonl", len(drafts), rest)
-        questions = writing.questions_of(drafts, replies)
+        completions = continue_rows(Completion, folder / "replies.jsonl", len(drafts), rest)
+        questions = questions_of(drafts, completions)
     filter_questions(questions, retriever, RankScoreFusion())
     add_topic_changes(questions)
     command = f"acqo label --model {model} --limit {config.limit} --seed {config.seed}"

@@ -18,7 +18,7 @@ KINDS: tuple[Kind, ...] = ("simple", "several", "comparison", "bridge", "follow_
 TOPIC_CHANGE: Kind = "topic_change"
 """The kind of a simple question that follows a conversation about another document; it is made of two questions."""
 HEADINGS = "headings"
-"""The writer of pseudo-questions, in place of a language model; see :mod:`acqo_rl.labelling.extracts`."""
+"""The writer of pseudo-questions, in place of a language model; see :mod:`acqo_rl.labelling.writing`."""
 SPLITS = {"train": 0.8, "dev": 0.1, "test": 0.1}
 
 _CHARACTERS = 1200

@@ -23,7 +23,6 @@ from acqo_rl.labelling.drafts import (
     namesakes,
     similar_pairs,
 )
-from acqo_rl.labelling.extracts import extract
 from acqo_rl.labelling.question_filters import (
     COPIED,
     DUPLICATE,
@@ -33,7 +32,7 @@ from acqo_rl.labelling.question_filters import (
     FilteredQuestions,
     filter_questions,
 )
-from acqo_rl.labelling.writing import conversation_for, read_question
+from acqo_rl.labelling.writing import conversation_for, extract, read_question
 from acqo_rl.language_models.structured import example
 from acqo_rl.types import Completion, Document, Query
 

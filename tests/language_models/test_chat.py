@@ -10,7 +10,7 @@ from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError
 from acqo_rl.hub.export import export_policy
-from acqo_rl.language_models.chat import end_tokens, missing_end, prepare_template
+from acqo_rl.language_models.chat import end_tokens, missing_end, prepare_template, without_thoughts
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.training.model import load_trainable
@@ -185,3 +185,20 @@ def test_a_policy_is_trained_saved_exported_and_served_with_the_same_ends(family
     policy = Policy.from_pretrained(tmp_path / "export")
     assert set(policy.model.chat.ends) == wanted
     assert policy.reformulate([Query("q", "Oslo?", read_history(("Hi", "Hello.")))])[0].sub_queries
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Lima.", "Lima."),
+        ("<think>Quito? No.</think>\n\nLima.", "Lima."),
+        ("\n<think>\n</think>\nLima.", "Lima."),
+        ("Quito? No.</think>Lima.", "Lima."),
+        ("<think>Quito?", ""),
+        ("Lima <think> is no thought", "Lima <think> is no thought"),
+        ("The tag <think>a</think> shows thoughts", "The tag <think>a</think> shows thoughts"),
+        ("", ""),
+    ],
+)
+def test_only_thoughts_at_the_start_are_removed(text, said):
+    assert without_thoughts(text) == said

@@ -11,9 +11,8 @@ from tiny_policy import adapter_model, byte_tokenizer
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models import openvino
 from acqo_rl.language_models.chat import StoredChat, save_chat
-from acqo_rl.language_models.gguf import write_gguf
 from acqo_rl.language_models.local import TransformersModel
-from acqo_rl.language_models.openvino import OpenVinoModel, files_of
+from acqo_rl.language_models.openvino import OpenVinoModel, files_of, write_gguf
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.time_limit import TimeLimit, limited
