@@ -65,7 +65,6 @@ from acqo_rl.measures import MEASURES, check_measures
 from acqo_rl.reformulation.heuristic import kinds_of
 from acqo_rl.reformulation.load import (
     check_strategy,
-    is_policy,
     prompts_model,
 )
 from acqo_rl.reformulation.policy import read_settings
@@ -145,7 +144,7 @@ def check(config: EvaluateConfig) -> dict[str, str]:
     for name, model in models.items():
         if name != REWRITE_RETRIEVE_READ:
             check_strategy(name, model)
-        if model and is_policy(name):
+        if model and not prompts_model(name):  # a policy
             read_settings(model)
     if models.keys() == {REWRITE_RETRIEVE_READ}:
         raise ConfigError(f"{REWRITE_RETRIEVE_READ} needs a reformulator to be compared to; add raw.")

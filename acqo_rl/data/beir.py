@@ -286,10 +286,8 @@ def read_judged(
     for query_id in lost:
         qrels.pop(query_id, None)
     if not qrels and not faults.of(path) and not (left_out and faults):  # faults elsewhere may be the cause
-        if left_out:
-            found = f"all {len(left_out):,} have a query or document that is not in the folder, such as {left_out[0]}"
-        else:
-            found = "the file has none"
+        unknown = f"all {len(left_out):,} have a query or document that is not in the folder, such as"
+        found = f"{unknown} {left_out[0]}" if left_out else "the file has none"
         faults.add(path, None, f"no usable judgement: {found}.")
     elif left_out and not faults:
         _log.warning(

@@ -122,5 +122,4 @@ def _config() -> ParserConfig:
     from inscriptis.model.config import ParserConfig
     from inscriptis.model.html_element import HtmlElement
 
-    hidden = dict.fromkeys(_HIDDEN, HtmlElement(display=Display.none))
-    return ParserConfig(css={**CSS_PROFILES["strict"], **hidden})
+    return ParserConfig(css=CSS_PROFILES["strict"] | dict.fromkeys(_HIDDEN, HtmlElement(display=Display.none)))

@@ -62,9 +62,7 @@ def filter_questions(filtered: FilteredQuestions, retriever: Retriever, fusion: 
     filtered.keep(COPIED, lambda question: copied_words(question) <= _LONGEST_COPY)
     filtered.keep(OTHER_KIND, fits_its_kind)
     filtered.keep(NOT_GROUNDED, is_grounded)
-    first: dict[frozenset[str], Question] = {}
-    for question in filtered.kept:
-        first.setdefault(_all_words(question), question)
+    first = {_all_words(question): question for question in reversed(filtered.kept)}
     filtered.keep(DUPLICATE, lambda question: first[_all_words(question)] is question)
     found = found_questions(filtered.kept, retriever, fusion)
     filtered.keep(NOT_FOUND, lambda question: question.query.id in found)

@@ -35,7 +35,11 @@ def resolve(name: str) -> str:
         ConfigError: the name is unknown or its wheel is not installed.
     """
     if name.startswith("trained:"):
-        return str(_trained(name))
+        folder = _TRAINED / Path(name.removeprefix("trained:")).name
+        if not any(folder.glob("*.safetensors")):
+            here = ", ".join(f"trained:{path.name}" for path in sorted(_TRAINED.iterdir()) if path.is_dir())
+            raise ConfigError(f"This package has no {name!r}, only {here}; give one of these, a Hub id or a path.")
+        return str(folder)
     if not name.startswith("embedded:"):
         return name
     if name == "embedded:minilm":
@@ -68,14 +72,6 @@ def loading(what: str, name: str, remedy: str) -> Iterator[None]:
             f"{what} {name!r} cannot be loaded ({type(error).__name__}: {error}). {remedy} If a file is damaged, copy"
             " or export the model again."
         ) from error
-
-
-def _trained(name: str) -> Path:
-    folder = _TRAINED / Path(name.removeprefix("trained:")).name
-    if not any(folder.glob("*.safetensors")):
-        here = ", ".join(f"trained:{path.name}" for path in sorted(_TRAINED.iterdir()) if path.is_dir())
-        raise ConfigError(f"This package has no {name!r}, only {here}; give one of these, a Hub id or a path.")
-    return folder
 
 
 def _wheel_folder(module: str, wheel: str) -> Path:

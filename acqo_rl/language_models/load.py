@@ -49,8 +49,15 @@ def load_language_model(
     if protocol is None:
         return TransformersModel.from_pretrained(name, batch_size=batch_size, **generation)
     model, url = on_server(name)
-    calls: dict[str, Any] = {"timeout": timeout, "max_retries": max_retries, "concurrency": concurrency}
-    return ServerModel(model, protocol, base_url=url, **generation, **calls)
+    return ServerModel(
+        model,
+        protocol,
+        base_url=url,
+        timeout=timeout,
+        max_retries=max_retries,
+        concurrency=concurrency,
+        **generation,
+    )
 
 
 def on_server(name: str) -> tuple[str, str | None]:

@@ -167,9 +167,12 @@ class ServerModel(LanguageModel):
             )
         self.name = name
         self._protocol = protocol
-        headers = protocol.headers(key) if key else {}
         self._client: httpx.AsyncClient = open_client(
-            url or protocol.url, "A model on a server", is_async=True, headers=headers, timeout=timeout
+            url or protocol.url,
+            "A model on a server",
+            is_async=True,
+            headers=protocol.headers(key) if key else {},
+            timeout=timeout,
         )
         self._settings: dict[str, Any] = {"max_tokens": max_new_tokens, "temperature": temperature}
         if seed is not None and "seed" in protocol.optional:

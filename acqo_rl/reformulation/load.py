@@ -37,11 +37,6 @@ def prompts_model(name: str) -> bool:
     return name in WHOLE or set(name.split("+")) <= set(STRATEGIES)
 
 
-def is_policy(name: str) -> bool:
-    """Whether a name stands for a trained policy."""
-    return not (name in WITHOUT_MODEL or prompts_model(name))
-
-
 def with_engine_prefix(name: str, model: str, engine: InferenceEngine) -> str:
     """The model of a reformulator with the prefix of the engine that runs it.
 
