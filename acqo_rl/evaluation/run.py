@@ -11,7 +11,7 @@ import numpy as np
 
 from acqo_rl.errors import DataError
 from acqo_rl.measures import MEASURES, check_measures, judged, per_query, to_run
-from acqo_rl.reformulation.pass_through import first_searches
+from acqo_rl.reformulation.pass_through import RecentTurns
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.sub_queries import DEPTH, searched_text
 from acqo_rl.searching.trace import ms_of
@@ -154,7 +154,7 @@ def evaluate(
 
 def searched_texts(reformulation: Reformulation) -> list[str]:
     """The distinct texts that are searched, including that of the first search for feedback."""
-    first = first_searches([reformulation.query]) if reformulation.query.feedback else []
+    first = RecentTurns().reformulate([reformulation.query]) if reformulation.query.feedback else []
     return list(dict.fromkeys(searched_text(s) for made in (*first, reformulation) for s in made.sub_queries))
 
 

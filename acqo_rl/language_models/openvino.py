@@ -60,7 +60,7 @@ class OpenVinoModel(LanguageModel):
         chat: Chat | StoredChat,
         *,
         max_new_tokens: int = 64,
-        batch_size: int | None = None,
+        batch_size: int = 32,
         regex: str | None = None,
     ) -> None:
         """Loads a model.
@@ -69,7 +69,7 @@ class OpenVinoModel(LanguageModel):
             folder: a folder with the model as a GGUF file.
             chat: writes prompts and reads completions.
             max_new_tokens: maximum number of tokens per completion.
-            batch_size: maximum number of prompts per batch; by default 32.
+            batch_size: maximum number of prompts per batch.
             regex: regular expression that completions match.
         """
         import openvino_genai
@@ -79,14 +79,14 @@ class OpenVinoModel(LanguageModel):
         self._config = openvino_genai.GenerationConfig(
             max_new_tokens=max_new_tokens, stop_token_ids=set(chat.ends), do_sample=False, **form
         )
-        rows = batch_size or 32
         scheduler = openvino_genai.SchedulerConfig()
         scheduler.enable_prefix_caching = True
-        scheduler.num_kv_blocks = max(rows, 16) * _CACHED_TOKENS_PER_ROW // _TOKENS_PER_BLOCK
+        scheduler.num_kv_blocks = max(batch_size, 16) * _CACHED_TOKENS_PER_ROW // _TOKENS_PER_BLOCK
         scheduler.max_num_batched_tokens = _TOKENS_PER_STEP
-        scheduler.max_num_seqs = rows
-        settings = {**threads(), **COMPUTED_IN}
-        self._pipeline = openvino_genai.ContinuousBatchingPipeline(str(folder / _FILE), scheduler, "CPU", settings)
+        scheduler.max_num_seqs = batch_size
+        self._pipeline = openvino_genai.ContinuousBatchingPipeline(
+            str(folder / _FILE), scheduler, "CPU", threads() | COMPUTED_IN
+        )
         self._running = openvino_genai.GenerationStatus.RUNNING
         self._finished = openvino_genai.GenerationStatus.FINISHED
         self._changed = Condition()

@@ -61,6 +61,8 @@ def past_small_talk(
 class RecentTurns(Reformulator):
     """Searches the last turns and the query as one text; without a history, the raw query.
 
+    It makes the first search for feedback, with two turns.
+
     The turns keep their speaker marks ("U:", "S:"), which gave better results.
     """
 
@@ -89,8 +91,3 @@ def shortens_a_turn(query: Query, text: str) -> bool:
     """Whether a text contains only both ends of a turn, as :func:`with_last_turns` shortened it."""
     turns = list(map(str, query.history))
     return any(len(turn) > _TURN_CHARACTERS and drop_middle(turn, _TURN_CHARACTERS) in text for turn in turns)
-
-
-def first_searches(queries: Sequence[Query]) -> list[Reformulation]:
-    """The sub-queries of the first search for feedback: the raw query after its last two turns."""
-    return RecentTurns().reformulate(queries)

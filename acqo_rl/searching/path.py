@@ -6,7 +6,7 @@ from functools import partial
 from typing import TypeVar
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.reformulation.pass_through import first_searches, pass_through
+from acqo_rl.reformulation.pass_through import RecentTurns, pass_through
 from acqo_rl.roles import Fusion, Hop, Reformulator
 from acqo_rl.searching.choice import ARMS, Choice
 from acqo_rl.searching.concurrent import ConcurrentSearch, flatten
@@ -169,7 +169,7 @@ class Run:
         if not queries:
             return []
         if path.reads.results:
-            first = first_searches(queries)
+            first = RecentTurns().reformulate(queries)
             for i, one in zip(numbers, first, strict=True):
                 self._searched[i].append(one)
             with self._trace.step("feedback", f"{path.reads.results} results"):
@@ -303,7 +303,7 @@ def add_feedback(
     corpus: Mapping[str, Document],
     feedback: FeedbackSpec,
 ) -> list[Query]:
-    """Adds the top results of a first search to queries; see :func:`.pass_through.first_searches`.
+    """Adds the top results of a first search to queries; see :class:`.pass_through.RecentTurns`.
 
     Args:
         queries: searched in one batch.
@@ -314,7 +314,7 @@ def add_feedback(
     """
     if not feedback.results:
         return list(queries)
-    found = search(first_searches(queries), retriever, fusion, feedback.results)
+    found = search(RecentTurns().reformulate(queries), retriever, fusion, feedback.results)
     return with_feedback(queries, [result.fused for result in found], corpus, feedback)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from acqo_rl.errors import SearchError, check_positive
-from acqo_rl.reformulation.pass_through import first_searches
+from acqo_rl.reformulation.pass_through import RecentTurns
 from acqo_rl.roles import Reranker
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.text import passage_text
@@ -78,7 +78,7 @@ class Reranking:
 
 
 def _read_texts(reformulations: Sequence[Reformulation]) -> list[list[str]]:
-    said = first_searches([made.query for made in reformulations])
+    said = RecentTurns().reformulate([made.query for made in reformulations])
     return [
         list(dict.fromkeys([first.sub_queries[0].text, *(s.text for s in made.sub_queries if s.kind in _READ)]))
         for first, made in zip(said, reformulations, strict=True)
