@@ -27,7 +27,7 @@ from turning_conversations import WORDING as QUESTIONS
 from acqo_rl.cli import command
 from acqo_rl.data.beir import read_beir, write_beir
 from acqo_rl.data.draw import split_by_hash
-from acqo_rl.data.embedded import write_embedded
+from acqo_rl.data.importer import write_embedded
 from acqo_rl.types import Document, Qrels, Query
 
 LINKS = yaml.safe_load(Path(__file__).parent.joinpath("questions/bridge.yaml").read_text("utf-8"))

@@ -78,7 +78,7 @@ def main(config: BenchmarkConfig) -> None:
 def queries_of(config: BenchmarkConfig) -> list[Query]:
     """The first dev queries, without feedback."""
     from acqo_rl.data.beir import read_queries
-    from acqo_rl.data.embedded import write_embedded
+    from acqo_rl.data.importer import write_embedded
 
     if config.data is not None:
         return read_queries(config.data, "dev")[: config.queries]

@@ -26,7 +26,7 @@ import yaml
 from acqo_rl.cli import command
 from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.data.draw import split_by_hash
-from acqo_rl.data.embedded import write_embedded
+from acqo_rl.data.importer import write_embedded
 from acqo_rl.types import Document, Qrels, Query, Turn
 
 SPLITS = ("train", "dev", "test")

@@ -41,9 +41,7 @@ from typing import Literal
 
 from acqo_rl.addresses import Address
 from acqo_rl.data.beir import write_beir
-from acqo_rl.data.embedded import EMBEDDED, write_embedded
-from acqo_rl.data.importer import write_files
-from acqo_rl.data.union import write_union
+from acqo_rl.data.importer import EMBEDDED, write_embedded, write_files, write_union
 from acqo_rl.errors import ConfigError
 from acqo_rl.files import atomic_folder, write_atomic
 from acqo_rl.retrieval.engines.location import is_engine

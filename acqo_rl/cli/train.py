@@ -26,7 +26,7 @@ from acqo_rl.cli import command, module_of
 from acqo_rl.cli.programs import run_program
 from acqo_rl.cli.train_scorer import TrainScorerConfig
 from acqo_rl.data.beir import read_queries, read_splits
-from acqo_rl.data.embedded import write_embedded
+from acqo_rl.data.importer import write_embedded
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.reformulation.policy import Policy

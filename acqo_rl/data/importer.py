@@ -1,9 +1,15 @@
-"""Converts files to a BEIR folder: tables (CSV, TSV, JSON lines), folders of pages, and judgements."""
+"""Makes BEIR folders: of tables (CSV, TSV, JSON lines), pages and judgements, of BEIR folders, or of the embedded data.
+
+The embedded data set has generated questions and passages, shipped in ZIP archives; the README in each describes it and
+its sources. ``embedded_more.zip`` adds the split ``train-more``, and ``embedded_bridge.zip`` the splits
+``train-bridge``, ``dev-bridge`` and ``test-bridge``.
+"""
 
 import csv
 import logging
 import math
 import mimetypes
+import shutil
 import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,15 +19,18 @@ from posixpath import dirname, normpath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from acqo_rl.data.beir import Located, documents_of, queries_of, read_judged, write_beir
-from acqo_rl.data.draw import split_by_hash
+from acqo_rl.data.beir import Located, documents_of, queries_of, read_beir, read_judged, read_splits, write_beir
+from acqo_rl.data.draw import draw, split_by_hash
 from acqo_rl.data.lines import Faults, read_jsonl, read_lines
 from acqo_rl.data.pages import PAGES, read_page
-from acqo_rl.errors import ConfigError, DataError
+from acqo_rl.errors import ConfigError, DataError, check_positive
 from acqo_rl.text import normalised, one_line
-from acqo_rl.types import Qrels
+from acqo_rl.types import Document, Qrels, Query
 
 _log = logging.getLogger(__name__)
+
+EMBEDDED = ("embedded", "embedded_more", "embedded_bridge")
+"""Names of the data set without and with further splits."""
 
 DOCUMENT, QUERY = ("id", "title", "text"), ("id", "text", "history")
 """What is read of a document and of a query; the names of the fields, unless a setting gives others."""
@@ -270,3 +279,76 @@ def _read_qrels(
         for query_id, relevance in read_judged(Path(file), faults, queries, documents).items():
             qrels.setdefault(split or split_by_hash(query_id), {}).setdefault(query_id, {}).update(relevance)
     return qrels
+
+
+def write_union(folder: str | Path, sources: Sequence[str | Path], *, limit: int | None = None, seed: int = 0) -> str:
+    """Writes one BEIR folder with the corpora of all sources and their train and dev queries, if they have any.
+
+    Ids get the name of their folder as a prefix. The name is also the ``kind`` of each query, so that an evaluation
+    reports each source separately. The output is deterministic for the same folders and settings.
+
+    Args:
+        folder: output folder.
+        sources: BEIR folders with different names.
+        limit: maximum number of train queries per source, drawn at random; all by default. Each source with a dev split
+            gives the same number of dev queries, that of the smallest one, so that all sources have equal weight when a
+            checkpoint is chosen.
+        seed: seed of the random choices.
+
+    Returns:
+        The text of a README.
+
+    Raises:
+        ConfigError: there is no source, two sources have the same name, or the limit is out of range.
+        DataError: a source is malformed, or a query is in both train and dev.
+    """
+    paths = {Path(source).resolve().name: Path(source) for source in sources}
+    if not paths or len(paths) < len(sources):
+        given = ", ".join(map(str, sources)) or "nothing"
+        raise ConfigError(f"The sources of the union are {given}; give folders with different names.")
+    check_positive("limit", limit)
+    documents: list[Document] = []
+    queries: list[Query] = []
+    metadata: dict[str, dict[str, str]] = {}
+    qrels: dict[str, Qrels] = {"train": {}, "dev": {}}
+    folders = {name: read_beir(path, *qrels.keys() & set(read_splits(path))) for name, path in paths.items()}
+    smallest = min((len(data.qrels["dev"]) for data in folders.values() if "dev" in data.qrels), default=0)
+    for name, data in folders.items():
+        if both := data.qrels.get("train", {}).keys() & data.qrels.get("dev", {}).keys():
+            raise DataError(
+                f"{len(both)} queries of {paths[name]} are in both train and dev (such as {min(both)!r}); remove them "
+                f"from one of the two splits, because dev must not contain training data."
+            )
+        documents += [replace(document, id=f"{name}/{document.id}") for document in data.corpus.values()]
+        for split, most in (("train", limit), ("dev", smallest)):
+            there = data.queries.get(split, [])
+            for query in draw(there, len(there) if most is None else most, f"{seed} {name} {split}"):
+                query_id = f"{name}/{query.id}"
+                queries.append(replace(query, id=query_id))
+                metadata[query_id] = {"kind": name}
+                qrels[split][query_id] = {f"{name}/{doc_id}": r for doc_id, r in data.qrels[split][query.id].items()}
+    write_beir(folder, documents, queries, {split: some for split, some in qrels.items() if some}, metadata)
+    counts = ", ".join(f"{len(judgements):,} {split}" for split, judgements in qrels.items())
+    places = "\n".join(f"- `{name}`: {path}" for name, path in paths.items())
+    return f"""# Union
+
+{len(documents):,} passages and {counts} queries in BEIR format.
+
+{places}
+
+Ids start with the name of their source, which is also the `kind` of each query. The licences are theirs."""
+
+
+def write_embedded(folder: str | Path, name: str = EMBEDDED[0]) -> str:
+    """Writes the embedded data set as a BEIR folder; the other splits are the same under all names.
+
+    Args:
+        folder: output folder.
+        name: one of ``EMBEDDED``.
+
+    Returns:
+        The text of its README.
+    """
+    for part in dict.fromkeys((EMBEDDED[0], name)):
+        shutil.unpack_archive(Path(__file__).with_name(f"{part}.zip"), folder)
+    return Path(folder, "README.md").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import sys
 from test_entry_points import ROOT
 
 from acqo_rl.data.beir import read_beir
-from acqo_rl.data.embedded import write_embedded
+from acqo_rl.data.importer import write_embedded
 
 
 def rows_of(name, settings, pattern):

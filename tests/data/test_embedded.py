@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from acqo_rl.data.embedded import EMBEDDED, write_embedded
+from acqo_rl.data.importer import EMBEDDED, write_embedded
 
 SHA256 = {
     "corpus.jsonl": "74530dd400de4d92873919259ea622d1c48ca173986c7d36b8e2cc080aa989c3",

@@ -2,7 +2,7 @@ import pytest
 
 from acqo_rl.conversations import read_history
 from acqo_rl.data.beir import read_beir, read_corpus, read_splits, write_beir
-from acqo_rl.data.union import write_union
+from acqo_rl.data.importer import write_union
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.types import Document, Query
 
