@@ -50,6 +50,7 @@ from acqo_rl.text import one_line
 from acqo_rl.types import Document, Positive, Query, Turn
 
 WORDS_OF_ANSWER = 20
+_WORDS = ":new starts a new conversation, :quit ends."
 
 
 @dataclass
@@ -93,7 +94,10 @@ def open_searcher(config: SearchConfig) -> tuple[AdaptiveSearcher, Mapping[str, 
 
 def main(config: SearchConfig) -> None:
     """Searches one query, or reads queries interactively."""
-    check(config)
+    if config.query is not None and not one_line(config.query):
+        raise ConfigError("The query is empty; give some words, or omit --query to enter queries interactively.")
+    if config.data is None and not any(map(is_engine, parts_of(config.index))):
+        raise ConfigError(f"The index {config.index} does not contain the documents; give their BEIR folder: --data.")
     for stream in (sys.stdin, sys.stdout):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -118,30 +122,20 @@ def main(config: SearchConfig) -> None:
         answer(config.query, config.history)
 
 
-def check(config: SearchConfig) -> None:
-    """Checks the settings before anything is loaded.
-
-    Raises:
-        ConfigError: the query is empty, or ``data`` is missing.
-    """
-    if config.query is not None and not one_line(config.query):
-        raise ConfigError("The query is empty; give some words, or omit --query to enter queries interactively.")
-    if config.data is None and not any(map(is_engine, parts_of(config.index))):
-        raise ConfigError(f"The index {config.index} does not contain the documents; give their BEIR folder: --data.")
-
-
 def converse(answer: Callable[[str, object], str], config: SearchConfig) -> None:
     """Reads queries until the end of the input; the system's turn is the first words of the best document."""
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401  (input() uses it to edit lines)
     if not config.json:
-        print("Type a query. :new starts a new conversation, :quit ends.")
+        print(f"Type a query. {_WORDS}")
     history = list(read_history(config.history))
     with contextlib.suppress(EOFError, KeyboardInterrupt):
-        while one_line(text := input("" if config.json else "\nquery> ")) != ":quit":
-            if one_line(text) == ":new":
+        while (word := one_line(text := input("" if config.json else "\nquery> "))) != ":quit":
+            if word == ":new":
                 history = []
-            elif one_line(text):
+            elif word.startswith(":"):
+                print(f"There is no {word!r}, and it was not searched. {_WORDS}", file=sys.stderr)
+            elif word:
                 if not config.json:
                     print()
                 reply = answer(text, history)

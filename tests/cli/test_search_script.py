@@ -90,8 +90,9 @@ def test_no_documents_below_the_threshold(folder, tmp_path):
 
 @pytest.mark.slow
 def test_a_conversation_with_a_policy(folder, policy):
-    typed = "capital of Peru\n\n  \nand its currency\n:new\ncapital of Chad\n:quit\nnever read\n"
+    typed = "capital of Peru\n\n  \n:qiut\nand its currency\n:new\ncapital of Chad\n:quit\nnever read\n"
     done = run(folder, "--reformulator", "policy", "--model", policy, "--json", text=typed)
+    assert all(word in done.stderr for word in (":qiut", ":new", ":quit"))
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     made = [answer["reformulation"] for answer in answers]
     queries = [one["query"] for one in made]
