@@ -233,7 +233,10 @@ class Run:
 
 
 def _with_costs_of(answer: Reformulation, chosen: Reformulation) -> Reformulation:
-    """What was chosen, with the costs, the problem and the notes of the model that was asked."""
+    """What was chosen, with the costs and the problem of the model that was asked; its notes if its texts are searched.
+
+    The texts are those of an earlier option if the model wrote nothing new.
+    """
     return replace(
         chosen,
         completion=answer.completion,
@@ -241,7 +244,7 @@ def _with_costs_of(answer: Reformulation, chosen: Reformulation) -> Reformulatio
         problem=answer.problem,
         calls=answer.calls,
         failed_calls=answer.failed_calls,
-        notes=tuple(dict.fromkeys((*chosen.notes, *answer.notes))),
+        notes=answer.notes if set(answer.sub_queries) <= set(chosen.sub_queries) else chosen.notes,
     )
 
 

@@ -44,7 +44,8 @@ class Model(Reformulator):
     def reformulate(self, queries):
         time.sleep(self.seconds)
         self.queries += queries
-        return [Reformulation(q, "disambiguate", self.searches, self.name, "text", 7, calls=1) for q in queries]
+        costs = {"completion": "text", "tokens": 7, "calls": 1, "notes": ("partly read",)}
+        return [Reformulation(q, "disambiguate", self.searches, self.name, **costs) for q in queries]
 
 
 def scorer(**weights):
@@ -111,6 +112,10 @@ def test_what_is_chosen_is_searched_and_said_and_the_model_is_asked_only_if_chos
 
     [kept] = path(scorer(ask=2.0, arm_0=1.0, arm_4=-5.0), model).search([ASKED])
     assert kept.reformulation.route == "pass"
+    assert (asked.reformulation.notes, kept.reformulation.notes) == (("partly read",), ())
+    model.searches = (SubQuery(ASKED.text, "original"),)  # as a model that passes: its texts are an earlier option
+    [passed] = path(scorer(ask=2.0, arm_0=1.0), model).search([ASKED])
+    assert passed.reformulation.notes == ("partly read",)
     assert (kept.reformulation.calls, kept.reformulation.tokens, kept.reformulation.completion) == (1, 7, "text")
 
 
