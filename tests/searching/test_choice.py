@@ -44,8 +44,8 @@ class Model(Reformulator):
     def reformulate(self, queries):
         time.sleep(self.seconds)
         self.queries += queries
-        costs = {"completion": "text", "tokens": 7, "calls": 1, "notes": ("partly read",)}
-        return [Reformulation(q, "disambiguate", self.searches, self.name, **costs) for q in queries]
+        made = ("disambiguate", self.searches, self.name, "text", 7)
+        return [Reformulation(q, *made, calls=1, notes=("partly read",)) for q in queries]
 
 
 def scorer(**weights):
