@@ -67,7 +67,6 @@ from acqo_rl.reformulation.load import (
     check_strategy,
     prompts_model,
 )
-from acqo_rl.reformulation.policy import read_settings
 from acqo_rl.reformulation.settings import REWRITE_RETRIEVE_READ, WithStrategy
 from acqo_rl.retrieval.settings import RERANKER_HELP, IndexSettings
 from acqo_rl.searching.names import RERANKED, name_indexes, name_reformulators
@@ -144,8 +143,6 @@ def check(config: EvaluateConfig) -> dict[str, str]:
     for name, model in models.items():
         if name != REWRITE_RETRIEVE_READ:
             check_strategy(name, model)
-        if model and not prompts_model(name):  # a policy
-            read_settings(model)
     if models.keys() == {REWRITE_RETRIEVE_READ}:
         raise ConfigError(f"{REWRITE_RETRIEVE_READ} needs a reformulator to be compared to; add raw.")
     name_indexes(config.index)

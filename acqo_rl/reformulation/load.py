@@ -8,7 +8,7 @@ from acqo_rl.reformulation.adaptive import BY_TYPE, PROMPT, Adaptive, Classifier
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.pass_through import PassThrough, RecentTurns
-from acqo_rl.reformulation.policy import Policy
+from acqo_rl.reformulation.policy import Policy, read_settings
 from acqo_rl.reformulation.prompted import Prompted, Strategy, strategies_for
 from acqo_rl.reformulation.settings import REWRITE_RETRIEVE_READ, STRATEGIES, WHOLE, StrategySettings
 from acqo_rl.reformulation.templated import Templated
@@ -63,13 +63,16 @@ def lexicon_for(names: Iterable[str], documents: Iterable[Document]) -> Lexicon 
 
 
 def check_strategy(name: str, model: str) -> None:
-    """Checks the name of a strategy, if the name contains ``+`` or the model can only be prompted.
+    """Checks the name of a strategy, if the name contains ``+`` or the model can only be prompted, or the policy.
 
     Raises:
-        ConfigError: the name contains an unknown strategy or repeats one.
+        ConfigError: the name contains an unknown strategy or repeats one, or there is no such policy.
+        GrammarError: the model is not a policy of this version.
     """
     parts = name.split("+")
     if name in WHOLE or (parts == [name] and not model.startswith(PROMPTED_ONLY)):
+        if model and not prompts_model(name):
+            read_settings(model)
         return
     if wrong := [part for part in parts if part not in STRATEGIES or parts.count(part) > 1]:
         raise ConfigError(

@@ -148,6 +148,7 @@ def test_control_characters_do_not_reach_the_terminal(folder):
         (("--reformulator", "raw", "--query", " \x1b\n"), "The query is empty"),
         (("--reformulator", "policy"), "--model MODEL"),
         (("--model", "runs/acqo/modle"), "no such folder"),
+        (("--model", "trained:five", "--index", "nowhere"), "trained:five"),
         (("--reformulator", "raw", "--index", "nowhere"), "nowhere"),
         (("--reformulator", "hyde+policy", "--model", "m"), "'hyde+policy'"),
         (("--reformulator", "rewrite_retrieve_read", "--model", "openai:m@http://127.0.0.1:9/v1"), "cosines"),
