@@ -8,9 +8,9 @@ import pytest
 from huggingface_hub import ModelCard
 from tiny_policy import adapter_model, full_model
 
+from acqo_rl import hub
 from acqo_rl.errors import HubError
-from acqo_rl.hub import export as hub
-from acqo_rl.hub.model_card import model_card
+from acqo_rl.hub import model_card
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.text import one_line
 from acqo_rl.types import Document
@@ -29,44 +29,19 @@ def adapter(tmp_path_factory):
 NASTY = "``` | # <script>\n---\n{{ config }} `x` [a](b)"
 
 
-def difference(mean):
-    return {"mean": mean, "low": mean - 0.01, "high": mean + 0.01, "queries": 50}
-
-
 @pytest.fixture
 def evaluation(adapter, tmp_path):
     folder = tmp_path / "evaluation"
     folder.mkdir()
-    systems = {
-        name: {
-            "name": name,
-            "reformulator": name,
-            "retriever": "index",
-            "fusion": "rsf",
-            "overall": {
-                "queries": 50,
-                "quantities": {"sub_queries": searches},
-                "measures": {"nDCG@10": score, "R@10": score},
-            },
-        }
-        for name, searches, score in (("raw", 1, 0.5), ("rules", 1.5, 0.55), ("policy", 2.25, 0.71234))
-    }
     summary = {
+        "table": "| policy | 0.712 |",
         "settings": {
             "data": f"/home/somebody/{NASTY.replace('/', '')}",
             "split": "test",
             "queries": 50,
-            "fusion": ["rsf"],
-            "measures": ["nDCG@10", "R@10"],
             "index fingerprint": {"index": ["f" * 64]},
             "reformulators": {"raw": "", "rules": "", "policy": os.path.relpath(adapter, folder)},
         },
-        "baseline": "raw",
-        "systems": list(systems.values()),
-        "comparisons": [
-            {"system": "rules", "differences": {"nDCG@10": difference(0.05)}},
-            {"system": "policy", "differences": {"nDCG@10": difference(0.21234)}},
-        ],
     }
     (folder / "summary.json").write_text(json.dumps(summary))
     return folder
@@ -86,10 +61,7 @@ def test_card_of_a_run_with_its_evaluation(adapter, evaluation, tmp_path):
     text = model_card(adapter, "name/model", merged=False, run=run, evaluation=evaluation)
     card = ModelCard(text)
     assert {"peft", "acqo"} <= set(card.data.tags)
-    [row] = [line for line in text.splitlines() if "policy (this model)" in line]
-    assert [cell.strip() for cell in row.strip("|").split("|")] == [
-        "policy (this model)", "0.712", "0.712", "2.25", "+0.212* [+0.202, +0.222]"]  # fmt: skip
-    for fact in ("some_data", "train", "dev"):
+    for fact in ("some_data", "train", "dev", "`policy` is this model.\n\n| policy | 0.712 |\n", "f" * 64):
         assert fact in text
     assert "model: warm\n" in text
     assert "torch 2.13, trl 1.16" in text
@@ -137,4 +109,4 @@ def test_an_evaluation_of_the_export_is_accepted_and_one_of_another_model_is_rej
     summary = json.loads((evaluation / "summary.json").read_text())
     summary["settings"]["reformulators"]["rules"] = str(tmp_path / "rules")
     (evaluation / "summary.json").write_text(json.dumps(summary))
-    assert "rules (this model)" in model_card(full, "name/model", evaluation=evaluation)
+    assert "`rules` is this model" in model_card(full, "name/model", evaluation=evaluation)

@@ -49,8 +49,7 @@ from acqo_rl.data.beir import Beir, read_beir
 from acqo_rl.data.draw import mistype
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.report import relative_to, write_report
-from acqo_rl.evaluation.study import Study
-from acqo_rl.evaluation.summary import QUANTITIES
+from acqo_rl.evaluation.summary import QUANTITIES, Study
 from acqo_rl.evaluation.systems import (
     Evaluations,
     IndexParts,

@@ -24,8 +24,7 @@ from acqo_rl.addresses import Address
 from acqo_rl.data.beir import read_beir
 from acqo_rl.evaluation.report import relative_to, write_report
 from acqo_rl.evaluation.run import Evaluation, evaluate
-from acqo_rl.evaluation.study import Study
-from acqo_rl.evaluation.summary import summarise
+from acqo_rl.evaluation.summary import Study, summarise
 from acqo_rl.evaluation.systems import System
 from acqo_rl.evaluation.tables import aligned
 from acqo_rl.fusion import RankScoreFusion

@@ -1,21 +1,25 @@
 """The report of a study: one HTML file that needs no network.
 
 It opens with the result in one sentence and the table of results. The settings come last.
+
+Files for programs:
+
+summary.json        settings, means, costs, comparisons: everything in the report, not rounded
+queries.jsonl       one row per system and query: reformulation, ranking, measures, costs
 """
 
 import json
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from acqo_rl.evaluation.files import write_files
 from acqo_rl.evaluation.run import Evaluation, QueryResult
-from acqo_rl.evaluation.study import Study
-from acqo_rl.evaluation.summary import EQUAL, TIMED, compare, summarise
+from acqo_rl.evaluation.summary import EQUAL, TIMED, Study, compare, summarise
 from acqo_rl.evaluation.systems import System
 from acqo_rl.evaluation.tables import Table, aligned, escaped, interval, study_tables
 from acqo_rl.files import write_atomic
@@ -32,7 +36,7 @@ _STYLE = (
 
 
 def write_report(folder: Path, study: Study, settings: Mapping[str, Any]) -> tuple[str, list[Table]]:
-    """Writes ``report.html`` and the files of :mod:`acqo_rl.evaluation.files`.
+    """Writes ``report.html``, ``summary.json`` and ``queries.jsonl``.
 
     Args:
         folder: the output folder; files of an earlier report are replaced.
@@ -44,7 +48,24 @@ def write_report(folder: Path, study: Study, settings: Mapping[str, Any]) -> tup
     """
     gains = study.comparisons()
     tables, answer = list(study_tables(study, gains)), answer_of(study)
-    write_files(folder, study, gains.values(), {"answer": answer, "settings": settings})
+    content = {
+        "answer": answer,
+        "table": aligned(tables[0]),
+        "settings": settings,
+        "baseline": study.baseline,
+        "systems": [
+            {**asdict(s), "name": study.name(s), "unmeasured": e.unmeasured, **asdict(summarise(e))}
+            for s, e in study.evaluations.items()
+        ],
+        "comparisons": [asdict(gain) for gain in gains.values()],
+        "robustness": {
+            name: [{"name": study.name(s), "measures": summarise(e).overall.measures} for s, e in evaluations.items()]
+            for name, evaluations in study.variants.items()
+        },
+    }
+    write_atomic(folder / "summary.json", [json.dumps(content, indent=2, ensure_ascii=False)])
+    rows = ((study.name(system), result) for system, e in study.evaluations.items() for result in e.results)
+    write_atomic(folder / "queries.jsonl", (json.dumps({"system": name, **asdict(result)}) for name, result in rows))
     title = f"Evaluation of {', '.join(dict.fromkeys(system.reformulator for system in study.evaluations))}"
     used = tuple((key, value if isinstance(value, str) else json.dumps(value)) for key, value in settings.items())
     lines = [f"# {escaped(title)}", escaped(answer)]

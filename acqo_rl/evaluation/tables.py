@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 from acqo_rl.evaluation.run import Evaluation
 from acqo_rl.evaluation.significance import Difference
-from acqo_rl.evaluation.study import FITTING, Study
-from acqo_rl.evaluation.summary import TIMED, Comparison, Summary, compare, summarise
+from acqo_rl.evaluation.summary import TIMED, Comparison, Study, Summary, compare, summarise
 from acqo_rl.evaluation.systems import System
 from acqo_rl.text import one_line
+from acqo_rl.types import Route
 
 _STAR = "A star marks an interval without zero; with many rows, some intervals are without zero by chance."
+FITTING: dict[str, Route] = {"simple": "pass", "ambiguous": "disambiguate", "compound": "decompose"}
+"""Kind of query -> the route that it needs."""
 ROUTES = ("pass", "disambiguate", "decompose", "expand")
 _MARKDOWN = re.compile(r"([\\`|<]|\*(?=\S)|(?<!\w)_(?=\w)|\](?=[(\[]))")
 

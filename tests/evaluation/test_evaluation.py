@@ -6,8 +6,7 @@ import pytest
 from small_study import GOOD, Scripted, evaluated
 
 from acqo_rl.errors import DataError
-from acqo_rl.evaluation.study import Study
-from acqo_rl.evaluation.summary import compare, summarise
+from acqo_rl.evaluation.summary import Study, compare, summarise
 from acqo_rl.evaluation.systems import System
 from acqo_rl.evaluation.tables import study_tables
 from acqo_rl.measures import MEASURES

@@ -9,8 +9,9 @@ from by_hand import evaluation
 
 from acqo_rl.conversations import read_history
 from acqo_rl.evaluation.report import answer_of, write_report
-from acqo_rl.evaluation.study import Study
+from acqo_rl.evaluation.summary import Study
 from acqo_rl.evaluation.systems import System
+from acqo_rl.evaluation.tables import aligned
 from acqo_rl.measures import MEASURES
 from acqo_rl.types import Snippet
 
@@ -25,13 +26,14 @@ def study_of(*evaluations):
 def test_report_of_several(tmp_path, raw, good, bad):
     """It replaces an earlier one."""
     (tmp_path / "queries.jsonl").write_text("old")
-    answer, _ = write_report(tmp_path, study_of(raw, good, bad), {"data": "../x", "limit": None})
+    answer, tables = write_report(tmp_path, study_of(raw, good, bad), {"data": "../x", "limit": None})
     summary = json.loads((tmp_path / "summary.json").read_text())
     systems = {system["name"]: system for system in summary["systems"]}
     expected = raw.scores("nDCG@10").mean()
     assert systems["raw"]["overall"]["measures"]["nDCG@10"] == pytest.approx(expected)
     assert [c["system"] for c in summary["comparisons"]] == ["good", "bad"]
     assert (summary["baseline"], summary["settings"]["data"]) == ("raw", "../x")
+    assert summary["table"] == aligned(tables[0])
     rows = [json.loads(line) for line in (tmp_path / "queries.jsonl").read_text().splitlines()]
     assert [(row["system"], row["measures"]["nDCG@10"]) for row in rows if row["system"] == "good"] == [
         ("good", result.measures["nDCG@10"]) for result in good.results

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 from by_hand import evaluation
 
-from acqo_rl.evaluation.study import Study
-from acqo_rl.evaluation.summary import summarise
+from acqo_rl.evaluation.summary import Study, summarise
 from acqo_rl.evaluation.systems import System
 from acqo_rl.evaluation.tables import results_table
 

@@ -1,4 +1,4 @@
-"""Exports trained policies to self-contained folders and uploads them to the Hugging Face Hub.
+"""Exports trained policies to self-contained folders, writes their model cards, and uploads them to the Hub.
 
 An export contains:
 
@@ -13,14 +13,23 @@ README.md                                                the model card
 
 import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from acqo_rl.errors import HubError
+from acqo_rl.evaluation.tables import escaped
 from acqo_rl.files import atomic_folder, hash_files, write_atomic
+from acqo_rl.language_models.chat import end_tokens
+from acqo_rl.language_models.embedded import resolve
+from acqo_rl.language_models.local import TransformersModel, base_model_of, is_missing_folder, load_tokenizer
 from acqo_rl.reformulation.policy import PolicySettings, read_settings
+from acqo_rl.text import one_line
 
 EXPORT_FILE = "export.json"
 _CARD = "README.md"
+_CARD_TEMPLATE = Path(__file__).parent / "templates" / "model_card.md"
+_SMOLLM2_ON_HUB = "HuggingFaceTB/SmolLM2-135M-Instruct"
 _ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors")
 _SUFFIXES = (".safetensors", ".json", ".txt", ".md", ".jinja")
 
@@ -49,7 +58,7 @@ def export_policy(model: str | Path, output: str | Path, *, merge: bool = True, 
     settings = read_settings(str(model))
     made_from = {"source": fingerprint(model), "form": "merged" if merge else "adapter"}
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        there = read_export(output) or {}
+        there = read_export(output)
         if not made_from.items() <= there.items():
             raise HubError(f"{output} contains {there or 'no export'}, not {made_from}; give another output folder.")
         check_export(output)
@@ -64,16 +73,12 @@ def export_policy(model: str | Path, output: str | Path, *, merge: bool = True, 
     return True
 
 
-def read_export(folder: str | Path) -> dict[str, str] | None:
-    """Reads the origin of an export: ``source`` (:func:`fingerprint`) and ``form``.
-
-    Returns:
-        The entries; ``None`` if the folder contains no export.
-    """
+def read_export(folder: str | Path) -> dict[str, str]:
+    """The origin of an export: ``source`` (:func:`fingerprint`) and ``form``; empty if there is no export."""
     try:
         return dict(json.loads(Path(folder, EXPORT_FILE).read_text(encoding="utf-8")))
     except (OSError, ValueError):
-        return None
+        return {}
 
 
 def fingerprint(folder: str | Path) -> str:
@@ -159,7 +164,10 @@ def push(folder: str | Path, repo_id: str, *, private: bool = True) -> str:
 
     check_repo_id(repo_id)
     check_export(folder)
-    _check_base(Path(folder))
+    adapter = Path(folder, "adapter_config.json")
+    base = json.loads(adapter.read_text(encoding="utf-8"))["base_model_name_or_path"] if adapter.is_file() else ""
+    if base and (Path(base).is_dir() or is_missing_folder(base)):
+        raise HubError(f"The adapter needs the local folder {base}, which other users do not have; omit --adapter.")
     api = HfApi(token=token())
     try:
         url = api.create_repo(repo_id, private=private, exist_ok=True)
@@ -190,10 +198,6 @@ def _write_model(model: Path, folder: Path, settings: PolicySettings, *, merge: 
     import torch
     from transformers import GenerationConfig
 
-    from acqo_rl.language_models.chat import end_tokens
-    from acqo_rl.language_models.embedded import resolve
-    from acqo_rl.language_models.local import TransformersModel, base_model_of, load_tokenizer
-
     tokenizer = load_tokenizer(str(model))
     if merge:
         TransformersModel.from_pretrained(str(model)).model.to(torch.bfloat16).save_pretrained(folder)
@@ -215,17 +219,120 @@ def _write_model(model: Path, folder: Path, settings: PolicySettings, *, merge: 
     ).save_pretrained(folder)
 
 
-def _check_base(folder: Path) -> None:
-    """Checks that an adapter does not depend on a local folder.
+def model_card(
+    model: str | Path,
+    repo_id: str,
+    *,
+    merged: bool = True,
+    run: str | Path | None = None,
+    evaluation: str | Path | None = None,
+) -> str:
+    """Returns the text of a policy's ``README.md``.
+
+    Args:
+        model: the ``model/`` folder of a run.
+        repo_id: NAME/MODEL.
+        merged: True for a merged model, False for an adapter.
+        run: folder of the run (``config.json``, ``environment.json``).
+        evaluation: output folder of ``acqo evaluate`` with results of this model (or of an export of it) and
+            of the systems that it is compared to.
 
     Raises:
-        HubError: its base model is a folder on this machine.
+        GrammarError: the model has another grammar or prompt version.
+        HubError: the run or the evaluation cannot be read, or the evaluation has no results of this model.
     """
-    from acqo_rl.language_models.local import is_missing_folder
+    import yaml
+    from huggingface_hub import ModelCard, ModelCardData
 
-    file = folder / "adapter_config.json"
-    if not file.is_file():
-        return
-    base = json.loads(file.read_text(encoding="utf-8"))["base_model_name_or_path"]
-    if Path(base).is_dir() or is_missing_folder(base):
-        raise HubError(f"The adapter needs the local folder {base}, which other users do not have; omit --adapter.")
+    model = Path(model)
+    settings = read_settings(str(model))
+    config = _read_json(Path(run) / "config.json") if run else {}
+    public = {key: _public(value) for key, value in config.items() if key != "output_dir" and value is not None}
+    settings_of_run = yaml.safe_dump(public, sort_keys=False, allow_unicode=True, width=10**9).rstrip()
+    environment = _read_json(Path(run) / "environment.json") if run else {}
+    base = _base_model(model)
+    embedded = base in ("embedded:smollm2", "embedded:smollm2-20-layers")
+    base_on_hub = _SMOLLM2_ON_HUB if embedded else base
+    data = ModelCardData(
+        language=list(settings.languages or ()) or None,
+        base_model=base_on_hub,
+        library_name="transformers",
+        pipeline_tag="text-generation",
+        license="apache-2.0" if embedded else None,
+        tags=["acqo", "query-reformulation", "information-retrieval", "grpo", *(() if merged else ("peft", "lora"))],
+    )
+    card = ModelCard.from_template(
+        data,
+        template_str=_CARD_TEMPLATE.read_text(encoding="utf-8"),
+        repo_id=repo_id,
+        settings=settings,
+        merged=merged,
+        base=base_on_hub or "unknown",
+        embedded=embedded,
+        layers_removed=base == "embedded:smollm2-20-layers",
+        trained_on={key: escaped(str(_public(value))) for key, value in config.items() if value},
+        evaluated=_results(Path(evaluation), model) if evaluation else {},
+        config=settings_of_run if public else "",
+        versions=", ".join(f"{name} {version}" for name, version in environment.get("packages", {}).items()),
+    )
+    return str(card)
+
+
+def _results(folder: Path, model: Path) -> dict[str, str]:
+    """The data, the indexes and the table of an evaluation, with the name of this model in the table."""
+    summary = _read_json(folder / "summary.json")
+    if "table" not in summary:
+        raise HubError(f"{folder} is of an earlier version; run its acqo evaluate again, which computes nothing again.")
+    settings = summary["settings"]
+    data = escaped((folder / settings["data"]).resolve().name)
+    return {
+        "name": _name_of(model, folder, settings["reformulators"]),
+        "on": f"{data}, {settings['split']}, {settings['queries']} queries",
+        "index": ", ".join("+".join(parts) for parts in settings["index fingerprint"].values()),
+        "table": summary["table"],
+    }
+
+
+def _name_of(model: Path, evaluation: Path, reformulators: Mapping[str, str]) -> str:
+    """The name of this model, or of an export of it, in the evaluation; paths are relative to the evaluation."""
+    source = fingerprint(model)
+    for name, path in reformulators.items():
+        place = evaluation / path if path and (evaluation / path).exists() else path
+        if path and (Path(place).resolve() == model.resolve() or read_export(place).get("source") == source):
+            return name
+    raise HubError(
+        f"{evaluation} has no results of {model}; it has results of: {', '.join(reformulators)}. Evaluate the model or "
+        "its export with acqo evaluate, or omit the evaluation."
+    )
+
+
+def _base_model(model: Path) -> str | None:
+    """The original base model; follows adapters and earlier training runs back to the first model."""
+    name = str(model)
+    while Path(name).is_dir():
+        base, adapter = base_model_of(name)
+        config = Path(name).parent / "config.json"
+        if adapter is not None:
+            name = base
+        elif config.is_file():
+            name = _read_json(config).get("model", "")
+            name = resolve(name) if name.startswith("trained:") else name
+        else:
+            return None
+    return name if name and not is_missing_folder(name) else None
+
+
+def _public(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    path = Path(value)
+    if not path.exists() and not is_missing_folder(value):
+        return one_line(value)
+    return one_line(path.parent.name if path.name == "model" else path.name)
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise HubError(f"{file} cannot be read ({error}); give the folder that the run or evaluation wrote.") from error

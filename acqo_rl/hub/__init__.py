@@ -1,1 +1,0 @@
-"""Exports of trained policies, their model cards, and the Hugging Face Hub."""
