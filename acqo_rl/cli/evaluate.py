@@ -140,6 +140,7 @@ def check(config: EvaluateConfig) -> dict[str, str]:
     """
     models = name_reformulators(config.reformulator, config.model, config.engine)
     for name, model in models.items():
+        config.networks(name)
         if name != REWRITE_RETRIEVE_READ:
             check_strategy(name, model)
     if models.keys() == {REWRITE_RETRIEVE_READ}:

@@ -72,6 +72,7 @@ def open_searcher(config: SearchConfig) -> tuple[AdaptiveSearcher, Mapping[str, 
     """The searcher of the settings, after a first search, and the documents."""
     [(name, model)] = name_reformulators([config.reformulator], config.model, config.engine).items()
     check_strategy(name, model)
+    config.networks(name)
     if config.data is None:
         corpus: Mapping[str, Document] = documents_of(next(filter(is_engine, parts_of(config.index))))
         retriever = config.open_index(config.index)

@@ -54,10 +54,26 @@ class StepSettings:
         None,
     )
 
+    def networks(self, name: str) -> tuple[Scorer | None, int, Scorer | None, Scorer | None]:
+        """The networks that a reformulator needs, and the number of hops: choice, number, hop, order.
+
+        Raises:
+            ConfigError: a folder contains no such network.
+        """
+        chooses = name == AUTO
+        most = self.hops if self.hops is not None else AUTO_HOPS if chooses else 0
+        order = self.order or (TRAINED_ORDER if chooses else NO_ORDER)
+        return (
+            Scorer.load(self.choice, choice.KIND) if chooses else None,
+            most,
+            Scorer.load(self.hop, hop.KIND) if most else None,
+            Scorer.load(order, KIND) if order != NO_ORDER else None,
+        )
+
     def open_steps(
         self, name: str, corpus: Mapping[str, Document], words: Callable[[], CorpusWords], *, asks: bool
     ) -> Steps:
-        """Loads the networks that a reformulator needs.
+        """The steps of a reformulator, with their networks.
 
         Args:
             name: name of the reformulator.
@@ -66,18 +82,16 @@ class StepSettings:
             asks: whether there is a model to ask.
 
         Raises:
-            ConfigError: the number of hops is out of range, or a folder contains no such network.
+            ConfigError: see :meth:`networks`.
         """
-        chooses = name == AUTO
-        most = self.hops if self.hops is not None else AUTO_HOPS if chooses else 0
-        order = self.order or (TRAINED_ORDER if chooses else NO_ORDER)
-        if not chooses and not most and order == NO_ORDER:
+        chooses, most, hops, orders = self.networks(name)
+        if not any((chooses, hops, orders)):
             return Steps()
         known = words()
         return Steps(
-            Choice(Scorer.load(self.choice, choice.KIND), corpus, known, asks=asks) if chooses else None,
-            Hops(LearnedHop(Scorer.load(self.hop, hop.KIND), corpus, known), most) if most else None,
-            LearnedOrder(Scorer.load(order, KIND), corpus, known) if order != NO_ORDER else None,
+            Choice(chooses, corpus, known, asks=asks) if chooses else None,
+            Hops(LearnedHop(hops, corpus, known), most) if hops else None,
+            LearnedOrder(orders, corpus, known) if orders else None,
         )
 
 

@@ -8,7 +8,7 @@ from annotated_types import Ge
 
 from acqo_rl.addresses import Address
 from acqo_rl.pipeline.pipeline import ESSENTIAL
-from acqo_rl.reformulation.load import lexicon_for
+from acqo_rl.reformulation.load import check_strategy, lexicon_for
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.searching.settings import SearcherSettings
 from acqo_rl.serving.service import Service, Strategies, batched
@@ -105,6 +105,9 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
     batcher = partial(Batcher, size=settings.batch_size)
     of_indexes = partial(batcher, threads=_INDEX_THREADS) if settings.batch_size > 1 else None
     models = name_reformulators(settings.strategies, settings.model, settings.engine)
+    for name, model in models.items():
+        check_strategy(name, model)
+        settings.networks(name)
     collections = [
         open_collection(one, limits.sub_query, of_indexes, settings.open_index) for one in settings.collections
     ]

@@ -149,6 +149,8 @@ def test_control_characters_do_not_reach_the_terminal(folder):
         (("--reformulator", "policy"), "--model MODEL"),
         (("--model", "runs/acqo/modle"), "no such folder"),
         (("--model", "trained:five", "--index", "nowhere"), "trained:five"),
+        (("--order", "trained:hop", "--index", "nowhere"), "'order 1' is needed"),
+        (("--hops", "1", "--hop", "nothing", "--index", "nowhere"), "nothing is not a scorer"),
         (("--reformulator", "raw", "--index", "nowhere"), "nowhere"),
         (("--reformulator", "hyde+policy", "--model", "m"), "'hyde+policy'"),
         (("--reformulator", "rewrite_retrieve_read", "--model", "openai:m@http://127.0.0.1:9/v1"), "cosines"),
