@@ -185,6 +185,7 @@ def scripted():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(IndexSettings, "open_index", lambda _, index, **__: open_index(index))
         patch.setattr(Policy, "from_pretrained", load_policy)
+        patch.setattr("acqo_rl.reformulation.load.read_settings", lambda _: settings)
         patch.setattr("acqo_rl.language_models.load.load_language_model", lambda *_, **__: ByPrompt(OF_MODEL))
         yield
 
