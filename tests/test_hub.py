@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from tiny_policy import adapter_model, byte_tokenizer, full_model
 
-from acqo_rl import hub
 from acqo_rl.cli import main
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError, GrammarError, HubError
+from acqo_rl.hub import export as hub
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.types import Query
 

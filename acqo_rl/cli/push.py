@@ -12,8 +12,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from acqo_rl import hub
 from acqo_rl.errors import ConfigError
+from acqo_rl.hub import export as hub
 from acqo_rl.language_models.embedded import resolve
 from acqo_rl.settings import setting
 

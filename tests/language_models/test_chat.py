@@ -9,7 +9,7 @@ from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError
-from acqo_rl.hub import export_policy
+from acqo_rl.hub.export import export_policy
 from acqo_rl.language_models.chat import end_tokens, missing_end, prepare_template, without_thoughts
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.policy import Policy

@@ -28,7 +28,7 @@ from acqo_rl.text import one_line
 
 EXPORT_FILE = "export.json"
 _CARD = "README.md"
-_CARD_TEMPLATE = Path(__file__).parent / "templates" / "model_card.md"
+_CARD_TEMPLATE = Path(__file__).parents[1] / "templates" / "model_card.md"
 _SMOLLM2_ON_HUB = "HuggingFaceTB/SmolLM2-135M-Instruct"
 _ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors")
 _SUFFIXES = (".safetensors", ".json", ".txt", ".md", ".jinja")

@@ -1,0 +1,1 @@
+"""Exports of trained policies, their model cards, and the Hugging Face Hub."""
