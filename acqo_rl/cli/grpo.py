@@ -82,6 +82,7 @@ def main(config: GrpoRunConfig) -> None:
     )
     resume(trainer)
     state.print(finish(trainer, settings, config.model, config.lora_rank, config.eval_measure))
+    state.destroy_process_group()  # otherwise a process that ends first may abort the others
 
 
 def check(config: GrpoRunConfig) -> tuple[PolicySettings, GRPOConfig]:

@@ -135,8 +135,7 @@ def main(config: BuildIndexConfig) -> None:
         size = sum(path.stat().st_size for path in Path(config.output).rglob("*") if path.is_file()) / 1e6
         print(f"{config.output}: {info.document_count:,} documents, {size:,.1f} MB, fingerprint", end=" ")
         print(info.fingerprint[:16], "(already exists, nothing to do)" if finished else "(ready to search)")
-    if state.num_processes > 1:
-        state.destroy_process_group()
+    state.destroy_process_group()
 
 
 def plan_lines(vectors: int, documents: int, dim: int) -> list[str]:

@@ -72,6 +72,7 @@ def main(config: WarmStartConfig) -> None:
         examples = collect(config, materials, folder / "examples.jsonl")
     train(materials.train, examples, settings, arguments, model=config.model, lora_rank=config.lora_rank)
     state.print(f"The warm-started policy is in {folder / 'model'}.")
+    state.destroy_process_group()
 
 
 def check(config: WarmStartConfig) -> tuple[PolicySettings, SFTConfig]:

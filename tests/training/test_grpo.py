@@ -273,6 +273,7 @@ trainer, found = token_advantages({model!r}, {folder!r}, processes=2)
 found = trainer.accelerator.gather(found)
 if trainer.accelerator.is_main_process:
     torch.save(found, {folder!r} + "/found.pt")
+trainer.accelerator.end_training()
 """
 
 
