@@ -1,1 +1,1 @@
-"""Question answering: the budgeted pipeline with its modes."""
+"""Answers: a pipeline with a limit of model calls; a mode fixes its steps."""

@@ -1,4 +1,4 @@
-"""Searches and model calls of all steps, within budget and time limit; failures and trace are recorded in the state."""
+"""Every step searches and asks models through these classes, which keep budget and time limit, and record failures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

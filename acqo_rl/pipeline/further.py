@@ -1,4 +1,4 @@
-"""Further searches, which a model writes: for what the passages lack, and for the parts of the question.
+"""A model writes further searches: for gaps in the passages, and for the parts of the question.
 
 Parts may depend on each other; they are searched and answered in topological order.
 """

@@ -1,4 +1,4 @@
-"""What a question needs: its challenges, by a classifier or a model, and the mode that rules choose for it."""
+"""What a question needs: its challenges, by a classifier, for long ones also by a model; and its mode, by rules."""
 
 import re
 from dataclasses import dataclass

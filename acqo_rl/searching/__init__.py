@@ -1,1 +1,1 @@
-"""The search path from a query to a fused ranking: first search, reformulation, search, fusion."""
+"""The search path from a query to a fused ranking: first search, choice, reformulation, search, hops, order."""

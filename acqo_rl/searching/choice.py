@@ -1,8 +1,8 @@
-"""The choice of the first search, made after reading results: a small trained network picks what is searched.
+"""Chooses by their results which searches of a query are kept, with a small trained network.
 
 A query is first searched in ways that cost no model call: as it is, with the last turn, with the last two turns, and as
 the rules rewrite it. The network reads these results. It picks one of them, two of them fused, or asks the language
-model. In the last case its searches are options too, and the network picks once more.
+model. Then the model's searches are options too, and the network picks once more.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A hop: one more search for a name in the results, chosen by a small trained network, or none.
 
-The network scores the option to stop and each candidate (:mod:`acqo_rl.searching.hop_candidates`). A chosen name is
-searched alone and after the question, and the two rankings are fused with all earlier ones.
+The network scores the option to stop and each candidate (:mod:`acqo_rl.searching.hop_candidates`). If a name is
+chosen, two texts are searched: the name, and the question followed by it. All rankings are fused with the earlier ones.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ KIND = "hop 1"
 
 @dataclass(frozen=True, slots=True)
 class Hops:
-    """The step between fusion and reranking.
+    """The step between fusion and order.
 
     Attributes:
         hop: chooses a name in the results, or none.

@@ -1,4 +1,4 @@
-"""HopOptions of a hop: the names in the best results, each with features for the scorer.
+"""Candidates of a hop: the names in the best results, each with features for the scorer.
 
 A name is the title of a result, a title of the corpus or a capitalised phrase in the text of a result, a name in the
 question whose words occur in documents, or a rare phrase. All features are relative (shares, ranks, ratios to the best

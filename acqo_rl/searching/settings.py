@@ -1,4 +1,4 @@
-"""Settings shared by the commands that search: of the steps that read results, and of a whole search."""
+"""Settings of choice, hops and order, and of a whole search; shared by commands and service."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Steps(NamedTuple):
 
 @dataclass(kw_only=True)
 class StepSettings:
-    """Settings of the engine of policies, of the choice and of the hops."""
+    """Settings of the engine of policies, of choice, hops and order."""
 
     engine: InferenceEngine = setting(ENGINE_HELP, "auto")
     choice: str = setting(

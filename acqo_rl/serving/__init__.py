@@ -1,1 +1,1 @@
-"""The HTTP service of the search path, with limits, metrics and logs, and the server of a shared index."""
+"""The HTTP service of searches and answers, with limits, metrics and logs. A second application serves an index."""
