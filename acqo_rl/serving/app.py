@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -110,18 +110,21 @@ def make_app(service: Service, limits: Limits, web: Web = Web()) -> FastAPI:
             service.metrics.failed("search", str(error))
             raise
 
-    async def prepared(body: AnswerRequest) -> tuple[AnswerRequest, Asked, Pipeline]:
-        def prepare() -> tuple[AnswerRequest, Asked, Pipeline]:
-            asked = service.asked(body)
-            return body, asked, service.pipeline(asked.strategy, body.num_variants, asked.collections)
+    async def prepared(body: AnswerRequest) -> AsyncIterator[AsyncIterator[ServerSentEvent]]:
+        """The events; closed when the response has ended, also if it is cancelled while it sends one of them."""
 
-        return await in_thread(prepare, service.answer_timeout)
+        def prepare() -> tuple[Asked, Pipeline]:
+            asked = service.asked(body)
+            return asked, service.pipeline(asked.strategy, body.num_variants, asked.collections)
+
+        async with aclosing(_events(service, body, *await in_thread(prepare, service.answer_timeout))) as events:
+            yield events
 
     @app.post(ANSWER, tags=["answer"], responses=REFUSALS, response_class=EventSourceResponse)
-    async def answer(question: Annotated[Any, Depends(prepared)]) -> AsyncIterator[ServerSentEvent]:
+    async def answer(events: Annotated[Any, Depends(prepared)]) -> AsyncIterator[ServerSentEvent]:
         """Answers from the documents; streams an event `step` per step, then `result` or `error`."""
         # errors of `prepared` are responses; those of the stream are events
-        async for event in _events(service, *question):
+        async for event in events:
             yield event
 
     finish_app(app, service.metrics, limits, web, service.is_ready, limited=("/v1/",), apart=(ANSWER,))
@@ -130,7 +133,7 @@ def make_app(service: Service, limits: Limits, web: Web = Web()) -> FastAPI:
 
 async def _events(
     service: Service, body: AnswerRequest, asked: Asked, pipeline: Pipeline
-) -> AsyncIterator[ServerSentEvent]:
+) -> AsyncGenerator[ServerSentEvent, None]:
     """The events of an answer; if the client leaves, the work is told to end."""
     begin, loop = time.perf_counter(), asyncio.get_running_loop()
     events: asyncio.Queue[ServerSentEvent | None] = asyncio.Queue()
