@@ -105,11 +105,12 @@ class Strategies:
         """
         if name not in self.names:
             raise NotFoundError(f"Unknown strategy {name!r}; choose one of {', '.join(self.names)}.")
-        [users] = [list(f.metadata["of"]) for f in fields(StrategySettings) if f.name == "num_variants"]
-        if num_variants is not None and set(users).isdisjoint(name.split("+")):
-            raise ConfigError(
-                f"num_variants is {num_variants}, but {name!r} does not use it; it is for {', '.join(users)}."
-            )
+        if num_variants is not None:
+            [users] = [list(f.metadata["of"]) for f in fields(StrategySettings) if f.name == "num_variants"]
+            if set(users).isdisjoint(name.split("+")):
+                raise ConfigError(
+                    f"num_variants is {num_variants}, but {name!r} does not use it; it is for {', '.join(users)}."
+                )
         return self._load(name, num_variants or self.settings.num_variants)
 
     @cachedmethod(lambda self: self._loaded, condition=lambda self: self._loading)
