@@ -63,16 +63,21 @@ def lexicon_for(names: Iterable[str], documents: Iterable[Document]) -> Lexicon 
 
 
 def check_strategy(name: str, model: str) -> None:
-    """Checks the name of a strategy, if the name contains ``+`` or the model can only be prompted, or the policy.
+    """Checks a strategy before it is loaded: its name, and the settings of a policy.
 
     Raises:
         ConfigError: the name contains an unknown strategy or repeats one, or there is no such policy.
         GrammarError: the model is not a policy of this version.
     """
+    _check_name(name, model)
+    if model and not prompts_model(name):
+        read_settings(model)
+
+
+def _check_name(name: str, model: str) -> None:
+    """Checks a name that contains ``+``, or whose model can only be prompted."""
     parts = name.split("+")
     if name in WHOLE or (parts == [name] and not model.startswith(PROMPTED_ONLY)):
-        if model and not prompts_model(name):
-            read_settings(model)
         return
     if wrong := [part for part in parts if part not in STRATEGIES or parts.count(part) > 1]:
         raise ConfigError(
@@ -113,7 +118,7 @@ def load_reformulator(
     if name == "turns":
         return RecentTurns()
     settings = settings or StrategySettings()
-    check_strategy(name, model)
+    _check_name(name, model)
     if prompts_model(name):
         return _prompted(name, model, settings, language_model)
     return Policy.from_pretrained(model, name=name, batch_size=settings.generation_batch)
