@@ -72,7 +72,7 @@ def open_searcher(config: SearchConfig) -> tuple[AdaptiveSearcher, Mapping[str, 
     """The searcher of the settings, after a first search, and the documents."""
     [(name, model)] = name_reformulators([config.reformulator], config.model, config.engine).items()
     check_strategy(name, model)
-    config.networks(name)
+    networks = config.networks(name)
     if config.data is None:
         corpus: Mapping[str, Document] = documents_of(next(filter(is_engine, parts_of(config.index))))
         retriever = config.open_index(config.index)
@@ -86,7 +86,7 @@ def open_searcher(config: SearchConfig) -> tuple[AdaptiveSearcher, Mapping[str, 
         retriever,
         fusion_named(config.fusion, config.rrf_k),
         corpus=corpus,
-        **config.open_steps(name, corpus, partial(words_of, corpus), asks=bool(model))._asdict(),
+        **networks.steps(corpus, partial(words_of, corpus), asks=bool(model))._asdict(),
         score_threshold=config.score_threshold,
         reranking=Reranking(reranker, corpus, config.rerank_depth) if reranker else None,
     )

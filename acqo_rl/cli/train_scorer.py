@@ -248,7 +248,7 @@ def path_before(config: TrainScorerConfig, hops: int) -> Callable[[TrainingSet],
     settings = StepSettings(hops=hops, order=NO_ORDER)
 
     def path(one: TrainingSet) -> SearchPath:
-        steps = settings.open_steps(name, one.corpus, lambda: one.words, asks=bool(model))
+        steps = settings.networks(name).steps(one.corpus, lambda: one.words, asks=bool(model))
         return SearchPath(reformulator, one.retriever, RankScoreFusion(), one.corpus, **steps._asdict())
 
     return path

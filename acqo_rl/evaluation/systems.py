@@ -216,7 +216,7 @@ def open_reformulators(
         opened[name] = CachedReformulator(name, partial(load, name, model), cache_key, file)
         if name == REWRITE_RETRIEVE_READ:
             opened[name].retry_below = strategy.similarity_threshold
-        steps[name] = settings.open_steps(name, corpus, words, asks=bool(model))
+        steps[name] = settings.networks(name).steps(corpus, words, asks=bool(model))
     return opened, steps
 
 

@@ -34,6 +34,32 @@ class Steps(NamedTuple):
     order: LearnedOrder | None = None
 
 
+class Networks(NamedTuple):
+    """The networks of the steps that read results, and the number of hops."""
+
+    choice: Scorer | None
+    hop: Scorer | None
+    hops: int
+    order: Scorer | None
+
+    def steps(self, corpus: Mapping[str, Document], words: Callable[[], CorpusWords], *, asks: bool) -> Steps:
+        """The steps with these networks.
+
+        Args:
+            corpus: document id -> document.
+            words: reads the words of the corpus; called only if they are needed.
+            asks: whether there is a model to ask.
+        """
+        if not any((self.choice, self.hop, self.order)):
+            return Steps()
+        known = words()
+        return Steps(
+            Choice(self.choice, corpus, known, asks=asks) if self.choice else None,
+            Hops(LearnedHop(self.hop, corpus, known), self.hops) if self.hop else None,
+            LearnedOrder(self.order, corpus, known) if self.order else None,
+        )
+
+
 @dataclass(kw_only=True)
 class StepSettings:
     """Settings of the engine of policies, of choice, hops and order."""
@@ -54,44 +80,20 @@ class StepSettings:
         None,
     )
 
-    def networks(self, name: str) -> tuple[Scorer | None, int, Scorer | None, Scorer | None]:
-        """The networks that a reformulator needs, and the number of hops: choice, number, hop, order.
+    def networks(self, name: str) -> Networks:
+        """Loads the networks that a reformulator needs.
 
         Raises:
             ConfigError: a folder contains no such network.
         """
         chooses = name == AUTO
-        most = self.hops if self.hops is not None else AUTO_HOPS if chooses else 0
+        hops = self.hops if self.hops is not None else AUTO_HOPS if chooses else 0
         order = self.order or (TRAINED_ORDER if chooses else NO_ORDER)
-        return (
+        return Networks(
             Scorer.load(self.choice, choice.KIND) if chooses else None,
-            most,
-            Scorer.load(self.hop, hop.KIND) if most else None,
+            Scorer.load(self.hop, hop.KIND) if hops else None,
+            hops,
             Scorer.load(order, KIND) if order != NO_ORDER else None,
-        )
-
-    def open_steps(
-        self, name: str, corpus: Mapping[str, Document], words: Callable[[], CorpusWords], *, asks: bool
-    ) -> Steps:
-        """The steps of a reformulator, with their networks.
-
-        Args:
-            name: name of the reformulator.
-            corpus: document id -> document.
-            words: reads the words of the corpus; called only if they are needed.
-            asks: whether there is a model to ask.
-
-        Raises:
-            ConfigError: see :meth:`networks`.
-        """
-        chooses, most, hops, orders = self.networks(name)
-        if not any((chooses, hops, orders)):
-            return Steps()
-        known = words()
-        return Steps(
-            Choice(chooses, corpus, known, asks=asks) if chooses else None,
-            Hops(LearnedHop(hops, corpus, known), most) if hops else None,
-            LearnedOrder(orders, corpus, known) if orders else None,
         )
 
 

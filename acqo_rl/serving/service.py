@@ -248,7 +248,7 @@ class Service:
         offered = self.strategies.get(strategy, num_variants)
         retriever, documents = searched_as_one(collections), DocumentsOf(collections)
         words = partial(self._words, collections)
-        steps = self.steps.open_steps(strategy, documents, words, asks=bool(offered.max_calls))
+        steps = self.steps.networks(strategy).steps(documents, words, asks=bool(offered.max_calls))
         return AdaptiveSearcher(
             offered,
             [retriever, *searched_apart(collections)],

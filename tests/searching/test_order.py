@@ -136,7 +136,7 @@ def test_an_order_that_fails_leaves_the_fused_ranking():
     ],
 )
 def test_auto_orders_its_results_by_default(name, given, has_order):
-    steps = StepSettings(**given).open_steps(name, CORPUS, lambda: WORDS, asks=False)
+    steps = StepSettings(**given).networks(name).steps(CORPUS, lambda: WORDS, asks=False)
     assert (steps.order is not None) is has_order
 
 
@@ -144,5 +144,5 @@ def test_auto_orders_its_results_by_default(name, given, has_order):
     ("name", "given", "most"), [("auto", None, 2), ("auto", 0, 0), ("raw", None, 0), ("raw", 3, 3)]
 )
 def test_auto_makes_two_hops_by_default(name, given, most):
-    hops = StepSettings(hops=given).open_steps(name, CORPUS, lambda: WORDS, asks=False).hops
+    hops = StepSettings(hops=given).networks(name).steps(CORPUS, lambda: WORDS, asks=False).hops
     assert (hops.most if hops else 0) == most
