@@ -29,12 +29,12 @@ def full_model(folder, **settings):
     return save_policy(random_llama(seed=0), folder / "model", settings)
 
 
-def adapter_model(folder, **settings):
+def adapter_model(folder, tokenizer=None, **settings):
     """The ``model/`` folder of LoRA, on a base model in the folder ``base``."""
     import torch
     from peft import LoraConfig, get_peft_model
 
-    base = random_llama(seed=1)
+    base = random_llama(seed=1, tokenizer=tokenizer)
     base.save_pretrained(folder / "base")
     config = LoraConfig(r=4, lora_alpha=32, target_modules="all-linear", task_type="CAUSAL_LM")
     model = get_peft_model(base, config)
@@ -42,7 +42,7 @@ def adapter_model(folder, **settings):
         if "lora_B" in name:
             torch.nn.init.normal_(weights)
     model.peft_config["default"].base_model_name_or_path = str(folder / "base")
-    return save_policy(model, folder / "model", settings)
+    return save_policy(model, folder / "model", settings, tokenizer)
 
 
 def random_llama(seed, layers=2, tokenizer=None, **more):

@@ -10,9 +10,9 @@ from tiny_policy import adapter_model, byte_tokenizer
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models import openvino
-from acqo_rl.language_models.chat import StoredChat, save_chat
+from acqo_rl.language_models.chat import Chat, StoredChat
 from acqo_rl.language_models.local import TransformersModel
-from acqo_rl.language_models.openvino import OpenVinoModel, files_of, write_gguf
+from acqo_rl.language_models.openvino import OpenVinoModel, files_of, write_graph
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.time_limit import TimeLimit, limited
@@ -23,6 +23,9 @@ pytest.importorskip("openvino_genai")
 CONVERSATIONS = [
     [{"role": "system", "content": "Write."}, {"role": "user", "content": "word " * n}] for n in (1, 30, 4, 12, 1, 7)
 ]
+
+
+EXACT = {"INFERENCE_PRECISION_HINT": "f32", "KV_CACHE_PRECISION": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0}
 
 
 @pytest.fixture(autouse=True)
@@ -56,16 +59,21 @@ def random_model(kind, tokenizer):
 
 
 def on_openvino(model, folder, **settings):
-    """The same model on OpenVINO, in float16 weights."""
-    write_gguf(model.model, model.chat.tokenizer, folder / "model.gguf")
-    save_chat(model.chat, folder)
+    """The same model on OpenVINO."""
+    write_graph(model.model, model.chat, folder)
     return OpenVinoModel(folder, StoredChat(folder), **{"max_new_tokens": 12, **settings})
 
 
-def in_float16(model):
-    """The model with weights that were rounded to float16, as they are stored."""
-    for tensor in model.model.parameters():
-        if tensor.ndim == 2:
+def rounded(model):
+    """The model with its weights as they are stored."""
+    import gguf
+
+    form = gguf.GGMLQuantizationType.Q8_0
+    for name, tensor in model.model.named_parameters():
+        if name.endswith("_proj.weight"):
+            stored = gguf.quants.quantize(tensor.detach().numpy(), form)
+            tensor.data = torch.from_numpy(gguf.quants.dequantize(stored, form))
+        elif tensor.ndim == 2:
             tensor.data = tensor.data.half().float()
     return model
 
@@ -84,16 +92,16 @@ def test_a_call_whose_time_is_over_leaves_the_batch_to_others(tokenizer, tmp_pat
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "qwen3"])
 def test_openvino_writes_what_transformers_writes(kind, tokenizer, tmp_path, monkeypatch):
     """Grouped heads, biases, norms of heads, tied and separate output weights, computed in float32."""
-    original = in_float16(random_model(kind, tokenizer))
+    original = rounded(random_model(kind, tokenizer))
     expected = original.generate(CONVERSATIONS)
-    monkeypatch.setattr(openvino, "COMPUTED_IN", {"INFERENCE_PRECISION_HINT": "f32", "KV_CACHE_PRECISION": "f32"})
+    monkeypatch.setattr(openvino, "COMPUTED_IN", EXACT)
     assert on_openvino(original, tmp_path).generate(CONVERSATIONS) == expected
     assert len({completion.text for completion in expected}) > 2
 
 
 @pytest.mark.slow
 def test_a_policy_of_the_package_answers_as_with_transformers(monkeypatch):
-    monkeypatch.setattr(openvino, "COMPUTED_IN", {"INFERENCE_PRECISION_HINT": "f32", "KV_CACHE_PRECISION": "f32"})
+    monkeypatch.setattr(openvino, "COMPUTED_IN", EXACT)
     queries = [Query("1", "Compare Oslo and Bergen"), Query("2", "capital of Peru"), Query("3", "And its population?")]
     fast, plain = (
         Policy.from_pretrained(name).reformulate(queries) for name in ("openvino:trained:demo", "trained:demo")
@@ -116,8 +124,8 @@ def test_completions_match_the_expression(tokenizer, tmp_path):
     assert all(any(tag.startswith(c.text.split("\n")[0]) for tag in tags) for c in model.generate(CONVERSATIONS))
 
 
-def test_the_file_of_a_policy_is_written_once_and_again_if_its_adapter_changes(tmp_path, cache):
-    name = str(adapter_model(tmp_path))
+def test_the_file_of_a_policy_is_written_once_and_again_if_its_adapter_changes(tokenizer, tmp_path, cache):
+    name = str(adapter_model(tmp_path, tokenizer))
     first = files_of(name)
     written = first.stat().st_mtime_ns
     assert files_of(name) == first
@@ -135,7 +143,7 @@ def test_other_architectures_are_refused(tmp_path):
     tokenizer = byte_tokenizer()
     config = GPT2Config(vocab_size=len(tokenizer), n_embd=16, n_layer=1, n_head=2)
     with pytest.raises(ConfigError, match="gpt2"):
-        write_gguf(GPT2LMHeadModel(config), tokenizer, tmp_path / "model.gguf")
+        write_graph(GPT2LMHeadModel(config), Chat(tokenizer), tmp_path)
 
 
 def test_the_engine_is_chosen_for_the_policies_of_the_package_on_a_cpu(monkeypatch, caplog):
