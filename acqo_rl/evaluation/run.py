@@ -1,13 +1,12 @@
 """Runs queries through a search path and measures the rankings."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acqo_rl.errors import DataError
 from acqo_rl.measures import MEASURES, check_measures, judged, per_query, to_run
@@ -16,9 +15,6 @@ from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.sub_queries import DEPTH, searched_text
 from acqo_rl.searching.trace import ms_of
 from acqo_rl.types import Qrels, Query, Ranking, Reformulation
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)

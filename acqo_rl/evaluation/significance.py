@@ -3,15 +3,10 @@
 Sakai, "Evaluating evaluation metrics based on the bootstrap" (SIGIR 2006); Efron and Tibshirani (1993), chapter 13.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike
 
 RESAMPLES = 10_000
 CONFIDENCE = 0.95

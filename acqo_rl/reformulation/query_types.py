@@ -4,19 +4,15 @@ It is a logistic regression over groups of one to three words and over ends of w
 trains it on labelled questions and prints its confusion matrix on other ones.
 """
 
-from __future__ import annotations
-
 import re
 import zlib
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from acqo_rl.types import Challenge, QueryType
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 TYPES: tuple[QueryType, ...] = ("comparison", "debugging", "complex", "how_to", "conceptual", "factual", "simple")
 """The first one whose probability is at least ``LEAST`` is the type."""
@@ -51,8 +47,6 @@ def features_of(text: str) -> list[int]:
 @cache
 def _weights() -> NDArray[np.float32]:
     """float32[types and challenges, features and a constant]."""
-    import numpy as np
-
     with np.load(WEIGHTS) as stored:
         weights: NDArray[np.float32] = stored["weights"].astype(np.float32)
     return weights
@@ -68,8 +62,6 @@ def _scores(text: str) -> tuple[float, ...]:
 
 def type_probabilities(text: str) -> dict[QueryType, float]:
     """The probability of each type."""
-    import numpy as np
-
     odds = np.exp(_scores(text)[: len(TYPES)])
     return dict(zip(TYPES, (odds / odds.sum()).tolist(), strict=True))
 

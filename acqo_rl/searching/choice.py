@@ -5,13 +5,13 @@ the rules rewrite it. The network reads these results. It picks one of them, two
 model. Then the model's searches are options too, and the network picks once more.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.lexicon import Lexicon
@@ -24,10 +24,6 @@ from acqo_rl.searching.scorer import Scorer
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.text import distinct, stems
 from acqo_rl.types import Document, Query, Ranking, Reformulation
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 KIND = "choice 1"
 """Kind of the scorer, with the version of its features."""
@@ -146,8 +142,6 @@ class Choice:
         documents: Mapping[str, Document],
         may_ask: bool,
     ) -> NDArray[np.float32]:
-        import numpy as np
-
         reader = _Reader(searched[0].query, fused[0], self._words, lambda d: self._stems(documents[d])[0])
         by_arm = {some[0]: ranking for some, ranking in zip(arms, fused, strict=True) if len(some) == 1}
         compared = [by_arm.get(arm, fused[0]) for arm in _COMPARED]

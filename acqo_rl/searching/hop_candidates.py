@@ -5,14 +5,14 @@ question whose words occur in documents, or a rare phrase. All features are rela
 score), so that one scorer works for BM25 scores and cosines, and for corpora on which it was not trained.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from acqo_rl.searching.corpus_words import (
     IN_BRACKETS,
@@ -26,10 +26,6 @@ from acqo_rl.searching.corpus_words import (
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.text import TOKEN, stem, stems
 from acqo_rl.types import Document, Ranking, Reformulation
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 READ = 5
 """Number of results whose text is read."""
@@ -272,8 +268,6 @@ class CandidateReader:
 
 def _table(rows: Sequence[Sequence[float]], whole: Sequence[float]) -> NDArray[np.float32]:
     """The features of stopping and of each name: those of the query, its own, and its distance to the best name."""
-    import numpy as np
-
     own = np.array(rows, np.float32).reshape(len(rows), OWN)
     best = own[:, RELATIVE].max(axis=0, initial=0.0)
     stop = np.concatenate([[1.0], whole, np.zeros(OWN), best])

@@ -5,13 +5,13 @@ the searches its title and text contain, and which of the first documents name e
 one network works for BM25 scores and cosines, and for corpora on which it was not trained.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from acqo_rl.searching.corpus_words import WORDS_READ, CorpusWords, joined_words, title_key, whole_and_lead
 from acqo_rl.searching.feedback import fetch
@@ -20,10 +20,6 @@ from acqo_rl.searching.reranking import reordered
 from acqo_rl.searching.scorer import Scorer
 from acqo_rl.text import stems
 from acqo_rl.types import Document, Ranking, Reformulation, SubQueryKind
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 KIND = "order 1"
 """Kind of the scorer, with the version of its features."""
@@ -68,8 +64,6 @@ class LearnedOrder:
 
         It is that of the network less the place, so that unsure scores leave the order as it is.
         """
-        import numpy as np
-
         if self._scorer is None:
             raise ValueError("This order has no scorer; it only reads features.")
         scores: list[float] = (self._scorer.score(features) - np.arange(len(features))).tolist()
@@ -91,8 +85,6 @@ class LearnedOrder:
     def _of(
         self, made: Reformulation, lists: Sequence[Ranking], fused: Ranking, documents: Mapping[str, Document]
     ) -> NDArray[np.float32]:
-        import numpy as np
-
         doc_ids = fused.doc_ids[:ORDERED]
         empty = Document("", "", "")
         pages = [self._read(documents.get(doc_id, empty)) for doc_id in doc_ids]

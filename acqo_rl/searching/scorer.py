@@ -6,14 +6,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.embedded import resolve
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 SETTINGS, WEIGHTS = "acqo_scorer.json", "scorer.safetensors"
 CLIP = 5.0
@@ -42,8 +40,6 @@ class Scorer:
 
     def score(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         """The score of each option, float32[options]."""
-        import numpy as np
-
         hidden = np.clip((features - self.mean) / self.scale, -CLIP, CLIP)[None]
         for number, (weight, bias) in enumerate(self.layers):
             hidden = hidden @ weight + bias
@@ -64,7 +60,6 @@ class Scorer:
 
     def save(self, folder: Path) -> None:
         """Writes weights and settings."""
-        import numpy as np
         from safetensors.numpy import save
 
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,14 +1,15 @@
 """What a search engine has to do, and collections of engines, with retries of their calls."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from acqo_rl.errors import SearchError
 from acqo_rl.language_models.http_clients import make_retrying
@@ -16,10 +17,6 @@ from acqo_rl.retrieval.engines.location import Location, LocationOptions
 from acqo_rl.retrieval.manifest import IndexInfo
 from acqo_rl.text import one_line
 from acqo_rl.types import Filter
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 T = TypeVar("T")
 
