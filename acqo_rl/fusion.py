@@ -6,37 +6,24 @@ in a fixed order, so the result is deterministic.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import zip_longest
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.roles import Fusion
-from acqo_rl.types import Ranking
+from acqo_rl.types import Ranking, Span
 
 _TOLERANCE = 1e-12
 """Sums of reciprocal ranks that differ by less are equal, so that rounding errors do not order ties."""
 
 
-class _List(NamedTuple):
-    """A ranking without duplicates: each document at its first rank."""
-
-    doc_ids: Sequence[str]
-    ranks: Sequence[int]
-    scores: Sequence[float]
-    weight: float
+_Found = Collection[tuple[int, float]]
+"""Rank and score of each document of a list."""
 
 
-def _read(ranking: Ranking) -> _List:
-    if len(set(ranking.doc_ids)) == len(ranking.doc_ids):
-        return _List(ranking.doc_ids, range(1, len(ranking.doc_ids) + 1), ranking.scores, ranking.weight)
-    first: dict[str, tuple[int, float]] = {}
-    for rank, (doc_id, score) in enumerate(zip(ranking.doc_ids, ranking.scores, strict=True), start=1):
-        first.setdefault(doc_id, (rank, score))
-    ranks, scores = zip(*first.values(), strict=True)
-    return _List(tuple(first), ranks, scores, ranking.weight)
-
-
-def _fuse(rankings: Sequence[Ranking], k: int, name: str, contributions: Callable[[_List], list[float]]) -> Ranking:
+def _fuse(
+    rankings: Sequence[Ranking], k: int, name: str, contributions: Callable[[_Found, float], list[float]]
+) -> Ranking:
     """Sorts documents by the sum of their contributions.
 
     Ties are broken by best similarity (only if all lists come from one retriever), then by first list, then by id.
@@ -47,31 +34,37 @@ def _fuse(rankings: Sequence[Ranking], k: int, name: str, contributions: Callabl
             " negative."
         )
     given = [ranking for ranking in rankings if ranking.doc_ids and ranking.weight]
-    lists = [_read(ranking) for ranking in given]
     total: dict[str, float] = {}
     similarity: dict[str, float] = {}
     first_list: dict[str, int] = {}
-    for number, one in enumerate(lists):
-        for doc_id, score, value in zip(one.doc_ids, one.scores, contributions(one), strict=True):
-            if doc_id not in total:
-                total[doc_id], similarity[doc_id], first_list[doc_id] = value, score, number
-            else:
-                total[doc_id] += value
-                if score > similarity[doc_id]:
-                    similarity[doc_id] = score
+    for number, one in enumerate(given):
+        rows = zip(range(len(one.doc_ids), 0, -1), reversed(one.scores), strict=True)
+        found = dict(zip(reversed(one.doc_ids), rows, strict=True))  # the first rank of a document
+        for (doc_id, (_, score)), value in zip(found.items(), contributions(found.values(), one.weight), strict=True):
+            total[doc_id] = total.get(doc_id, 0.0) + value
+            similarity[doc_id] = max(score, similarity.get(doc_id, score))
+            first_list.setdefault(doc_id, number)
     fused = _with_ties(total)
-    if len({ranking.retriever for ranking in given}) == 1:
-        ordered = sorted(fused, key=lambda d: (-fused[d], -similarity[d], first_list[d], d))
-    else:
-        ordered = sorted(fused, key=lambda d: (-fused[d], first_list[d], d))
-    best = ordered[:k]
+    is_one = len({ranking.retriever for ranking in given}) == 1
+    best = sorted(fused, key=lambda d: (-fused[d], -similarity[d] * is_one, first_list[d], d))[:k]
     return Ranking(
         doc_ids=tuple(best),
         scores=tuple(float(fused[doc_id]) for doc_id in best),
         retriever=name,
         query=rankings[0].query if rankings else "",
         similarities=tuple(float(similarity[doc_id]) for doc_id in best),
+        spans=spans_of(given, best),
     )
+
+
+def spans_of(rankings: Sequence[Ranking], doc_ids: Sequence[str]) -> dict[str, Span]:
+    """The spans of documents, each from the first of the rankings that have the document at its best rank."""
+    first: dict[str, Span | None] = {}
+    lists = rankings if any(one.spans for one in rankings) else ()
+    for row in zip_longest(*([(d, one.spans.get(d)) for d in one.doc_ids] for one in lists)):
+        for doc_id, span in filter(None, row):
+            first.setdefault(doc_id, span)
+    return {doc_id: span for doc_id in doc_ids if (span := first.get(doc_id))}
 
 
 def _with_ties(total: dict[str, float]) -> dict[str, float]:
@@ -100,8 +93,8 @@ class ReciprocalRankFusion(Fusion):
         """One ranking of at most ``k`` documents per query; scores are the weighted sums of reciprocal ranks."""
         return [_fuse(rankings, k, self.name, self._contributions) for rankings in batch]
 
-    def _contributions(self, one: _List) -> list[float]:
-        return [one.weight / (self.rank_constant + rank) for rank in one.ranks]
+    def _contributions(self, found: _Found, weight: float) -> list[float]:
+        return [weight / (self.rank_constant + rank) for rank, _ in found]
 
 
 class RankScoreFusion(ReciprocalRankFusion):
@@ -132,9 +125,9 @@ class ScoreFusion(Fusion):
         return [_fuse(rankings, k, self.name, _scaled_scores) for rankings in batch]
 
 
-def _scaled_scores(one: _List) -> list[float]:
-    low, high = min(one.scores), max(one.scores)
-    return [one.weight * ((score - low) / (high - low) if high > low else 1.0) for score in one.scores]
+def _scaled_scores(found: _Found, weight: float) -> list[float]:
+    low, high = min(score for _, score in found), max(score for _, score in found)
+    return [weight * ((score - low) / (high - low) if high > low else 1.0) for _, score in found]
 
 
 def fusion_named(name: str, rank_constant: float = 60.0) -> Fusion:
@@ -143,11 +136,10 @@ def fusion_named(name: str, rank_constant: float = 60.0) -> Fusion:
     Raises:
         ConfigError: the name is not ``rsf``, ``rrf`` or ``combsum``, or the constant is negative.
     """
-    known: tuple[Fusion, ...] = (RankScoreFusion(), ReciprocalRankFusion(rank_constant), ScoreFusion())
-    for fusion in known:
-        if fusion.name == name:
-            return fusion
-    raise ConfigError(f"Unknown fusion {name!r}; choose one of {', '.join(f.name for f in known)}.")
+    known = {one.name: one for one in (RankScoreFusion(), ReciprocalRankFusion(rank_constant), ScoreFusion())}
+    if name not in known:
+        raise ConfigError(f"Unknown fusion {name!r}; choose one of {', '.join(known)}.")
+    return known[name]
 
 
 def best_scores(found: Iterable[tuple[str, float]]) -> dict[str, float]:

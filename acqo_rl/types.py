@@ -31,6 +31,7 @@ QueryType = Literal["factual", "how_to", "comparison", "debugging", "conceptual"
 Challenge = Literal["simple", "temporal", "multi_hop", "decomposition"]
 FusionName = Literal["rsf", "rrf", "combsum"]
 Speaker = Literal["user", "assistant"]
+Span = tuple[int, int]  # start and end of a part of a text
 SubQueryKind = Literal["original", "reading", "part", "variant", "hypothetical", "step_back", "expansion", "hop"]
 
 Qrels = dict[str, dict[str, int]]
@@ -280,6 +281,7 @@ class Ranking:
             score measures agreement between lists; a similarity measures how well a document matches.
         ceiling: upper bound on the score of any document for this text; ``None`` if unknown.
         windows: number of parts of the text that were searched; 2 if a dense encoder cannot read all of it.
+        spans: document id -> start and end of the passage whose vector matched, in the text of a split document.
     """
 
     doc_ids: tuple[str, ...]
@@ -290,6 +292,7 @@ class Ranking:
     similarities: tuple[float, ...] = ()
     ceiling: float | None = None
     windows: int = 1
+    spans: Mapping[str, Span] = field(default_factory=dict, hash=False)
 
     def first(self, k: int) -> Ranking:
         """The top ``k`` documents of this ranking."""

@@ -18,10 +18,10 @@ from acqo_rl.searching.sub_queries import normalise_sub_queries, split_retriever
 from acqo_rl.types import Completion, Ranking, Reformulation, SubQuery
 
 
-def ranking(*doc_ids, scores=None, retriever="dense", query="", weight=1.0):
+def ranking(*doc_ids, scores=None, retriever="dense", query="", weight=1.0, spans=()):
     """A ranking of these documents; the default scores decrease from 1."""
     given = scores if scores is not None else [1.0 - i / 1000 for i in range(len(doc_ids))]
-    return Ranking(tuple(doc_ids), tuple(float(s) for s in given), retriever, query, weight)
+    return Ranking(tuple(doc_ids), tuple(float(s) for s in given), retriever, query, weight, spans=dict(spans))
 
 
 def strategy(name, **settings):
@@ -35,13 +35,14 @@ class ScriptedRetriever(Retriever):
     name = "scripted"
     cosine = True
 
-    def __init__(self, found):
-        self.found = found
-        self.calls = []
+    def __init__(self, found, spans=()):
+        self.found, self.spans, self.calls = found, spans, []
 
     def search(self, texts, k):
         self.calls.append(list(texts))
-        return [ranking(*self.found.get(text, ())[:k], retriever=self.name, query=text) for text in texts]
+        return [
+            ranking(*self.found.get(text, ())[:k], retriever=self.name, query=text, spans=self.spans) for text in texts
+        ]
 
 
 class ScoredRetriever(Retriever):

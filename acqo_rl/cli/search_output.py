@@ -8,7 +8,7 @@ from acqo_rl.pipeline.context import searched_texts, window
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.text import one_line
-from acqo_rl.types import Document, Ranking
+from acqo_rl.types import Document, Ranking, Span
 
 SHOWN_OF_EACH = 5
 CELL = 40
@@ -48,7 +48,7 @@ def lines(answer: SearchResult, corpus: Mapping[str, Document], score_name: str)
     scored = zip(fused.doc_ids, fused.scores, fused.similarities, strict=True)
     documents = fetch(corpus, fused.doc_ids)
     rows = [
-        (str(rank), f"{score:.3f}", f"{best:.3f}", d, found.title, _part(found.text, about))
+        (str(rank), f"{score:.3f}", f"{best:.3f}", d, found.title, _part(found.text, about, fused.spans.get(d)))
         for rank, (d, score, best) in enumerate(scored, start=1)
         if (found := documents.get(d))
     ]
@@ -57,9 +57,9 @@ def lines(answer: SearchResult, corpus: Mapping[str, Document], score_name: str)
     yield ", ".join(f"{step.name} {step.ms:.1f} ms" for step in answer.trace)
 
 
-def _part(text: str, about: str) -> str:
+def _part(text: str, about: str, span: Span | None) -> str:
     """The text, or the part of a long one that matches best, after its first and last character."""
-    start, part = window(text, about, EXCERPT)
+    start, part = window(text, about, EXCERPT, span)
     place = f"[{start + 1}-{start + len(part)} of {len(text)}] " if part != text else ""
     return place + one_line(part)
 
@@ -69,8 +69,7 @@ def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[
     if not rows:
         yield "   no documents"
         return
-    cells = [[one_line(cell) for cell in row] for row in (header, *rows)]
-    cells = [[*(cut(cell, CELL) for cell in row[:-1]), row[-1]] for row in cells]
+    cells = [[*(cut(one_line(cell), CELL) for cell in row[:-1]), one_line(row[-1])] for row in (header, *rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     numbers = header.index("id")
     for row in cells:
@@ -79,11 +78,12 @@ def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[
 
 
 def as_json(answer: SearchResult, corpus: Mapping[str, Document]) -> dict[str, Any]:
-    """The fields of the result, and of each document the part that matches best, for ``--json``."""
-    about = searched_texts(answer.reformulation)
+    """The fields of the result, and of each document the part that matches best with its place, for ``--json``."""
+    about, spans = searched_texts(answer.reformulation), answer.fused.spans
     documents = [
-        {**asdict(document), "text": window(document.text, about)[1]}
+        {**asdict(document), "text": text, "start": start, "length": len(document.text)}
         for document in fetch(corpus, answer.fused.doc_ids).values()
+        for start, text in [window(document.text, about, span=spans.get(document.id))]
     ]
     return {**asdict(answer), "notes": answer.notes, "documents": documents}
 

@@ -46,7 +46,9 @@ def hits(
     documents = fetch(corpus, fused.doc_ids)
     lists = [(ranking.query, set(ranking.doc_ids)) for ranking in found.rankings]
     about = searched_texts(found.reformulation)
-    windows = {d: (0, one.text) if whole else window(one.text, about) for d, one in documents.items()}
+    windows = {
+        d: (0, one.text) if whole else window(one.text, about, span=fused.spans.get(d)) for d, one in documents.items()
+    }
     scored = [hit for hit in zip(fused.doc_ids, fused.scores, fused.similarities, strict=True) if hit[0] in documents]
     return [
         (

@@ -198,8 +198,7 @@ class BudgetedModel:
                 state.fail(Failure.of(step, error), "model")
         for problem in filter(None, (completion.problem for completion in completions)):
             state.fail(Failure(step, problem, public_problem(problem)), "model")
-        found = [None if completion.problem else completion for completion in completions]
-        return [*found, *[None] * (len(contents) - len(found))]
+        return [*(None if one.problem else one for one in completions), *[None] * (len(contents) - len(completions))]
 
     def _may(self, state: RetrievalState, step: str, essential: bool) -> bool:
         if self.model is None:

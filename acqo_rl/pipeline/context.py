@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from acqo_rl.pipeline.state import Chunk, RetrievalState
 from acqo_rl.text import folded, one_line
-from acqo_rl.types import Reformulation
+from acqo_rl.types import Reformulation, Span
 
 CONTEXT_CHARACTERS = 4000
 """Maximum characters of all passages in the prompt for the answer."""
@@ -15,14 +15,17 @@ _LEAST_CHARACTERS, _LEAST_NUMBERED = 300, 50
 """Minimum characters per passage, and per passage on one line; they apply even if there are many passages."""
 
 
-def window(text: str, about: str, characters: int = SHOWN_CHARACTERS) -> tuple[int, str]:
-    """Returns the part of a text that matches ``about`` best, and its place: the number of characters before it.
+def window(text: str, about: str, characters: int = SHOWN_CHARACTERS, span: Span | None = None) -> tuple[int, str]:
+    """Returns the part of a text that matches best, and its place: the number of characters before it.
 
-    The text is split into overlapping parts, at sentence ends where possible. The part with most words of ``about``
-    wins; each word has weight 1 / number of parts that contain it. Texts of at most ``characters`` are returned whole.
+    Texts of at most ``characters`` are returned whole; others are cut to the ``span``, if a vector matched it, and then
+    split into overlapping parts. The one with most words of ``about`` wins; a word has weight 1 / parts that have it.
     """
     if len(text) <= characters:
         return 0, text
+    if span:
+        place, part = window(text[slice(*span)], about, characters)
+        return span[0] + place, part
     from semantic_text_splitter import TextSplitter
 
     parts = TextSplitter(characters, overlap=characters // 2).chunk_indices(text)

@@ -44,13 +44,12 @@ def find_references(text: str) -> tuple[str, ...]:
     A dot inside a number is part of it ("Section 3.2"). After "refers to" and similar phrases only a section, a
     quotation or a capitalised name is a reference; "recall refers to the share found" contains none.
     """
-    links = [match.group("target") for match in _LINK.finditer(text)]
-    text = _LINK.sub(r"\g<target>", text)
+    plain = _LINK.sub(r"\g<target>", text)
     found = [
-        part for m in _SEE_ALSO.finditer(text) for part in re.split(r"[,;]|(?<!\s)\s+and\s+(?=[A-Z])", m.group("list"))
+        part for m in _SEE_ALSO.finditer(plain) for part in re.split(r"[,;]|(?<!\s)\s+and\s+(?=[A-Z])", m.group("list"))
     ]
-    found += [match.group("target") for pattern in _NAMED for match in pattern.finditer(text)]
-    found += links
+    found += [match.group("target") for pattern in _NAMED for match in pattern.finditer(plain)]
+    found += [match.group("target") for match in _LINK.finditer(text)]
     stripped = (part.strip(" \t.,;:\"'*_()[]\u201c\u201d\u2018\u2019") for part in found)
     by_key = {normalised(part): part for part in reversed([part for part in stripped if len(part) > 3])}
     return tuple(reversed(by_key.values()))[:MOST]

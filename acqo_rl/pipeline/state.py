@@ -136,8 +136,7 @@ class Budget:
     def use(self, calls: int = 1, *, essential: bool = False) -> bool:
         """Takes calls from the budget; returns False, and takes none, if not enough are left."""
         with self._lock:
-            kept = 0 if essential else self.reserved
-            if self.used + calls + kept > self.limit:
+            if self.used + calls + (0 if essential else self.reserved) > self.limit:
                 return False
             self.used += calls
             if essential:
@@ -263,4 +262,3 @@ class PipelineStep(Protocol):
 
     def run(self, state: RetrievalState) -> None:
         """Reads the state and adds to it."""
-        ...

@@ -1,6 +1,7 @@
 """Builds index folders.
 
     manifest.json  doc_ids.json  and  index.faiss (dense)  or  bm25/ (sparse);  shards/ only while a build runs
+    spans.npy  (dense, with split documents): where the passage of each vector is in its document
     dense/  and  bm25/  (hybrid)
 
 A folder with a manifest is complete and is never overwritten. Repeating the same build changes nothing; a different
@@ -28,12 +29,14 @@ from acqo_rl.retrieval.manifest import (
     FILE_NAME,
     IDS_NAME,
     INDEX_NAME,
+    SPANS_NAME,
     Bm25Settings,
     DenseSettings,
     Manifest,
     read_manifest,
     write_manifest,
 )
+from acqo_rl.retrieval.splitting import Part
 from acqo_rl.roles import Encoder
 from acqo_rl.text import passage_text
 from acqo_rl.types import Document
@@ -157,6 +160,9 @@ def build_dense_index(
     faiss_index.fill(index, shards.read(), factory)
     folder.mkdir(parents=True, exist_ok=True)
     faiss_index.write_index(index, folder / INDEX_NAME)
+    if settings.passages:
+        with atomic(folder / SPANS_NAME) as unfinished, unfinished.open("wb") as file:
+            np.save(file, np.array([one.span if isinstance(one, Part) else (0, 0) for one in passages], np.int32))
     manifest = _finish(folder, wanted, doc_ids)
     shutil.rmtree(shards.folder, ignore_errors=True)
     return manifest
@@ -213,7 +219,8 @@ def _is_finished(folder: Path, wanted: Manifest) -> bool:
 
 def _finish(folder: Path, wanted: Manifest, doc_ids: Sequence[str]) -> Manifest:
     write_atomic(folder / IDS_NAME, [json.dumps(list(doc_ids))])
-    paths = [folder / IDS_NAME, *(folder.glob(INDEX_NAME)), *sorted(folder.glob(f"{BM25_NAME}/*"))]
+    names = (IDS_NAME, INDEX_NAME, SPANS_NAME, f"{BM25_NAME}/*")
+    paths = [path for name in names for path in sorted(folder.glob(name))]
     return write_manifest(folder, wanted, [path.relative_to(folder).as_posix() for path in paths])
 
 

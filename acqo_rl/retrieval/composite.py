@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from acqo_rl.errors import ConfigError, check_positive
-from acqo_rl.fusion import best_first
+from acqo_rl.fusion import best_first, spans_of
 from acqo_rl.roles import Fusion, Retriever
 from acqo_rl.types import Ranking, Scope
 
@@ -145,7 +145,8 @@ class InCollection(Retriever):
 
     def _of_collection(self, ranking: Ranking) -> Ranking:
         doc_ids = tuple(f"{self.collection}/{doc_id}" for doc_id in ranking.doc_ids)
-        renamed = replace(ranking, doc_ids=doc_ids, retriever=self.scale)
+        spans = {f"{self.collection}/{doc_id}": span for doc_id, span in ranking.spans.items()}
+        renamed = replace(ranking, doc_ids=doc_ids, retriever=self.scale, spans=spans)
         if self.cosine:
             return replace(renamed, ceiling=1.0)
         if not ranking.ceiling:
@@ -206,8 +207,15 @@ class FederatedRetriever(Composite):
             pairs = zip(ranking.doc_ids[:k], ranking.scores[:k], strict=True)
             found += [pair for pair in pairs if pair[1] > 0 or not self._is_mixed]
         doc_ids, scores = best_first(found)
-        windows = max(ranking.windows for ranking in rankings)
-        return Ranking(doc_ids, scores, self.scale, rankings[0].query, ceiling=1.0, windows=windows)
+        return Ranking(
+            doc_ids,
+            scores,
+            self.scale,
+            rankings[0].query,
+            ceiling=1.0,
+            windows=max(ranking.windows for ranking in rankings),
+            spans=spans_of(rankings, doc_ids),
+        )
 
 
 class FederatedFusion(Fusion):
@@ -248,7 +256,13 @@ class FederatedFusion(Fusion):
                     break
                 placed.setdefault(doc_id, (min(score, lowest), similarity))
         scores, similarities = zip(*placed.values(), strict=True) if placed else ((), ())
-        return replace(fused, doc_ids=tuple(placed), scores=scores, similarities=similarities)
+        return replace(
+            fused,
+            doc_ids=tuple(placed),
+            scores=scores,
+            similarities=similarities,
+            spans=spans_of(rankings, tuple(placed)),
+        )
 
 
 def split_id(key: str) -> tuple[str, str]:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acqo_rl.errors import ConfigError, DataError, check_positive
-from acqo_rl.fusion import best_first
+from acqo_rl.fusion import best_first, spans_of
 from acqo_rl.language_models.embedded import cached, loading, resolve
 from acqo_rl.language_models.local import default_device
 from acqo_rl.language_models.openvino import is_installed, threads
@@ -193,7 +193,14 @@ def _merged(text: str, rankings: Sequence[Ranking], k: int) -> Ranking:
         return rankings[0]
     pairs = (pair for one in rankings for pair in zip(one.doc_ids, one.scores, strict=True))
     doc_ids, scores = best_first(pairs, k)
-    return replace(rankings[0], doc_ids=doc_ids, scores=scores, query=text, windows=len(rankings))
+    return replace(
+        rankings[0],
+        doc_ids=doc_ids,
+        scores=scores,
+        query=text,
+        windows=len(rankings),
+        spans=spans_of(rankings, doc_ids),
+    )
 
 
 def encode_texts(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -42,7 +42,14 @@ class FaissRetriever(Retriever):
     name = "dense"
     cosine = True
 
-    def __init__(self, index: Any, doc_ids: Sequence[str], encoder: Encoder, fingerprint: str = "") -> None:
+    def __init__(
+        self,
+        index: Any,
+        doc_ids: Sequence[str],
+        encoder: Encoder,
+        fingerprint: str = "",
+        spans: NDArray[np.int32] | None = None,
+    ) -> None:
         """Creates a retriever for an existing index.
 
         Args:
@@ -50,6 +57,7 @@ class FaissRetriever(Retriever):
             doc_ids: document id of each vector; the vectors of a document must be adjacent.
             encoder: embeds the queries.
             fingerprint: fingerprint of the index, see :attr:`acqo_rl.retrieval.manifest.Manifest.fingerprint`.
+            spans: start and end of the passage of each vector in its document, int32[vectors, 2]; zeros if unknown.
 
         Raises:
             IndexMismatchError: the encoder has another dimension.
@@ -65,6 +73,7 @@ class FaissRetriever(Retriever):
         self._doc_ids = list(compress(doc_ids, starts))
         self._max_depth = min(index.ntotal, getattr(index, "max_depth", index.ntotal))
         self._encoder = encoder
+        self._spans = np.broadcast_to(np.int32(0), (len(doc_ids), 2)) if spans is None else spans
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """Returns at most ``k`` documents per text, in input order.
@@ -80,13 +89,15 @@ class FaissRetriever(Retriever):
         depth = -(-(k + 1) * self._index.ntotal // len(self._doc_ids))  # vectors of k + 1 documents on average
         nearest = self._nearest(encode_texts(self._encoder, list(distinct.values())), k, depth)
         rankings = {
-            key: Ranking(tuple(self._doc_ids[i] for i in documents), tuple(scores), self.name, distinct[key])
-            for key, (documents, scores) in zip(distinct, nearest, strict=True)
+            key: Ranking(doc_ids, tuple(scores), self.name, distinct[key], spans=spans)
+            for key, (rows, scores) in zip(distinct, nearest, strict=True)
+            for doc_ids in [tuple(self._doc_ids[i] for i in self._document_of[rows])]
+            for spans in [{d: (i, end) for d, (i, end) in zip(doc_ids, self._spans[rows].tolist(), strict=True) if end}]
         }
         return [rankings[search_key(text)] for text in texts]
 
     def _nearest(self, vectors: NDArray[np.float32], k: int, depth: int) -> list[tuple[list[int], list[float]]]:
-        """Positions and scores of the ``k`` best documents for each row, by descending score, then by position.
+        """Best vectors and scores of the ``k`` best documents for each row, by descending score, then by document.
 
         Fetches ``depth`` vectors per row. A row is searched again with twice the depth if its vectors belong to fewer
         than ``k`` documents, or if the last vector ties with the k-th document.
@@ -111,11 +122,11 @@ class FaissRetriever(Retriever):
     ) -> tuple[list[int], list[float]]:
         """The ``k`` best documents of one row of FAISS results, in which position -1 means no result."""
         found = positions >= 0
-        scores, documents = scores[found], self._document_of[positions[found]]
-        order = np.lexsort((documents, -scores))
+        scores, positions = scores[found], positions[found]
+        order = np.lexsort((documents := self._document_of[positions], -scores))
         _, best = np.unique(documents[order], return_index=True)
         order = order[np.sort(best)][:k]
-        return documents[order].tolist(), scores[order].tolist()
+        return positions[order].tolist(), scores[order].tolist()
 
 
 def make_index(dim: int, factory: str, build_parameters: str = "") -> Any:

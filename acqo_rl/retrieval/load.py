@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import numpy as np
+
 from acqo_rl.addresses import Address
 from acqo_rl.errors import IndexMismatchError
 from acqo_rl.fusion import RankScoreFusion
@@ -17,6 +19,7 @@ from acqo_rl.retrieval.manifest import (
     BM25_NAME,
     IDS_NAME,
     INDEX_NAME,
+    SPANS_NAME,
     Bm25Settings,
     DenseSettings,
     IndexInfo,
@@ -84,7 +87,8 @@ def _load(
     faiss_index.set_parameters(index, settings.search_parameters)
     index = faiss_index.to_device(index, device)
     encoder = fitting_encoder(folder, settings.encoder, settings.encoder_fingerprint, encoder, seconds)
-    return FaissRetriever(index, doc_ids, encoder, fingerprint)
+    path = folder / SPANS_NAME
+    return FaissRetriever(index, doc_ids, encoder, fingerprint, np.load(path) if path.exists() else None)
 
 
 def describe(index: str) -> IndexInfo:

@@ -18,6 +18,7 @@ FORMAT_VERSION = 2
 FILE_NAME = "manifest.json"
 IDS_NAME = "doc_ids.json"
 INDEX_NAME = "index.faiss"
+SPANS_NAME = "spans.npy"
 BM25_NAME = "bm25"
 PARTS = ("dense", "bm25")
 """Folders of the parts of a hybrid index."""
@@ -106,15 +107,12 @@ class Manifest:
         ]
 
     def _identity(self) -> dict[str, Any]:
-        settings = asdict(self.settings)
-        settings.pop("encoder", None)
-        if not settings.get("passages"):  # keeps the fingerprints of indexes that are older than this setting
-            settings.pop("passages", None)
+        # without passages, fingerprints are those of indexes that are older than this setting
         return {
             "kind": self.kind,
             "document_count": self.document_count,
             "corpus_hash": self.corpus_hash,
-            **settings,
+            **{k: v for k, v in asdict(self.settings).items() if k != "encoder" and (v or k != "passages")},
         }
 
 

@@ -12,7 +12,7 @@ from acqo_rl.language_models.http_clients import key_in
 from acqo_rl.retrieval.http_calls import Server
 from acqo_rl.retrieval.manifest import IndexInfo
 from acqo_rl.roles import Retriever
-from acqo_rl.types import Passage, Ranking, well_formed
+from acqo_rl.types import Passage, Ranking, Span, well_formed
 
 KEY_VARIABLE = "ACQO_RETRIEVER_KEY"
 """Environment variable with the API key of a retriever server."""
@@ -27,6 +27,9 @@ class OneRanking(BaseModel):
         default=None, description="Upper bound on the score of any document for the text; None if unknown."
     )
     windows: int = Field(default=1, description="Number of parts of the text that were searched.")
+    spans: dict[str, Span] = Field(
+        default={}, description="Start and end of the passage that matched, of documents that were split."
+    )
 
     @model_validator(mode="after")
     def _one_score_per_document(self) -> OneRanking:
@@ -97,7 +100,13 @@ class RemoteRetriever(Retriever):
                 )
             return [
                 Ranking(
-                    tuple(row.doc_ids), tuple(row.scores), self.name, text, ceiling=row.ceiling, windows=row.windows
+                    tuple(row.doc_ids),
+                    tuple(row.scores),
+                    self.name,
+                    text,
+                    ceiling=row.ceiling,
+                    windows=row.windows,
+                    spans=row.spans,
                 )
                 for row, text in zip(answer.rankings, texts, strict=True)
             ]

@@ -1,14 +1,21 @@
 """Splits documents that exceed an encoder's maximum length into passages."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.text import passage_text
-from acqo_rl.types import Document
+from acqo_rl.types import Document, Span
 
 _BATCH = 1024  # texts per tokenizer call
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Document):
+    """A part of a document; its ``span`` is 0, 0 if it is a part of the title."""
+
+    span: Span = (0, 0)
 
 
 def long_documents(documents: Sequence[Document], encoder: SentenceTransformerEncoder) -> list[int]:
@@ -28,7 +35,7 @@ def split_passages(
 ) -> list[Document]:
     """Replaces each long document by several passages.
 
-    A passage is a :class:`Document` with the id, title and metadata of its document. It ends at the end of a section
+    A passage is a :class:`Part` with the id, title and metadata of its document. It ends at the end of a section
     or a sentence where possible. A title of more than half the maximum length is split together with the text.
 
     Args:
@@ -53,7 +60,7 @@ def _passages(document: Document, encoder: SentenceTransformerEncoder) -> list[D
     def tokens(text: str) -> int:
         return encoder.count_tokens([passage_text(replace(document, text=text))])[0]
 
-    limit = encoder.max_tokens
+    limit, length = encoder.max_tokens, len(document.text)
     assert limit is not None, document.id
     if tokens("") > limit / 2:
         document = replace(document, title="", text=passage_text(document))
@@ -61,5 +68,9 @@ def _passages(document: Document, encoder: SentenceTransformerEncoder) -> list[D
         raise ConfigError(
             f"The encoder's prompt takes all of its {limit} tokens; raise max_length, or do not split documents."
         )
-    chunks = TextSplitter.from_callback(tokens, limit).chunks(document.text)
-    return [replace(document, text=chunk) for chunk in chunks] or [document]  # a text of white space gives no chunks
+    title = len(document.text) - length  # characters of the title that is split together with the text
+    return [
+        Part(document.id, document.title, chunk, document.metadata, (max(0, at), max(0, at + len(chunk))))
+        for start, chunk in TextSplitter.from_callback(tokens, limit).chunk_indices(document.text)
+        for at in [start - title]
+    ] or [document]  # a text of white space gives no chunks

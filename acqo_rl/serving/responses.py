@@ -16,7 +16,7 @@ from acqo_rl.searching.searcher import cluster_by_sub_query
 from acqo_rl.searching.trace import Step
 from acqo_rl.serving.collections import Collection, DocumentsOf
 from acqo_rl.serving.requests import AnswerRequest, Asked, Notes, SearchRequest
-from acqo_rl.types import Document, Reformulation, SubQuery, well_formed
+from acqo_rl.types import Document, Reformulation, Span, SubQuery, well_formed
 
 
 class QueryRewriteInfo(BaseModel):
@@ -82,10 +82,10 @@ class Passage(BaseModel):
     )
 
     @classmethod
-    def of(cls, document: Document, about: str, **details: Any) -> Self:
-        """Shows the part of a document that matches ``about`` best; its id begins with the collection."""
+    def of(cls, document: Document, about: str, span: Span | None = None, **details: Any) -> Self:
+        """Shows the part of a document that :func:`window` chooses; its id begins with the collection."""
         pool, doc_id = split_id(document.id)
-        start, text = window(document.text, about)
+        start, text = window(document.text, about, span=span)
         return cls(
             document_id=doc_id,
             knowledge_pool=pool,
@@ -196,6 +196,7 @@ def _results(
         Result.of(
             documents[key],
             about,
+            top.spans.get(key),
             rank=rank,
             score=score,
             similarity=cosines.get(key, best),

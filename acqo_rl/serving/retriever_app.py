@@ -56,10 +56,9 @@ def make_retriever_app(retriever: Retriever, info: IndexInfo, limits: Limits, we
         def searched() -> bytes:
             passages = set(body.passages)
             texts = [Passage(text) if i in passages else text for i, text in enumerate(body.texts)]
-            rankings = retriever.search(texts, body.k)
             rows = [
-                {name: getattr(ranking, name) for name in ("doc_ids", "scores", "ceiling", "windows")}
-                for ranking in rankings
+                {name: getattr(ranking, name) for name in ("doc_ids", "scores", "ceiling", "windows", "spans")}
+                for ranking in retriever.search(texts, body.k)
             ]
             return json.dumps({"rankings": rows, "fingerprint": info.fingerprint}).encode()
 

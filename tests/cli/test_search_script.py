@@ -12,6 +12,7 @@ from tiny_policy import full_model
 
 from acqo_rl.retrieval.build import build_dense_index
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
+from acqo_rl.retrieval.splitting import split_passages
 from acqo_rl.types import Document
 
 SCRIPT = "search"
@@ -57,6 +58,29 @@ def test_a_compound_query_by_the_rules(folder):
     assert all(len(line) <= 100 for line in out.splitlines())
 
 
+FILLER = """The house of the puppet theatre keeps two hundred mice made of felt. Children get a ticket for the house and
+may hold the mice in their hands. In the house rules the mice are called small actors. We do not rid the mice of their
+old coats, because the house likes its history. How do the mice get on stage? They slide down from the roof of the
+house. You get the best view of the mice from the left side of the house. In winter the house shows the mice only on
+Sundays."""
+ANSWER = """Rodents leave when they find neither food nor a way in. Seal every gap wider than a pencil with steel wool.
+Store grain and pet feed in tins. Set snap traps along the walls, baited with peanut butter, and check them every
+morning. Poison is a last resort, because dead vermin behind a skirting board smell for weeks. A cat helps as well."""
+
+
+def test_the_passage_whose_vector_matched_is_shown_though_others_share_more_words(tmp_path):
+    document = Document("felt", "", "\n\n".join([FILLER] * 5 + [ANSWER] + [FILLER] * 2))
+    bm25_folder(tmp_path, [document])
+    encoder = SentenceTransformerEncoder("embedded:minilm")
+    build_dense_index(tmp_path / "dense", [document], encoder, passages=split_passages([document], encoder, [0]))
+    arguments = ("--reformulator", "raw", "--json", "--query", "How do I get rid of mice in the house?", "--index")
+    by_words, by_vector = (
+        json.loads(run(tmp_path, *arguments, tmp_path / name).stdout)["documents"][0] for name in ("index", "dense")
+    )
+    assert ANSWER in by_vector["text"] and ANSWER not in by_words["text"]
+    assert document.text.index(by_vector["text"]) == by_vector["start"]
+
+
 def test_json_contains_the_full_result(folder):
     arguments = ("--reformulator", "raw", "--json", "--k", "2", "--fusion", "rrf", "--query", "capital of Peru")
     answer = json.loads(run(folder, *arguments).stdout)
@@ -72,8 +96,7 @@ def test_json_contains_the_full_result(folder):
 
 def test_no_documents_below_the_threshold(folder, tmp_path):
     """Rejected for a BM25 index, because its scores are not cosines."""
-    encoder = SentenceTransformerEncoder("embedded:minilm")
-    build_dense_index(tmp_path, DOCUMENTS, encoder)
+    build_dense_index(tmp_path, DOCUMENTS, SentenceTransformerEncoder("embedded:minilm"))
     given = ("--reformulator", "raw", "--json", "--score_threshold", 0.3, "--query")
     on, off = (
         json.loads(run(folder, "--index", tmp_path, *given, query).stdout)
@@ -109,8 +132,7 @@ def test_a_conversation_with_a_policy(folder, policy):
 @pytest.mark.parametrize("with_model", [True, False])
 def test_searches_are_chosen_after_reading_results_by_default(folder, policy, with_model):
     model = ("--model", policy) if with_model else ()
-    done = run(folder, *model, "--json", "--query", "capital of Peru")
-    answer = json.loads(done.stdout)
+    answer = json.loads(run(folder, *model, "--json", "--query", "capital of Peru").stdout)
     assert answer["documents"][0]["id"] == "Peru-capital"
     assert "Chosen after reading results" in answer["reformulation"]["reasoning"]
     assert "first searches" in {step["name"] for step in answer["trace"]}

@@ -52,6 +52,8 @@ def test_of_a_long_document_a_part_is_returned_with_its_place_or_the_whole(searc
     for document, details in hits(found, corpus):
         assert document.text == text[details["start"] :][: len(document.text)] != text[: details["length"]]
     assert {document.text for document, _ in hits(found, corpus, whole=True)} == {text}
+    found = replace(found, fused=replace(found.fused, spans=dict.fromkeys(corpus, (30, 90))))
+    assert {document.text for document, _ in hits(found, corpus)} == {text[30:90]}
 
 
 DETAILS = (

@@ -142,8 +142,9 @@ def test_fingerprint_counts_what_a_search_depends_on(tmp_path, documents, encode
     manifests = [build_dense_index(tmp_path / str(n), documents, encoder, **c) for n, c in enumerate(changes)]
     manifests.append(build_dense_index(tmp_path / "fewer", documents[:-1], encoder))
     assert len({manifest.fingerprint for manifest in manifests}) == 5
-    again = build_dense_index(tmp_path / "again", documents, encoder, shard_size=7)
-    assert again.fingerprint == manifests[0].fingerprint
+    assert (
+        build_dense_index(tmp_path / "again", documents, encoder, shard_size=7).fingerprint == manifests[0].fingerprint
+    )
 
 
 @pytest.mark.parametrize(

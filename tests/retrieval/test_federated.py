@@ -63,8 +63,7 @@ def test_a_collection_less_similar_than_the_k_th_changes_no_top_k(fusion, lists,
             search([asking(*texts)], FederatedRetriever(some), FederatedFusion(fusion), 3)[0].fused
             for some in ([relevant], pools)
         )
-        assert both.doc_ids == alone.doc_ids
-        assert both.similarities == alone.similarities
+        assert (both.doc_ids, both.similarities) == (alone.doc_ids, alone.similarities)
 
 
 @pytest.mark.parametrize("fusion", FUSIONS, ids=lambda fusion: fusion.name)
@@ -83,8 +82,10 @@ def test_the_first_documents_are_the_same_however_many_are_asked_for(fusion, lis
 
 
 def test_scores_without_a_known_maximum_are_refused():
-    counted = ScoredRetriever({"q": {"a": 3.0}}, "counted", cosine=False)
-    parts = [InCollection(counted, "one", "1"), InCollection(ScoredRetriever({"q": {"b": 0.5}}), "two", "2")]
+    parts = [
+        InCollection(ScoredRetriever({"q": {"a": 3.0}}, "counted", cosine=False), "one", "1"),
+        InCollection(ScoredRetriever({"q": {"b": 0.5}}), "two", "2"),
+    ]
     with pytest.raises(ConfigError, match="'one'"):
         FederatedRetriever(parts).search(["q"], 3)
 
@@ -100,19 +101,14 @@ def test_cosines_of_one_encoder_stay_cosines():
         FederatedRetriever([one, one])
 
 
-def collection(name, *retrievers):
-    return Collection(name, {}, retrievers)
-
-
 def test_an_index_that_only_some_collections_have_gives_no_second_vote():
     """An irrelevant hybrid collection would otherwise be first in the list of its second index."""
-    right = collection("right", InCollection(ScoredRetriever({"q": {"c": 0.64}}), "right", "dense 1"))
+    right = Collection("right", {}, (InCollection(ScoredRetriever({"q": {"c": 0.64}}), "right", "dense 1"),))
     dense = InCollection(ScoredRetriever({"q": {"a": 0.25}}), "wrong", "dense 1")
     for retrievers, originals in ([(dense, bm25("wrong", {"a": "q"})), ()], [(dense,), (bm25("wrong", {"a": "q"}),)]):
         wrong = Collection("wrong", {}, retrievers, originals=originals)
         merged = searched_as_one([wrong, right])
-        assert merged.cosine
-        assert merged.search(["q"], 5)[0].doc_ids == ("right/c", "wrong/a")
+        assert merged.cosine and merged.search(["q"], 5)[0].doc_ids == ("right/c", "wrong/a")
         assert searched_apart([wrong, right]) == []
 
 

@@ -47,13 +47,13 @@ def test_rankings_are_equal_position_for_position(index, url):
 
 def test_passages_arrive_as_such(url):
     """HyDE by way of a server; one who sends none asks as before."""
-    index = ScriptedRetriever({"b": ("d1",)})
-    info = RemoteRetriever(url).info()
-    with running(make_retriever_app(index, info, Limits())) as address:
+    index = ScriptedRetriever({"b": ("d1",)}, {"d1": (3, 7)})
+    with running(make_retriever_app(index, RemoteRetriever(url).info(), Limits())) as address:
         found = RemoteRetriever(address).search(["a", Passage("b")], 3)
         RemoteRetriever(address).search(["a"], 3)
     assert [[type(text) for text in call] for call in index.calls] == [[str, Passage], [str]]
     assert [r.doc_ids for r in found] == [(), ("d1",)]
+    assert found[1].spans == {"d1": (3, 7)}
 
 
 def test_another_corpus_or_index_is_refused(index, url):

@@ -42,6 +42,7 @@ def test_every_word_is_in_a_passage_and_every_passage_is_read_to_its_end(documen
         if encoder.count_tokens([passage_text(document)])[0] <= 16:
             assert own == [document]
         else:
+            assert " ".join(document.text[slice(*passage.span)] for passage in own).split() == document.text.split()
             words = [word for passage in own for word in passage.text.split()]
             assert words == (document.text if own[0].title else passage_text(document)).split()
 

@@ -8,12 +8,12 @@ from serving_stand_ins import (
     Back,
     Parts,
     Scripted,
-    Words,
     collection,
     events,
     post,
     serving,
 )
+from stand_ins import BrokenRetriever, ScriptedRetriever
 
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.types import Document
@@ -43,12 +43,12 @@ class TestReformulation:
     def test_the_user_context_is_added_to_readings(self, path):
         """It is part of the cache key."""
         with serving(strategies=Scripted(back=Back())) as client:
-            read = []
-            for context in ("", "for tourists", ""):
-                variants = reply(client, path, query="x", user_context=context)["query_rewrite_info"]["variants"]
-                read.append([v["text"] for v in variants])
-        plain = ["capital of Peru", "x"]
-        assert read == [plain, ["capital of Peru for tourists", "x"], plain]
+            infos = [
+                reply(client, path, query="x", user_context=context)["query_rewrite_info"]
+                for context in ("", "for tourists", "")
+            ]
+        read = [[variant["text"] for variant in info["variants"]] for info in infos]
+        assert read == [[f"capital of Peru{more}", "x"] for more in ("", " for tourists", "")]
 
     def test_num_variants_reaches_the_strategy(self, path):
         strategies = Scripted(parts=Parts())
@@ -74,8 +74,7 @@ def test_results_and_rankings_are_returned(client):
     ranked = [[(d["document_id"], d["score"]) for d in r["documents"][:2]] for r in body["rankings"]]
     assert ranked[0][0] == ("lima", pytest.approx(0.3)) and ranked[1][1] == ("lima", pytest.approx(0.2))
     assert [step["name"] for step in body["trace"]] == ["reformulation", "retrieval", "fusion"]
-    plain = post(client, limit=2).json()
-    assert plain["rankings"] == []
+    assert post(client, limit=2).json()["rankings"] == []
 
 
 def test_of_a_long_document_the_part_that_matches_is_returned_with_its_place():
@@ -83,11 +82,13 @@ def test_of_a_long_document_the_part_that_matches_is_returned_with_its_place():
     with serving([collection(documents={"long": Document("long", "", text)})], answer_model=ModelByRole()) as client:
         [result] = post(client, query="capital of Peru").json()["results"]
         [passage] = reply(client, "/v1/answer", query="capital of Peru", mode="simple")["passages"]
-    assert "Lima is the capital of Peru." in result["text"]
-    assert len(result["text"]) <= 2000
-    assert result["text"] == text[result["start"] :][: len(result["text"])]
-    assert result["length"] == len(text)
+    assert "Lima is the capital of Peru." in result["text"] and len(result["text"]) <= 2000
+    assert (result["text"], result["length"]) == (text[result["start"] :][: len(result["text"])], len(text))
     assert [passage[name] for name in ("text", "start")] == [result[name] for name in ("text", "start")]
+    matched = ScriptedRetriever({"capital of Peru": ("long",)}, {"long": (2200, 2420)})
+    with serving([collection(name, matched, {"long": Document("long", "", text)}) for name in "ab"]) as client:
+        shown = [(one["start"], one["text"]) for one in post(client, query="capital of Peru").json()["results"]]
+    assert shown == [(2200, text[2200:2420])] * 2
 
 
 def test_a_request_may_choose_its_strategy():
@@ -96,8 +97,7 @@ def test_a_request_may_choose_its_strategy():
         listed = client.get("/v1/strategies").json()
         assert listed == {"strategies": ["trained-x", "parts", "raw"], "default": "trained-x"}
         for given, used in (("trained:x", "trained-x"), (None, "trained-x"), ("parts", "parts")):
-            info = post(client, rewriting_strategy=given).json()["query_rewrite_info"]
-            assert info["strategy"] == used
+            assert post(client, rewriting_strategy=given).json()["query_rewrite_info"]["strategy"] == used
         assert post(client, rewriting_strategy="trained:y").status_code == 404
         body = post(client, rewriting_strategy="parts", use_query_rewriting=False, include_rankings=True).json()
     assert body["query_rewrite_info"] is None
@@ -149,13 +149,9 @@ def test_several_collections_are_merged_by_one_fusion():
 
 
 def test_a_failing_collection_is_skipped_and_reported():
-    class Down(Words):
-        def search(self, texts, k):
-            raise ConnectionError("the index is down")
-
-    with serving([collection(), collection("gone", Down())]) as client:
+    with serving([collection(), collection("gone", BrokenRetriever())]) as client:
         body = post(client).json()
         assert {row["knowledge_pool"] for row in body["results"]} == {"world"}
-        assert {f["retriever"] for f in body["failures"]} == {"gone/dense"}
+        assert {f["retriever"] for f in body["failures"]} == {"gone/broken"}
         assert post(client, knowledge_pool_ids=["gone"]).status_code == 503
         assert [client.get(path).status_code for path in ("/readyz", "/healthz")] == [503, 200]
