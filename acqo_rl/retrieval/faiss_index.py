@@ -88,12 +88,12 @@ class FaissRetriever(Retriever):
         distinct = {search_key(text): text for text in texts}
         depth = -(-(k + 1) * self._index.ntotal // len(self._doc_ids))  # vectors of k + 1 documents on average
         nearest = self._nearest(encode_texts(self._encoder, list(distinct.values())), k, depth)
-        rankings = {
-            key: Ranking(doc_ids, tuple(scores), self.name, distinct[key], spans=spans)
-            for key, (rows, scores) in zip(distinct, nearest, strict=True)
-            for doc_ids in [tuple(self._doc_ids[i] for i in self._document_of[rows])]
-            for spans in [{d: (i, end) for d, (i, end) in zip(doc_ids, self._spans[rows].tolist(), strict=True) if end}]
-        }
+        rankings = {}
+        for key, (rows, scores) in zip(distinct, nearest, strict=True):
+            doc_ids = tuple(self._doc_ids[i] for i in self._document_of[rows])
+            places = zip(doc_ids, self._spans[rows].tolist(), strict=True)
+            spans = {doc_id: (start, end) for doc_id, (start, end) in places if end}
+            rankings[key] = Ranking(doc_ids, tuple(scores), self.name, distinct[key], spans=spans)
         return [rankings[search_key(text)] for text in texts]
 
     def _nearest(self, vectors: NDArray[np.float32], k: int, depth: int) -> list[tuple[list[int], list[float]]]:

@@ -70,7 +70,12 @@ def _passages(document: Document, encoder: SentenceTransformerEncoder) -> list[D
         )
     title = len(document.text) - length  # characters of the title that is split together with the text
     return [
-        Part(document.id, document.title, chunk, document.metadata, (max(0, at), max(0, at + len(chunk))))
+        Part(
+            document.id,
+            document.title,
+            chunk,
+            document.metadata,
+            (max(0, start - title), max(0, start + len(chunk) - title)),
+        )
         for start, chunk in TextSplitter.from_callback(tokens, limit).chunk_indices(document.text)
-        for at in [start - title]
     ] or [document]  # a text of white space gives no chunks
