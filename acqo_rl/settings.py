@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import MISSING, field, fields, is_dataclass
+from dataclasses import MISSING, Field, field, fields, is_dataclass
 from typing import Any
 
 from acqo_rl.errors import ConfigError
@@ -46,9 +46,13 @@ def check_used(settings: Any) -> None:
     names |= {part for text in texts for part in _SEPARATORS.split(text)}  # of NAME=MODEL or ONE+OTHER
     for name, value, item in given:
         of = item.metadata.get("of")
-        default = item.default if item.default_factory is MISSING else item.default_factory()
-        if of and value != default and names.isdisjoint(of):
+        if of and value != default_of(item) and names.isdisjoint(of):
             raise ConfigError(f"{name} is {value!r}, but this run does not use it; it is for {', '.join(of)}.")
+
+
+def default_of(item: Field[Any]) -> Any:
+    """The default of a setting; ``MISSING`` if it is required."""
+    return item.default if item.default_factory is MISSING else item.default_factory()
 
 
 def _given(settings: Any) -> Iterator[tuple[str, Any, Any]]:

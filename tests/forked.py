@@ -11,8 +11,8 @@ from pathlib import Path
 
 from acqo_rl.cli import main
 
-_CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(
     ["torch", "transformers", "sentence_transformers", "peft", "datasets", "trl.trainer.grpo_trainer", "faiss", "bm25s"]
 )
 
@@ -34,7 +34,7 @@ def run_command(name, *arguments, status=0, text="", env=None, timeout=300):
         files = [Path(folder, name) for name in ("stdin", "stdout", "stderr")]
         files[0].write_text(text, encoding="utf-8", errors="surrogateescape")
         argv = ["acqo", *map(str, (name, *arguments))]
-        process = _CONTEXT.Process(target=_run, args=(argv, files, dict(env or os.environ), Path.cwd()))
+        process = CONTEXT.Process(target=_run, args=(argv, files, dict(env or os.environ), Path.cwd()))
         process.start()
         process.join(timeout)
         if process.exitcode is None:

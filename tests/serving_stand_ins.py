@@ -122,8 +122,7 @@ class Words(Retriever):
         words = set(text.lower().split())
         overlap = {d.id: len(words & set(d.text.lower().rstrip(".").split())) / 10 for d in self.documents.values()}
         best = sorted((d for d in overlap if overlap[d]), key=lambda d: (-overlap[d], d))[:k]
-        scores = [overlap[d] + self.extra for d in best]
-        return ranking(*best, scores=scores, retriever=self.name, query=text)
+        return ranking(*best, scores=[overlap[d] + self.extra for d in best], retriever=self.name, query=text)
 
 
 class Parts(Reformulator):

@@ -54,8 +54,7 @@ def run(error):
 def parse(tmp_path):
     def _parse(text, *arguments):
         (tmp_path / "config.yaml").write_text(text)
-        given = ["--config", str(tmp_path / "config.yaml"), *arguments]
-        return command.parse(main, given)
+        return command.parse(main, ["--config", str(tmp_path / "config.yaml"), *arguments])
 
     return _parse
 

@@ -95,5 +95,4 @@ def test_roles_and_texts_survive_whatever_the_texts_contain(texts, speakers):
     assert read_history(turns) == turns
     assert read_history([str(turn) for turn in turns]) == turns
     assert read_history([{"role": turn.speaker, "content": turn.text} for turn in turns]) == turns
-    parts = [{"role": t.speaker, "content": [{"type": "text", "text": t.text}]} for t in turns]
-    assert read_history(parts) == turns
+    assert read_history([{"role": t.speaker, "content": [{"type": "text", "text": t.text}]} for t in turns]) == turns

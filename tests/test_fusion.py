@@ -69,8 +69,7 @@ def test_the_passage_of_a_document_is_that_of_the_search_that_ranks_it_best():
 
 def test_sums_that_differ_little_are_ordered():
     doc_ids = tuple(f"d{n}" for n in range(150))
-    one = ranking(*doc_ids, scores=range(150))
-    assert ReciprocalRankFusion().fuse([[one]], 150)[0].doc_ids == doc_ids
+    assert ReciprocalRankFusion().fuse([[ranking(*doc_ids, scores=range(150))]], 150)[0].doc_ids == doc_ids
 
 
 def test_rounding_errors_do_not_order_ties():

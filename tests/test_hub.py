@@ -73,8 +73,7 @@ def test_merged_weights_are_bfloat16_and_no_path_of_this_machine_is_written(adap
     generation = json.loads((tmp_path / "out" / "generation_config.json").read_text())
     assert (generation["max_new_tokens"], generation.get("do_sample", False)) == (TOKENS, False)
     assert generation["eos_token_id"] == [byte_tokenizer().eos_token_id]
-    written = "".join(path.read_text() for path in (tmp_path / "out").glob("*config.json"))
-    assert str(tmp_path) not in written
+    assert str(tmp_path) not in "".join(path.read_text() for path in (tmp_path / "out").glob("*config.json"))
 
 
 def test_a_repeated_export_updates_the_card_and_another_export_is_rejected(full, adapter, copy):
@@ -101,8 +100,7 @@ def test_the_command_writes_an_export_once_and_prints_its_card(full, tmp_path, c
 
 @pytest.mark.parametrize(("key", "what"), [("grammar_version", "grammar"), ("prompt_version", "prompt")])
 def test_another_grammar_or_prompt_version_is_rejected(copy, tmp_path, key, what):
-    settings = json.loads((copy / "acqo.json").read_text())
-    (copy / "acqo.json").write_text(json.dumps(settings | {key: "0"}))
+    (copy / "acqo.json").write_text(json.dumps(json.loads((copy / "acqo.json").read_text()) | {key: "0"}))
     for refuse in (
         lambda: hub.export_policy(copy, tmp_path / "out"),
         lambda: hub.push(copy, "name/model"),

@@ -59,8 +59,7 @@ def test_card_of_a_run_with_its_evaluation(adapter, evaluation, tmp_path):
     (run / "environment.json").write_text(json.dumps({"packages": {"torch": "2.13", "trl": "1.16"}}))
 
     text = model_card(adapter, "name/model", merged=False, run=run, evaluation=evaluation)
-    card = ModelCard(text)
-    assert {"peft", "acqo"} <= set(card.data.tags)
+    assert {"peft", "acqo"} <= set(ModelCard(text).data.tags)
     for fact in ("some_data", "train", "dev", "`policy` is this model.\n\n| policy | 0.712 |\n", "f" * 64):
         assert fact in text
     assert "model: warm\n" in text

@@ -15,7 +15,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from acqo_rl.errors import AcqoError, ConfigError, did_you_mean
-from acqo_rl.settings import check_used
+from acqo_rl.settings import check_used, default_of
 from acqo_rl.types import Written
 
 _IS_FAULT = (FileNotFoundError, ConnectionError, TimeoutError)
@@ -55,9 +55,9 @@ def _kind(hint: Any) -> Any:
 
 def _default_of(item: Field[Any]) -> str:
     """The default of a setting, for ``--help``."""
-    if item.default is MISSING and item.default_factory is MISSING:
+    default = default_of(item)
+    if default is MISSING:
         return " (required)"
-    default = item.default if item.default_factory is MISSING else item.default_factory()
     return "" if default in (None, "", [], {}) or is_dataclass(default) else f" (default: {default})"
 
 

@@ -103,9 +103,10 @@ def is_written(folder: Path, config: PrepareDataConfig) -> bool:
 
 def command_of(config: PrepareDataConfig) -> str:
     """The command that writes the data set, without its output folder."""
-    settings = {key: value for key, value in asdict(config).items() if key != "output" and value not in ([], None)}
     words = {
-        key: shlex.join(map(str, value if isinstance(value, list) else [value])) for key, value in settings.items()
+        key: shlex.join(map(str, value if isinstance(value, list) else [value]))
+        for key, value in asdict(config).items()
+        if key != "output" and value not in ([], None)
     }
     return " ".join(["acqo data", *(f"--{key} {value}" for key, value in words.items())])
 

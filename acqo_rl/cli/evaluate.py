@@ -67,9 +67,10 @@ from acqo_rl.reformulation.load import (
     prompts_model,
 )
 from acqo_rl.reformulation.settings import REWRITE_RETRIEVE_READ, WithStrategy
-from acqo_rl.retrieval.settings import RERANKER_HELP, IndexSettings
+from acqo_rl.retrieval.rerankers import load_reranker
+from acqo_rl.retrieval.settings import IndexSettings
+from acqo_rl.roles import Reranker
 from acqo_rl.searching.names import RERANKED, name_indexes, name_reformulators
-from acqo_rl.searching.reranking import RERANK_DEPTH
 from acqo_rl.searching.settings import StepSettings
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.settings import setting
@@ -90,8 +91,6 @@ class EvaluateConfig(StepSettings, WithStrategy, IndexSettings):
     fusion: list[str] = setting(
         "One or several of rsf, rrf, combsum; with the suffix +reranker, the reranker follows.", ["rsf"]
     )
-    reranker: Address | None = setting(RERANKER_HELP, None)
-    rerank_depth: Positive = setting("Number of documents per query that are reranked.", RERANK_DEPTH, of="reranker")
     measures: list[str] = setting(
         "Names as in ir_measures, or AllGold@k. The first one is the primary measure.", list(MEASURES)
     )
@@ -104,13 +103,14 @@ class EvaluateConfig(StepSettings, WithStrategy, IndexSettings):
 def main(config: EvaluateConfig) -> None:
     """Computes what is missing, then writes the report."""
     models = check(config)
+    reranker = load_reranker(config.reranker) if config.reranker else None
     baseline = next(name for name in models if name != REWRITE_RETRIEVE_READ)
     data = read_beir(config.data, config.split)
     data_folder = str(Path(config.data).resolve())
     open_run(config.output, {"data": data_folder, "split": config.split}, inputs_of(data_folder, [config.split]))
     queries = list(data.queries[config.split][: config.limit])
     kinds = kinds_of(queries, data.metadata)  # by the rules, where the data set has none
-    retrievers, measure = open_systems(config, models, data.corpus, data.qrels[config.split], kinds)
+    retrievers, measure = open_systems(config, models, reranker, data.corpus, data.qrels[config.split], kinds)
     evaluations = measure(queries)
     variants: dict[str, Any] = {name: measure(mistype(queries, config.seed)) for name in config.robustness}
     study = Study(evaluations, variants, baseline, config.measures)
@@ -160,11 +160,12 @@ def check(config: EvaluateConfig) -> dict[str, str]:
 def open_systems(
     config: EvaluateConfig,
     models: Mapping[str, str],
+    reranker: Reranker | None,
     corpus: Mapping[str, Document],
     qrels: Qrels,
     kinds: Mapping[str, str],
 ) -> tuple[dict[str, IndexParts], Callable[[Sequence[Query]], Evaluations]]:
-    """Opens the parts of all systems; a model is loaded when it is first needed.
+    """Opens the parts of all systems; the model of a reformulator is loaded when it is first needed.
 
     Returns:
         The indexes by name, and a function that evaluates all systems.
@@ -185,7 +186,7 @@ def open_systems(
         measures=config.measures,
         batch_size=config.batch_size,
         steps=steps,
-        reranker=open_reranker(config.reranker, file) if config.reranker else None,
+        reranker=open_reranker(reranker, file) if reranker else None,
         rerank_depth=config.rerank_depth,
     )
 
@@ -207,9 +208,9 @@ def settings_of(
         "reformulators": {name: place(model) for name, model in models.items()},
         "kinds": "data set" if any("kind" in metadata for metadata in data.metadata.values()) else "rules",
     }
-    for key in ("fusion", "measures", "choice", "hops", "hop", "order", "limit", "robustness", "batch_size"):
-        if value := getattr(config, key):
-            settings[key] = value
+    given = asdict(config)
+    shown = ("fusion", "measures", "choice", "hops", "hop", "order", "limit", "robustness", "batch_size")
+    settings |= {key: given[key] for key in shown if given[key]}
     if config.reranker:
         settings |= {"reranker": config.reranker, "rerank_depth": config.rerank_depth}
     if any(map(prompts_model, models)):

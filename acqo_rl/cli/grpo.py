@@ -94,8 +94,9 @@ def check(config: GrpoRunConfig) -> tuple[PolicySettings, GRPOConfig]:
     from acqo_rl.training.grpo import grpo_arguments
 
     settings = policy_settings(config.prompt, config.model)
-    ours = {"lora_rank": config.lora_rank, "output_dir": config.output_dir, "seed": config.seed}
-    return settings, grpo_arguments(config, settings, **ours)
+    return settings, grpo_arguments(
+        config, settings, lora_rank=config.lora_rank, output_dir=config.output_dir, seed=config.seed
+    )
 
 
 def within_band(
@@ -129,8 +130,9 @@ def difficulties(
 
     def rest(done: int) -> Iterator[list[Difficulty]]:
         set_seed(config.seed + done)
-        sampling = {"temperature": arguments.temperature, "top_p": arguments.top_p}
-        policy = Policy.from_pretrained(config.model, batch_size=_SAMPLED_AT_ONCE, **sampling)
+        policy = Policy.from_pretrained(
+            config.model, batch_size=_SAMPLED_AT_ONCE, temperature=arguments.temperature, top_p=arguments.top_p
+        )
         reward = materials.reward("explore", config.reward, settings)
         return score_difficulty(materials.train[done:], materials.qrels, policy, reward, config.rollouts)
 

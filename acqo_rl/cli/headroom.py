@@ -92,15 +92,15 @@ def main(config: HeadroomConfig) -> None:
     scored = continue_rows(ScoredQuery, folder / "scored.jsonl", len(read), rest)
     bounds, forms = measure_bounds(read, qrels, scored, kinds, reward, measure=_MEASURE, seed=config.seed)
     decision, reason = advise(Headroom(tuple(baselines), bounds, tuple(topics)), _MEASURE)
-    systems = {System(one.name, "index", "rsf"): one for one in (*baselines, *bounds)}
     settings = {
         "decision": decision,
         "reason": reason,
         "data": relative_to(folder, config.data),
         "index": relative_to(folder, config.index),
-        **{name: getattr(config, name) for name in ("split", "limit", "seed")},
+        **{name: value for name, value in asdict(config).items() if name in ("split", "limit", "seed")},
         "forms": forms,
         "topic changes": {one.name: summarise(one).overall.measures for one in topics},
     }
-    _, tables = write_report(folder, Study(systems, {}, "raw", [_MEASURE]), settings)
+    study = Study({System(one.name, "index", "rsf"): one for one in (*baselines, *bounds)}, {}, "raw", [_MEASURE])
+    _, tables = write_report(folder, study, settings)
     print("\n\n".join([*map(aligned, tables), f"Report: {folder / 'report.html'}", reason]))

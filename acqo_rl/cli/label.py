@@ -17,7 +17,7 @@ changed, it ends with an error.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from acqo_rl.addresses import Address
@@ -30,15 +30,15 @@ from acqo_rl.labelling.question_filters import filter_questions
 from acqo_rl.labelling.writing import add_topic_changes, extract, questions_of, replies
 from acqo_rl.language_models.load import without_url
 from acqo_rl.reformulation.load import load_strategy_model
-from acqo_rl.reformulation.settings import WithStrategy
+from acqo_rl.reformulation.settings import CallSettings, StrategySettings
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
-from acqo_rl.settings import setting
+from acqo_rl.settings import group, setting
 from acqo_rl.training.run_folder import continue_rows, inputs_of, open_run
 from acqo_rl.types import Completion, Positive, Seed
 
 
 @dataclass
-class LabelConfig(WithStrategy, IndexSettings):
+class LabelConfig(IndexSettings):
     """Settings of the command."""
 
     data: str = setting("BEIR folder with the documents.")
@@ -49,6 +49,7 @@ class LabelConfig(WithStrategy, IndexSettings):
         "titles and headings.",
         Address(HEADINGS),
     )
+    strategy: CallSettings = group("Settings of the model's calls, such as --strategy.concurrency 4.", CallSettings)
     limit: Positive = setting("Number of questions to write, before the filters.", 600)
     seed: Seed = setting("Seed for the choice of documents and questions.", 0)
 
@@ -83,7 +84,7 @@ def main(config: LabelConfig) -> None:
     )
 
     def rest(done: int) -> Iterator[Sequence[Completion]]:
-        greedy = replace(config.strategy, temperature=0.0, max_new_tokens=200)
+        greedy = StrategySettings(**asdict(config.strategy), temperature=0.0, max_new_tokens=200)
         return replies(drafts[done:], load_strategy_model(config.model, greedy))
 
     if config.model == HEADINGS:
@@ -93,6 +94,11 @@ def main(config: LabelConfig) -> None:
         questions = questions_of(drafts, completions)
     filter_questions(questions, retriever, RankScoreFusion())
     add_topic_changes(questions)
-    command = f"acqo label --model {model} --limit {config.limit} --seed {config.seed}"
-    write_questions(folder, corpus, questions, model=model, command=command)
+    write_questions(
+        folder,
+        corpus,
+        questions,
+        model=model,
+        command=f"acqo label --model {model} --limit {config.limit} --seed {config.seed}",
+    )
     print(f"{len(questions.kept):,} questions are kept: {folder}. Read {folder / 'report.md'} before you train.")

@@ -73,6 +73,7 @@ def open_searcher(config: SearchConfig) -> tuple[AdaptiveSearcher, Mapping[str, 
     [(name, model)] = name_reformulators([config.reformulator], config.model, config.engine).items()
     check_strategy(name, model)
     networks = config.networks(name)
+    reranker = load_reranker(config.reranker) if config.reranker else None
     if config.data is None:
         corpus: Mapping[str, Document] = documents_of(next(filter(is_engine, parts_of(config.index))))
         retriever = config.open_index(config.index)
@@ -80,8 +81,7 @@ def open_searcher(config: SearchConfig) -> tuple[AdaptiveSearcher, Mapping[str, 
         corpus = read_corpus(config.data)
         retriever = config.open_index_of(config.index, corpus)
     retriever.search(["the first search of a process is slow"], 1)
-    reranker = load_reranker(config.reranker) if config.reranker else None
-    searcher = AdaptiveSearcher(
+    return AdaptiveSearcher(
         load_reformulator(name, model, config.strategy, lexicon=lexicon_for([name], corpus.values())),
         retriever,
         fusion_named(config.fusion, config.rrf_k),
@@ -89,8 +89,7 @@ def open_searcher(config: SearchConfig) -> tuple[AdaptiveSearcher, Mapping[str, 
         **networks.steps(corpus, partial(words_of, corpus), asks=bool(model))._asdict(),
         score_threshold=config.score_threshold,
         reranking=Reranking(reranker, corpus, config.rerank_depth) if reranker else None,
-    )
-    return searcher, corpus
+    ), corpus
 
 
 def main(config: SearchConfig) -> None:

@@ -71,7 +71,9 @@ class ServeConfig(ServiceSettings, WithStrategy):
         "default all, but none on a loopback address.",
         [],
     )
-    limits: LimitSettings = group("Limits of the requests, such as --limits.concurrency 8.", LimitSettings)
+    limits: LimitSettings = group(
+        "Limits of the requests, such as --limits.concurrency 8.", LimitSettings, ("collections",)
+    )
     shutdown_timeout: Amount = setting(
         "Seconds to finish requests at shutdown; should be more than an answer takes.", 90.0
     )

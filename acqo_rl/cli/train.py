@@ -77,8 +77,13 @@ class Step:
 
     def argv(self) -> list[str]:
         """The command as arguments of a subprocess."""
-        start = [*(self.launcher or [sys.executable]), "-m", "acqo_rl.cli", self.command]
-        return [*start, *map(whole_of, self.arguments())]
+        return [
+            *(self.launcher or [sys.executable]),
+            "-m",
+            "acqo_rl.cli",
+            self.command,
+            *map(whole_of, self.arguments()),
+        ]
 
     def shown(self) -> str:
         """The command as a user would type it."""

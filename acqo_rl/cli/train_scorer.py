@@ -45,7 +45,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.tables import aligned
 from acqo_rl.files import atomic_folder, write_atomic
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.reformulation.load import AUTO, load_reformulator, with_engine_prefix
+from acqo_rl.reformulation.load import AUTO, check_strategy, load_reformulator, with_engine_prefix
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.roles import Retriever
 from acqo_rl.searching import choice, hop, order
@@ -53,6 +53,7 @@ from acqo_rl.searching.concurrent import ConcurrentSearch
 from acqo_rl.searching.corpus_words import CorpusWords
 from acqo_rl.searching.hop import MOST_HOPS, Hops, LearnedHop
 from acqo_rl.searching.hop_candidates import CandidateReader
+from acqo_rl.searching.names import name_reformulators
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.scorer import Scorer
 from acqo_rl.searching.settings import NO_ORDER, StepSettings
@@ -145,6 +146,8 @@ class TrainingSet:
 
 def main(config: TrainScorerConfig) -> None:
     """Collects the options that are missing, and trains the networks."""
+    name = AUTO if config.task == "choice" else config.reformulator
+    check_strategy(name, name_reformulators([name], config.model)[name])
     folder = Path(config.output_dir)
     inputs: dict[str, str] = {}
     for data, index in zip(config.data, config.index, strict=True):
@@ -165,8 +168,8 @@ def main(config: TrainScorerConfig) -> None:
         options = order_options(config, sets)
     scorer, curve = train([one for some in options for one in some], settings)
     write_json(folder / "curve.json", curve)
-    places = enumerate(zip(config.data, config.index, strict=True), start=1)
-    names = [f"{number} {Path(data).name}, {Path(index).name}" for number, (data, index) in places]
+    places = zip(config.data, config.index, strict=True)
+    names = [f"{number} {Path(data).name}, {Path(index).name}" for number, (data, index) in enumerate(places, 1)]
     table = against_imitation(dict(zip(names, options, strict=True)), replace(settings, imitation=Training.imitation))
     lines = [f"# {table.title}", "", aligned(table), "", table.note]
     write_atomic(folder / "report.md", lines)
@@ -289,8 +292,8 @@ def choice_options(
     found = []
     for one in sets:
         alone = [query for query in one.queries if not query.history]
-        drawn = draw(alone, round(config.topic_changes * len(alone)), config.seed)
-        queries = [*one.queries, *after_conversations(drawn, histories, config.seed)]
+        drawn = round(config.topic_changes * len(alone))
+        queries = [*one.queries, *after_conversations(draw(alone, drawn, config.seed), histories, config.seed)]
         found.append(kept(one, "choice", len(queries), partial(options_of, one, queries)))
     first, second = ([option for some in found for option in some[start::2]] for start in (0, 1))
     valued = iter(with_asking(first, second, settings, config.price))

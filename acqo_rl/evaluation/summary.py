@@ -155,8 +155,10 @@ class Study:
 
     def with_same_retrieval(self) -> list[Evaluation]:
         """The reference, then the other systems with its retriever and fusion; named by their reformulators."""
-        names = dict.fromkeys([self.baseline, *(system.reformulator for system in self.evaluations)])
-        systems = [replace(self.reference, reformulator=name) for name in names]
+        systems = [
+            replace(self.reference, reformulator=name)
+            for name in dict.fromkeys([self.baseline, *(system.reformulator for system in self.evaluations)])
+        ]
         return [replace(self.evaluations[s], name=s.reformulator) for s in systems if s in self.evaluations]
 
     def comparisons(self) -> dict[System, Comparison]:

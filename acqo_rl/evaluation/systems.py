@@ -26,7 +26,7 @@ from acqo_rl.reformulation.load import (
 from acqo_rl.reformulation.settings import REWRITE_RETRIEVE_READ, StrategySettings
 from acqo_rl.retrieval.composite import HybridRetriever
 from acqo_rl.retrieval.load import describe
-from acqo_rl.retrieval.rerankers import CROSS_ENCODER, load_reranker
+from acqo_rl.retrieval.rerankers import CROSS_ENCODER
 from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.roles import Fusion, LanguageModel, Reformulator, Reranker, Retriever
 from acqo_rl.searching.choice import Choice
@@ -167,16 +167,15 @@ def _costs(
     }
 
 
-def open_reranker(name: str, file: Path) -> CachedReranker:
-    """The reranker; it is loaded when it is first needed."""
+def open_reranker(reranker: Reranker, file: Path) -> CachedReranker:
+    """The reranker with the scores of earlier runs; it is warmed up when it is first needed."""
 
     def load() -> Reranker:
-        reranker = load_reranker(name)
         reranker.score([(_WARM_UP, _WARM_UP)])
         return reranker
 
-    cache_key = f"{name} {fingerprint(name.removeprefix(CROSS_ENCODER))}".rstrip()
-    return CachedReranker(name, load, cache_key, file)
+    cache_key = f"{reranker.name} {fingerprint(reranker.name.removeprefix(CROSS_ENCODER))}".rstrip()
+    return CachedReranker(reranker.name, load, cache_key, file)
 
 
 def open_reformulators(

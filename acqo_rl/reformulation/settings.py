@@ -25,7 +25,21 @@ Temperature = Annotated[float, Ge(0), Le(2)]
 
 
 @dataclass
-class StrategySettings:
+class CallSettings:
+    """Settings of the calls of a language model."""
+
+    timeout: Seconds = setting(
+        "Time limit in seconds of a model server's response; each retry has the same limit.",
+        30.0,
+        of=_ON_SERVERS,
+    )
+    max_retries: Count = setting("Number of retries of a failed call to a model server.", 2, of=_ON_SERVERS)
+    concurrency: Positive = setting("Maximum number of concurrent calls to a model server.", 8, of=_ON_SERVERS)
+    generation_batch: Positive = setting("Batch size of a model in this process.", 32)
+
+
+@dataclass
+class StrategySettings(CallSettings):
     """Settings of the reformulators; most apply to the strategies that prompt a language model."""
 
     num_variants: Number = setting("number of paraphrases of a query, 1 to 5.", 3, of="multi_query, adaptive")
@@ -62,14 +76,6 @@ class StrategySettings:
     )
     seed: Seed = setting("Sampling seed of the language model.", 0, of=_TEXTS)
     max_new_tokens: Positive = setting("Maximum number of tokens per completion.", 300, of=_PROMPTED)
-    timeout: Seconds = setting(
-        "Time limit in seconds of a model server's response; each retry has the same limit.",
-        30.0,
-        of=_ON_SERVERS,
-    )
-    max_retries: Count = setting("Number of retries of a failed call to a model server.", 2, of=_ON_SERVERS)
-    concurrency: Positive = setting("Maximum number of concurrent calls to a model server.", 8, of=_ON_SERVERS)
-    generation_batch: Positive = setting("Batch size of a model in this process.", 32)
 
 
 @dataclass(kw_only=True)

@@ -62,7 +62,7 @@ class Networks(NamedTuple):
 
 @dataclass(kw_only=True)
 class StepSettings:
-    """Settings of the engine of policies, of choice, hops and order."""
+    """Settings of the engine of policies, of choice, hops, order and reranker."""
 
     engine: InferenceEngine = setting(ENGINE_HELP, "auto")
     choice: str = setting(
@@ -79,6 +79,8 @@ class StepSettings:
         "other reformulators.",
         None,
     )
+    reranker: Address | None = setting(RERANKER_HELP, None)
+    rerank_depth: Positive = setting("Number of documents per query that are reranked.", RERANK_DEPTH, of="reranker")
 
     def networks(self, name: str) -> Networks:
         """Loads the networks that a reformulator needs.
@@ -107,8 +109,6 @@ class SearcherSettings(StepSettings, IndexSettings):
     score_threshold: Cosine | None = setting(
         "Minimum cosine of a document; if no document reaches it, the result is empty. Requires dense indexes.", None
     )
-    reranker: Address | None = setting(RERANKER_HELP, None)
-    rerank_depth: Positive = setting("Number of documents per query that are reranked.", RERANK_DEPTH, of="reranker")
 
 
 def words_of(corpus: Mapping[str, Document]) -> CorpusWords:

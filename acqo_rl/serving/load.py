@@ -101,13 +101,13 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
     from acqo_rl.serving.batching import Batcher
     from acqo_rl.serving.collections import open_collection
 
-    limits = settings.timeouts
+    limits, models = settings.timeouts, name_reformulators(settings.strategies, settings.model, settings.engine)
     batcher = partial(Batcher, size=settings.batch_size)
     of_indexes = partial(batcher, threads=_INDEX_THREADS) if settings.batch_size > 1 else None
-    models = name_reformulators(settings.strategies, settings.model, settings.engine)
     for name, model in models.items():
         check_strategy(name, model)
         settings.networks(name)
+    reranker = load_reranker(settings.reranker, limits.reranking) if settings.reranker else None
     collections = [
         open_collection(one, limits.sub_query, of_indexes, settings.open_index) for one in settings.collections
     ]
@@ -129,7 +129,7 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
         answer_timeout=limits.answer,
         cache_size=settings.result_cache_size,
         cache_ttl=settings.cache_ttl,
-        reranker=load_reranker(settings.reranker, limits.reranking) if settings.reranker else None,
+        reranker=reranker,
         rerank_depth=settings.rerank_depth,
         steps=settings,
         score_threshold=settings.score_threshold,

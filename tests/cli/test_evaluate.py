@@ -41,8 +41,7 @@ def world(tmp_path_factory):
         queries.append(Query(f"c-{place}", f"What is the capital of {place} and which currency is used in {other}?"))
         qrels |= {f"s-{place}": {f"{place}-capital": 1}, f"c-{place}": {f"{place}-capital": 1, f"{other}-money": 1}}
         metadata |= {f"s-{place}": {"kind": "simple"}, f"c-{place}": {"kind": "compound"}}
-    dev = {"s-Peru": {"Peru-capital": 1}}
-    write_beir(folder / "data", documents, queries, {"test": qrels, "dev": dev}, metadata)
+    write_beir(folder / "data", documents, queries, {"test": qrels, "dev": {"s-Peru": {"Peru-capital": 1}}}, metadata)
     for name, b in (("short", 1.0), ("long", 0.0)):
         build_bm25_index(folder / name, list(read_corpus(folder / "data").values()), b=b)
     full_model(folder, feedback_results=2, max_new_tokens=4)
@@ -193,6 +192,7 @@ def test_no_file_and_no_message_has_the_password_of_an_index(script, world, tmp_
         ({"fusion": "magic"}, "rsf, rrf"),
         ({"fusion": "rsf+reranker"}, "give --reranker"),
         ({"reranker": "rerank:words@http://127.0.0.1:9/v1"}, "rsf+reranker"),
+        ({"fusion": "rsf+reranker", "reranker": "words", "data": "nowhere"}, "'words' is not a reranker"),
         ({"measures": "nDGC@10"}, "nDGC@10"),
     ],
 )

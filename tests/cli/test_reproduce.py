@@ -128,8 +128,7 @@ def test_real_commands_are_replayed_and_resume(tmp_path):
     """One query finds its only document, the other one of two: nDCG is 1 and 1 / (1 + 1 / log2(3)) = 0.6131."""
     documents = [Document("1", "", "lima peru"), Document("2", "", "ndjamena chad"), Document("3", "", "franc")]
     queries = [Query("a", "lima"), Query("b", "ndjamena")]
-    qrels = {"test": {"a": {"1": 1}, "b": {"2": 1, "3": 1}}}
-    write_beir(tmp_path / "tiny", documents, queries, qrels)
+    write_beir(tmp_path / "tiny", documents, queries, {"test": {"a": {"1": 1}, "b": {"2": 1, "3": 1}}})
     (tmp_path / "results.yaml").write_text(REAL)
 
     def replay(*words):

@@ -173,6 +173,7 @@ def test_control_characters_do_not_reach_the_terminal(folder):
         (("--model", "trained:five", "--index", "nowhere"), "trained:five"),
         (("--order", "trained:hop", "--index", "nowhere"), "'order 1' is needed"),
         (("--hops", "1", "--hop", "nothing", "--index", "nowhere"), "nothing is not a scorer"),
+        (("--reranker", "bm25", "--index", "nowhere"), "'bm25' is not a reranker"),
         (("--reformulator", "raw", "--index", "nowhere"), "nowhere"),
         (("--reformulator", "hyde+policy", "--model", "m"), "'hyde+policy'"),
         (("--reformulator", "rewrite_retrieve_read", "--model", "openai:m@http://127.0.0.1:9/v1"), "cosines"),

@@ -61,8 +61,7 @@ def test_any_text_survives(tmp_path_factory, texts):
 
 def test_corpus_hash_tells_every_change():
     """Of what is searched: metadata is not, so that an index of the same texts stays valid."""
-    same = [Document("d1", "Peru", "Lima is the capital."), DOCUMENTS[1]]
-    assert corpus_hash(same) == corpus_hash(DOCUMENTS)
+    assert corpus_hash([Document("d1", "Peru", "Lima is the capital."), DOCUMENTS[1]]) == corpus_hash(DOCUMENTS)
     others = [DOCUMENTS[::-1], DOCUMENTS[:1], [Document("d1", "Peru Lima", "is the capital."), DOCUMENTS[1]]]
     assert len({corpus_hash(documents) for documents in [DOCUMENTS, *others]}) == 4
 

@@ -66,8 +66,7 @@ def test_evaluations_of_other_queries_do_not_compare(raw, good):
 
 
 def tables_of(*evaluations):
-    systems = {System(e.name, "words", "rsf"): e for e in evaluations}
-    study = Study(systems, {}, evaluations[0].name, MEASURES)
+    study = Study({System(e.name, "words", "rsf"): e for e in evaluations}, {}, evaluations[0].name, MEASURES)
     return list(study_tables(study, study.comparisons()))
 
 

@@ -19,8 +19,7 @@ EVIL = "<script>alert(1)</script> ![x](http://example.org/x.png) `| $a$ {{ 7*7 }
 
 
 def study_of(*evaluations):
-    systems = {System(e.name, "words", "rsf"): e for e in evaluations}
-    return Study(systems, {}, evaluations[0].name, MEASURES)
+    return Study({System(e.name, "words", "rsf"): e for e in evaluations}, {}, evaluations[0].name, MEASURES)
 
 
 def test_report_of_several(tmp_path, raw, good, bad):
@@ -29,8 +28,7 @@ def test_report_of_several(tmp_path, raw, good, bad):
     answer, tables = write_report(tmp_path, study_of(raw, good, bad), {"data": "../x", "limit": None})
     summary = json.loads((tmp_path / "summary.json").read_text())
     systems = {system["name"]: system for system in summary["systems"]}
-    expected = raw.scores("nDCG@10").mean()
-    assert systems["raw"]["overall"]["measures"]["nDCG@10"] == pytest.approx(expected)
+    assert systems["raw"]["overall"]["measures"]["nDCG@10"] == pytest.approx(raw.scores("nDCG@10").mean())
     assert [c["system"] for c in summary["comparisons"]] == ["good", "bad"]
     assert (summary["baseline"], summary["settings"]["data"]) == ("raw", "../x")
     assert summary["table"] == aligned(tables[0])

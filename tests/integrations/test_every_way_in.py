@@ -71,8 +71,7 @@ class ByPrompt(LanguageModel):
 
     def _complete(self, prompt):
         chosen = self.completions[hashlib.sha256(prompt.encode()).digest()[0] % len(self.completions)]
-        asked = prompt.rpartition("Question: ")[2].upper()
-        return Completion(chosen.replace("{asked}", asked), 3)
+        return Completion(chosen.replace("{asked}", prompt.rpartition("Question: ")[2].upper()), 3)
 
 
 class ByWords(Encoder):

@@ -137,8 +137,7 @@ def test_white_space_that_is_an_added_token_is_kept_and_ends_nothing():
         prepare_template(tokenizer, "mine")
         assert tokenizer.convert_ids_to_tokens(end_tokens(tokenizer)) == ends
     text = "rent\n\nOslo  \u2581\u2581"
-    ids = tokenizer(text, add_special_tokens=False)["input_ids"]
-    assert tokenizer.decode(ids, skip_special_tokens=True) == text
+    assert tokenizer.decode(tokenizer(text, add_special_tokens=False)["input_ids"], skip_special_tokens=True) == text
 
 
 def test_a_template_that_only_writes_prompts_ends_turns_with_the_eos_token():

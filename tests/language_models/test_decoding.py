@@ -63,8 +63,7 @@ def test_equal_prompts_are_read_once(model, monkeypatch):
     completions = complete(model, prompts, ends=[END], pad=0, max_new_tokens=5)
     read = list(shapes)
     assert completions == [by_transformers(model, prompt, 5) for prompt in prompts]
-    longest = max(map(len, prompts))
-    assert read[0] == (2, longest - 1)
+    assert read[0] == (2, max(map(len, prompts)) - 1)
     assert set(read[1:]) == {(8, 1)}
 
 

@@ -245,8 +245,7 @@ FOUND = {"q": ("bert", "undated"), "Transformer": ("transformer",), "next": ("al
 )
 def test_modes(corpus, mode, replies, searched, calls, written):
     result = Pipeline(ScriptedRetriever(FOUND), corpus, model(**replies)).ask("q", mode=mode)
-    texts = [getattr(one, "query", None) or one.text for one in searched(result)]
-    assert texts == ["q", "next"] * (mode != "simple")
+    assert [getattr(one, "query", None) or one.text for one in searched(result)] == ["q", "next"] * (mode != "simple")
     assert (result.answer, result.strategies, result.model_calls) == ("Google made BERT.", (mode,), calls)
     assert written in result.context
     if mode == "recursive":  # what the passages of the parts refer to
@@ -282,6 +281,5 @@ def test_the_hops_of_the_search_come_before_a_model_is_asked_what_is_missing(cor
     result = pipeline(corpus, the_model, searcher).ask(CHAIN, mode=mode)
     assert the_model.count("gap") == asked
     assert result.model_calls == asked + 2
-    rounds = [one.query for one in result.hops]
-    assert rounds == [CHAIN, *names, *("gap 1", "gap 2")[:asked]]
+    assert [one.query for one in result.hops] == [CHAIN, *names, *("gap 1", "gap 2")[:asked]]
     assert result.sub_questions == []

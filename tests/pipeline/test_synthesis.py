@@ -127,8 +127,7 @@ def test_contexts(state, corpus):
     bert, alphabet = f"[BERT]\n{corpus['bert'].text}", f"[Alphabet]\n{corpus['alphabet'].text}"
     assert for_mode(state, "simple") == f"{bert}\n\n---\n\n{alphabet}"
     assert for_mode(state, "multi_hop") == f"[Hop 1]\n{bert}\n\n[Hop 2]\n{alphabet}"
-    parts = f"[Sub-query 1: part]\n{alphabet}\n\n===\n\n[Sub-query 2: other]\n{bert}"
-    assert for_mode(state, "recursive") == parts
+    assert for_mode(state, "recursive") == f"[Sub-query 1: part]\n{alphabet}\n\n===\n\n[Sub-query 2: other]\n{bert}"
     nameless = RetrievalState(Query("q", "q"))
     nameless.add_chunks([(Document("x", "", "text"), 1.0)], "initial")
     assert passages(nameless.chunks, "", 4000) == "[Document 1]\ntext"

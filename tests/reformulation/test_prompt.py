@@ -50,8 +50,7 @@ def test_older_turns_stay_beside_a_long_answer_and_what_is_left_is_given_back():
     shown = lines(Query("q", "x", read_history(history)), history_tokens=60)[:-1]
     assert shown[:3] == history[:3]
     assert 55 <= sum(count_words(line) + 1 for line in shown) <= 60
-    roomy = lines(Query("q", "x", read_history(history)), history_tokens=520)[:-1]
-    assert roomy == history
+    assert lines(Query("q", "x", read_history(history)), history_tokens=520)[:-1] == history
     asked, told = lines(Query("q", "x", read_history([f"U: {LONG}", f"S: {LONG}"])), history_tokens=64)[:-1]
     assert count_words(asked) > 2 * count_words(told)  # what the user said matters more
 

@@ -12,7 +12,6 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.build import build_dense_index
 from acqo_rl.retrieval.faiss_index import plan_indexes, to_device
 from acqo_rl.retrieval.load import load_retriever
-from acqo_rl.retrieval.settings import IndexSettings
 
 
 class Gpus:
@@ -120,13 +119,6 @@ def test_four_threads_find_on_a_gpu_what_the_cpu_finds(filled, factory, device):
         found = list(pool.map(lambda rows: moved.search(rows, 10)[0], queries))
     for scores, rows in zip(found, queries, strict=True):
         np.testing.assert_allclose(scores, index.search(rows, 10)[0], atol=0.05 if device == "gpu_float16" else 1e-4)
-
-
-def test_the_device_of_the_settings_reaches_the_index(monkeypatch):
-    """All commands open their indexes by these settings."""
-    monkeypatch.setattr("acqo_rl.retrieval.load.load_retriever", lambda index, **options: (index, options["device"]))
-    assert IndexSettings(index_device="shards").open_index("index") == ("index", "shards")
-    assert IndexSettings(index_device="shards").open_index_of("index", {}) == ("index", "shards")
 
 
 def test_planned_sizes_are_those_of_the_indexes_and_hnsw_stays_on_the_cpu(filled):

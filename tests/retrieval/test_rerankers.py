@@ -66,8 +66,7 @@ def test_a_cross_encoder_reads_query_and_passage_together(tmp_path):
 
     assert (reranker.name, len(scores), len(set(scores))) == (f"cross-encoder:{folder}", 5, 5)
     assert all(isinstance(score, float) for score in scores)
-    alone = [score for pair in PAIRS for score in reranker.score([pair])]
-    np.testing.assert_allclose(alone, scores, atol=1e-5)
+    np.testing.assert_allclose([score for pair in PAIRS for score in reranker.score([pair])], scores, atol=1e-5)
     assert reranker.score([]) == []
 
 

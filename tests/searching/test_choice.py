@@ -125,8 +125,7 @@ def test_a_choice_that_fails_leaves_the_searches_of_the_model():
             raise RuntimeError("damaged")
 
     failing = Failing(scorer(), CORPUS, CorpusWords.of(CORPUS))
-    searcher = AdaptiveSearcher(Model(), retriever(), RankScoreFusion(), corpus=CORPUS, choice=failing)
-    found = searcher.search(ASKED)
+    found = AdaptiveSearcher(Model(), retriever(), RankScoreFusion(), corpus=CORPUS, choice=failing).search(ASKED)
     assert [s.text for s in found.reformulation.sub_queries] == ["opening of the opera house in Oslo"]
     assert {failure.step for failure in found.failures} == {"choice"}
 

@@ -147,8 +147,7 @@ def test_a_scorer_is_saved_and_loaded_and_a_damaged_one_is_refused(tmp_path):
     assert np.array_equal(Scorer.load(str(tmp_path), KIND).score(features), scorer.score(features))
     without = replace(scorer, margin=0.0).score(features)
     assert scorer.score(features) - without == pytest.approx([2.0, 0.0, 0.0, 0.0, 0.0])
-    alone = [one.score(features) for one in scorer.networks()]
-    assert np.allclose(sum(alone) / 2, scorer.score(features), atol=1e-5)
+    assert np.allclose(sum([one.score(features) for one in scorer.networks()]) / 2, scorer.score(features), atol=1e-5)
     replace(scorer, mean=scorer.mean[1:]).save(tmp_path)
     with pytest.raises(ConfigError):
         Scorer.load(str(tmp_path), KIND)

@@ -23,16 +23,14 @@ RAW = SubQuery(ASKED.text, "original")
 
 
 def found(reformulator, query=ASKED, **path):
-    with_model = AdaptiveSearcher(reformulator, ScriptedRetriever({}), RankScoreFusion(), **path)
-    return with_model.search(query)
+    return AdaptiveSearcher(reformulator, ScriptedRetriever({}), RankScoreFusion(), **path).search(query)
 
 
 @pytest.mark.parametrize("name", ["prompted", "adaptive", *STRATEGIES, *WITHOUT_MODEL])
 def test_whatever_is_searched_beside_or_instead_of_the_raw_query_is_noted(name):
     result = found(load_reformulator(name, "", language_model=Obedient()))
     assert bool(result.notes) == (result.reformulation.sub_queries != (RAW,))
-    alone = found(load_reformulator("raw", ""), hops=Hops(ScriptedHop("Oslo")))
-    assert len(alone.notes) == 1
+    assert len(found(load_reformulator("raw", ""), hops=Hops(ScriptedHop("Oslo"))).notes) == 1
 
 
 @pytest.mark.parametrize(

@@ -86,8 +86,7 @@ def test_a_search_of_the_raw_query_alone_counts_as_that_of_the_query():
     """As BM25 beside a dense index, which is searched only with the raw query."""
     lists = (replace(LISTS[0], query="another text"), LISTS[1])
     made = replace(MADE, sub_queries=MADE.sub_queries[1:])
-    fused = RankScoreFusion().fuse([lists], 100)
-    [features] = LearnedOrder(None, CORPUS, WORDS).features([made], [lists], fused)
+    [features] = LearnedOrder(None, CORPUS, WORDS).features([made], [lists], RankScoreFusion().fuse([lists], 100))
     assert features[0, 5] == 1.0
 
 

@@ -83,8 +83,7 @@ def test_all_lists_are_in_flight_at_once():
     ],
 )
 def test_the_fusion_goes_on_without_a_sub_query_that_fails_or_is_late(retriever, limit, reason):
-    front = searcher(ScriptedReformulator("a", "b", "c"), retriever, timeouts=Timeouts(sub_query=limit))
-    found = front.search("q")
+    found = searcher(ScriptedReformulator("a", "b", "c"), retriever, timeouts=Timeouts(sub_query=limit)).search("q")
     assert set(found.fused.doc_ids) == {"echo-a", "echo-c"}
     [failure] = found.failures
     assert (failure.step, failure.retriever, failure.sub_query) == ("retrieval", "echo", "b")

@@ -23,8 +23,7 @@ def load(tmp_path):
 
     def load(**settings):
         collections = [f"world={bm25_folder(tmp_path, DOCUMENTS)}"]
-        strategies = StrategySettings(num_variants=2)
-        opened.append(load_service(ServiceSettings(collections, **settings), strategies))
+        opened.append(load_service(ServiceSettings(collections, **settings), StrategySettings(num_variants=2)))
         return opened[-1]
 
     yield load

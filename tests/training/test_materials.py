@@ -31,8 +31,7 @@ def test_a_query_in_both_splits_is_rejected(data, index, tmp_path):
 @pytest.mark.parametrize("limit", [0, 2, 9])
 def test_training_uses_queries_with_a_relevant_document(limit):
     queries = [Query(str(i), "") for i in range(6)]
-    qrels = {query.id: {"g": int(i % 2 == 0)} for i, query in enumerate(queries)}
-    drawn = with_gold(queries, qrels, limit, seed=0)
+    drawn = with_gold(queries, {query.id: {"g": int(i % 2 == 0)} for i, query in enumerate(queries)}, limit, seed=0)
     assert [query for query in queries[::2] if query in drawn] == drawn
     assert len(drawn) == (limit if limit == 2 else 3)
 

@@ -105,8 +105,7 @@ def test_each_search_after_the_first_has_a_cost():
 def test_each_word_that_the_query_does_not_contain_has_a_cost_up_to_ten():
     long = " ".join(f"w{i}" for i in range(12))
     written = ["pass", "resolve\none", "resolve\nRaw one?", "split\none\none two", "resolve\n= one", f"resolve\n{long}"]
-    texts = ["raw", "one", "Raw one?", "one two", "raw one", long]
-    found = ScriptedRetriever(dict.fromkeys(texts, at(1, "g1")))
+    found = ScriptedRetriever(dict.fromkeys(["raw", "one", "Raw one?", "one two", "raw one", long], at(1, "g1")))
     values = rewards("explore", *written, retriever=found, word_cost=0.01, invalid_reward=-0.2)
     assert values == pytest.approx([2, 1.99, 1.99, 1.97, 1.99, 1.9])
 
@@ -159,8 +158,7 @@ def test_the_list_of_the_raw_query_is_used_if_its_cosine_leads_by_the_margin(sta
     retriever = ScoredRetriever({"reading": {"reading": 0.5}, "raw": {"raw": 0.7}})
     asked = ("resolve\nreading", "resolve\nreading\n=", split("reading"), "pass")
     settings = {"gold": ("raw",), "retriever": retriever, "raw_query_margin": margin, "top_rank_bonus": 0.0}
-    found = rewards(stage, *asked, cost=0.03, **settings)
-    assert found == pytest.approx([2 if used else 0, 2 - 0.03, 0, 2])
+    assert rewards(stage, *asked, cost=0.03, **settings) == pytest.approx([2 if used else 0, 2 - 0.03, 0, 2])
 
 
 def test_measures_that_explain_the_reward_are_logged():

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tiny_policy import full_model
 
 from acqo_rl.cli import main, module_of, train_scorer
 from acqo_rl.cli.train_scorer import TrainScorerConfig
@@ -88,15 +89,14 @@ class Country(Reformulator):
 @pytest.fixture
 def config(folder, monkeypatch):
     """Makes the config of a training by its kind; the policy of the choice is a stand-in."""
-    monkeypatch.setattr(train_scorer, "with_engine_prefix", lambda name, model, engine: model)
-    load = train_scorer.load_reformulator
-    monkeypatch.setattr(train_scorer, "load_reformulator", lambda *a: Country() if "policy" in a else load(*a))
+    load, policy = train_scorer.load_reformulator, str(full_model(folder.parent))
+    monkeypatch.setattr(train_scorer, "load_reformulator", lambda *a: Country() if policy in a else load(*a))
 
     def make(kind, output, **changes):
         given = {"data": [str(folder)], "index": [str(folder / "index")], "output_dir": str(output), **STEPS, **changes}
         if kind in ("hop", "order"):
             return TrainScorerConfig(kind, **given)
-        return TrainScorerConfig("choice", **{"model": "policy", "cost": 0.0, "price": 0.1, **given})
+        return TrainScorerConfig("choice", **{"model": policy, "cost": 0.0, "price": 0.1, **given})
 
     return make
 
@@ -262,9 +262,16 @@ def test_asking_is_worth_what_networks_of_other_queries_choose_minus_the_price()
 
 
 @pytest.mark.parametrize(
-    ("kind", "changes"),
-    [("hop", {"data": ["a", "b"]}), ("choice", {"model": ""})],
+    ("kind", "changes", "message"),
+    [
+        ("hop", {"data": ["a", "b"]}, "2, 1 and 2 values"),
+        ("choice", {"model": ""}, "--model"),
+        ("choice", {"model": "openai:m", "index": ["nowhere"]}, "'auto' contains 'auto'"),
+        ("order", {"reformulator": "polcy", "index": ["nowhere"]}, "'polcy' needs a model"),
+        ("hop", {"reformulator": "hyde+rawr", "model": "m", "index": ["nowhere"]}, "'rawr'"),
+    ],
 )
-def test_a_config_that_cannot_run_is_rejected(config, tmp_path, kind, changes):
-    with pytest.raises(ConfigError):
-        config(kind, tmp_path, **changes)
+def test_a_config_that_cannot_run_is_rejected(config, tmp_path, kind, changes, message):
+    """Names of models and reformulators before the data and the index are opened."""
+    with pytest.raises(ConfigError, match=message):
+        module_of("train-scorer").main(config(kind, tmp_path, **changes))
