@@ -12,6 +12,7 @@ import importlib.util
 import json
 import logging
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Condition
@@ -45,6 +46,9 @@ _TOKENS_PER_BLOCK = 32
 _TOKENS_PER_STEP = 2_048
 
 _log = logging.getLogger(__name__)
+
+# importing openvino would send an event to Google Analytics; without this module, it sends nothing
+sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
 
 
 class OpenVinoModel(LanguageModel):

@@ -1,6 +1,8 @@
 """The engine for CPUs writes what transformers writes; its files are written once."""
 
 import json
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -135,6 +137,12 @@ def test_the_file_of_a_policy_is_written_once_and_again_if_its_adapter_changes(t
     config = tmp_path / "model" / "adapter_config.json"
     config.write_text(json.dumps({**json.loads(config.read_text()), "lora_alpha": 64}))
     assert files_of(name) != first
+
+
+def test_openvino_reports_nothing_to_its_makers():
+    code = "import acqo_rl.retrieval.encoder, openvino.tools.ovc.telemetry_utils as used; print(used.tm.__name__)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["openvino.tools.ovc.telemetry_stub"]
 
 
 def test_other_architectures_are_refused(tmp_path):
