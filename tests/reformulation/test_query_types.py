@@ -30,7 +30,16 @@ def test_agreement_with_the_labels_of_held_out_questions():
 
 @pytest.mark.parametrize(
     "text",
-    ["prefix sum", "tissue box", "flat tvs", "Thailand", "Terror of Tiny Town", "port 2021 open"],
+    [
+        "prefix sum",
+        "tissue box",
+        "flat tvs",
+        "Thailand",
+        "Terror of Tiny Town",
+        "port 2021 open",
+        "Boeing 747 wingspan",
+        "iPad 9 pencil support",
+    ],
 )
 def test_a_part_of_a_word_is_no_signal(text):
     assert query_type_of(text) == "simple"
