@@ -174,8 +174,7 @@ def test_a_completion_is_cut_at_any_of_them(family, special, tmp_path):
 
 
 def test_a_policy_is_trained_saved_exported_and_served_with_the_same_ends(family, tmp_path):
-    base = folder_of(family, tmp_path / "base", configured=5)
-    model, tokenizer = load_trainable(base, 0, 0)
+    model, tokenizer = load_trainable(folder_of(family, tmp_path / "base", configured=5), 0, 0)
     wanted = set(end_tokens(tokenizer, model.generation_config))
     assert {5, tokenizer.eos_token_id, tokenizer.convert_tokens_to_ids(FAMILIES[family][2])} == wanted
     saved = save_policy(model, tmp_path / "model", {"max_new_tokens": 4}, tokenizer)

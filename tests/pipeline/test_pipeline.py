@@ -219,8 +219,7 @@ def test_another_step(corpus):
         def run(self, state):
             state.trace.add("mark", "was here")
 
-    the_model = model()
-    result = pipeline(corpus, the_model, steps={"multi_hop": Mark()}).ask(CHAIN)
+    result = pipeline(corpus, model(), steps={"multi_hop": Mark()}).ask(CHAIN)
     assert result.model_calls == 2
     assert "mark" in [step.name for step in result.trace.steps]
 

@@ -62,8 +62,7 @@ def passages(documents):
 
 def test_an_index_of_passages_is_one_of_documents(tmp_path, documents, passages, encoder):
     """Resumed in the middle, it ends the same; each document is found by each of its passages."""
-    shards = Shards(tmp_path / "resumed", passages, encoder, 16)
-    shards.encode(rank=0, processes=2)
+    Shards(tmp_path / "resumed", passages, encoder, 16).encode(rank=0, processes=2)
     build_dense_index(tmp_path / "whole", documents, encoder, passages=passages, shard_size=16)
     encoder.calls.clear()
     manifest = build_dense_index(tmp_path / "resumed", documents, encoder, passages=passages, shard_size=16)

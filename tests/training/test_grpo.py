@@ -103,8 +103,7 @@ def test_completions_end_at_the_end_token_of_the_chat_template(tiny, tmp_path, m
     written, *_ = trainer._generate_single_turn([prompt] * 256, None, {}, 1)
     if shares:
         assert all(map(begins_a_route, tokenizer.batch_decode(written, skip_special_tokens=True)))
-    ended = [row for row in written if end in row]
-    assert ended
+    assert (ended := [row for row in written if end in row])
     assert all(set(row[row.index(end) + 1 :]) <= {tokenizer.pad_token_id} for row in ended)
 
 
