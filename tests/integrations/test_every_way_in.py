@@ -131,7 +131,8 @@ class Ways:
             self.data, "test", [self.index], str(self.output), reformulator=[given], fusion=[self.fusion]
         )
         models = {name: "" if name in WITHOUT_MODEL else "model"}
-        _, measure = open_systems(config, models, self.corpus, {query.id: {"Peru-capital": 1} for query in queries}, {})
+        qrels = {query.id: {"Peru-capital": 1} for query in queries}
+        _, measure = open_systems(config, models, None, self.corpus, qrels, {})
         [evaluation] = measure(queries).values()
         return [_seen(result, result.ranking) for result in evaluation.results]
 

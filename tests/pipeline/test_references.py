@@ -21,6 +21,8 @@ from acqo_rl.types import Query
         ("See also: [User guide](https://x.org/a), [Other page](b.md).", ("User guide", "Other page")),
         ("You may see also the Louvre, Orsay.", ("the Louvre", "Orsay")),
         ("its [first page](https://example.org/Oslo_(film))", ("first page",)),
+        ("[`a_name`](a.md), [**Bold** one](b.md) and [A Title](t.md 'of it')", ("a_name", "Bold one", "A Title")),
+        ("[Chapter 4][4], <https://example.org>\n\n[4]: c.md", ("Chapter 4",)),
         # a dot inside a number
         ("as described in Section 3.2 of it.", ("Section 3.2",)),
         ("See also section 3.2, Chapter 4.", ("section 3.2", "Chapter 4")),
