@@ -104,8 +104,7 @@ def save_chat(chat: Chat, folder: Path) -> None:
 def _completion(ids: Sequence[int], ends: Sequence[int], decode: Any) -> Completion:
     length = first_end(ids, ends)
     finished = length < len(ids)
-    text = decode(ids[:length], skip_special_tokens=True)
-    return completion_of(text, length + finished, finished=finished)
+    return completion_of(decode(ids[:length], skip_special_tokens=True), length + finished, finished=finished)
 
 
 def prepare_template(tokenizer: Any, name: str) -> None:

@@ -300,8 +300,8 @@ def _add_vocabulary(writer: Any, tokenizer: Any, size: int) -> None:
     bpe = json.loads(tokenizer.backend_tokenizer.to_str())["model"]
     if bpe["type"] != "BPE" or "ByteLevel" not in str(tokenizer.backend_tokenizer.decoder):
         raise ConfigError("The tokenizer is not byte-level BPE; use the model without the prefix openvino:.")
-    tokens = [tokenizer.convert_ids_to_tokens(i) or f"<unused {i}>" for i in range(min(size, len(tokenizer)))]
-    tokens += [f"<unused {i}>" for i in range(len(tokens), size)]
+    known = tokenizer.convert_ids_to_tokens(range(min(size, len(tokenizer))))
+    tokens = [token or f"<unused {i}>" for i, token in enumerate([*known, *[None] * (size - len(known))])]
     special = set(tokenizer.all_special_ids)
     kinds = [gguf.TokenType.CONTROL if i in special else gguf.TokenType.NORMAL for i in range(size)]
     writer.add_tokenizer_model("gpt2")
@@ -317,5 +317,4 @@ def _interleaved(name: str, weights: NDArray[np.float32], config: Any) -> NDArra
     heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}.get(name.split(".")[-2])
     if heads is None:
         return weights
-    rows = weights.shape[0]
-    return weights.reshape(heads, 2, rows // heads // 2, -1).swapaxes(1, 2).reshape(weights.shape)
+    return weights.reshape(heads, 2, len(weights) // heads // 2, -1).swapaxes(1, 2).reshape(weights.shape)

@@ -35,6 +35,11 @@ _NEXT = re.compile(
 _AFTER_STATEMENT = re.compile(rf", {_ASKING}\b", re.I)
 _PLACED = re.compile(rf"\b(?:in|of|at|from|on|by|for|near|to) (?:the )?{MARK}|{MARK}'s", re.I)
 """A name that is not what a question is about: "the tallest building in Dubai"."""
+_ACTS = r"\b(?!.*\b(?:do|does|did|is|are|was|were|can|will|would)\b).*\n(?s:.*)\b"
+_OF_ANSWER = re.compile(
+    rf"\A(?:who{_ACTS}(?:he|she|him|his|her)|(?:which|what){_ACTS}(?:its?|they|them|their))\b", re.I
+)
+"""A pronoun on a later line may stand for the answer to the first: "Who wrote Emma", "when did she die"."""
 _HALF = re.compile(r" or |\bbetween |^(?:besides|other than|except) |(?-i:\b[a-z]+)\. ", re.I)
 """Words around a list without which it is not complete; abbreviations, which may join names ("Selle v. Gibb")."""
 _QUOTES = frozenset('"\u201c\u201d`')
@@ -168,7 +173,7 @@ def _questions(text: str, is_several: bool) -> list[str]:
     """
     first, *later = [piece.strip(" ,.") for piece in _NEXT.split(text) if piece.strip(" ,.")] or [text]
     named = [mark for mark in dict.fromkeys(re.findall(MARK, first)) if mark < FIRST_YEAR]
-    is_subject = len(named) == 1 and not _PLACED.search(first)
+    is_subject = len(named) == 1 and not _PLACED.search(first) and not _OF_ANSWER.match("\n".join([first, *later]))
 
     def with_name(match: re.Match[str]) -> str:
         forms: dict[str | None, str] = {"there": f"in {named[0]}", "whose": f"{named[0]}'s", "who": named[0]}
@@ -198,7 +203,10 @@ def _one_each(question: str, marks: Mapping[str, str]) -> list[str]:
     items, before, after = re.findall(MARK, match[0]), question[: match.start()], question[match.end() :]
     before = _COMPARING.sub(lambda one: f"{one['what']} of " if one["what"] else "", before)
     is_of_both = " or " in match[0] and len(items) > 2 and before[-2:] not in ("", ", ", ": ")  # "is in Peru, A or B"
-    is_of_both |= len(re.findall(r" (?:and|or|vs\.?|versus|than) ", match[0])) > 1  # "A and B or C"
+    joined = len(re.findall(r" (?:and|or|vs\.?|versus|than) ", match[0]))
+    is_of_both |= joined > 1 or (
+        not joined and bool(re.search(", (?!the )[a-z]", match[0]))
+    )  # "A and B or C", "A, in B"
     is_mixed = len({" of " in marks[item] for item in items}) > 1  # "area of Peru and GDP of Chad"
     is_mixed |= " of " in before and bool(re.match(r"(?: \w+)? of ", after))  # "area of Peru and Birth rate of Chad"
     is_half = _HALF.search(before + after) or _AFTER_STATEMENT.match(after)

@@ -246,8 +246,7 @@ def _loaded(model: str, revision: str | None, dtype: Precision, device: str | No
 
 def _commit(model: SentenceTransformer) -> str | None:
     """The Hub commit that was loaded; ``None`` for a folder."""
-    config = getattr(getattr(model[0], "auto_model", None), "config", None)
-    return getattr(config, "_commit_hash", None)
+    return getattr(getattr(getattr(model[0], "auto_model", None), "config", None), "_commit_hash", None)
 
 
 def _fingerprint(settings: dict[str, Any]) -> str:

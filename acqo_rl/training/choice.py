@@ -75,8 +75,7 @@ def collect(
 def _options(read: choice.Options, values: Iterator[float]) -> ScoredOptions:
     names = [" and ".join(ARMS[arm] for arm in arms) or "ask" for arms in read.arms]
     own = [*islice(values, len(read.searched)), *[0.0] * (len(names) - len(read.searched))]
-    query_id = read.searched[0].query.id
-    return ScoredOptions(query_id, (), tuple(names[1:]), read.features, np.array(own, np.float32))
+    return ScoredOptions(read.searched[0].query.id, (), tuple(names[1:]), read.features, np.array(own, np.float32))
 
 
 def with_asking(

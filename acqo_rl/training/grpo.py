@@ -231,8 +231,7 @@ def below_the_group(rewards: torch.Tensor, invalid_reward: float) -> torch.Tenso
 def policy_of(model: Any, tokenizer: Any, settings: PolicySettings, **generation: Any) -> Policy:
     """Creates a policy from a model that is being trained."""
     options = {"max_new_tokens": settings.max_new_tokens, "regex": settings.grammar.regex, **generation}
-    language_model = TransformersModel(model, tokenizer, **options)
-    return Policy.of(language_model, settings)
+    return Policy.of(TransformersModel(model, tokenizer, **options), settings)
 
 
 def grpo_arguments(settings: GrpoSettings, policy: PolicySettings, **ours: Any) -> GRPOConfig:

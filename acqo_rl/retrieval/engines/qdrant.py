@@ -51,8 +51,7 @@ class QdrantEngine(Engine):
         """What the collection is; ``None`` if there is no such collection."""
         if not self._client.collection_exists(self._name):
             return None
-        info = self._client.get_collection(self._name)
-        vectors = info.config.params.vectors or {}
+        vectors = self._client.get_collection(self._name).config.params.vectors or {}
         named: Mapping[str, models.VectorParams] = vectors if isinstance(vectors, Mapping) else {"": vectors}
         some, _ = self._client.scroll(self._name, limit=_SAMPLED)
         return Schema(
