@@ -225,7 +225,7 @@ def queries_of(rows: Iterable[Located], faults: Faults) -> tuple[dict[str, Query
 
 def _valid(rows: Iterable[Located], form: TypeAdapter[Any], faults: Faults) -> Iterator[Located]:
     """Yields the rows of a form; others, and repeated ids, are faults."""
-    seen: set[str] = set()
+    seen: dict[str, Path] = {}
     for path, number, row in rows:
         try:
             row |= form.validate_python(row)
@@ -234,8 +234,9 @@ def _valid(rows: Iterable[Located], form: TypeAdapter[Any], faults: Faults) -> I
                 faults.add(path, number, problem)
             continue
         if row["_id"] in seen:
-            faults.add(path, number, f"_id {row['_id']!r} is also on an earlier line; ids must be unique.")
-        seen.add(row["_id"])
+            remedy = "give each row its own id, or name the field of one (acqo data: --document_fields id=NAME)"
+            faults.add(path, number, f"_id {row['_id']!r} is also on an earlier line of {seen[row['_id']]}; {remedy}.")
+        seen[row["_id"]] = path
         yield path, number, row
 
 

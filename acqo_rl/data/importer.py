@@ -49,6 +49,7 @@ _SHOWN = 3
 MAX_SKIPPED = 0.05
 """Maximum share of files and rows that may be skipped, unless a setting allows more. ``ASSETS`` do not count."""
 ASSETS = "images, fonts, media, styles and scripts"
+_ASSET_TYPES = ("image/", "font/", "audio/", "video/", "text/css", "text/javascript", "application/javascript")
 
 _FORMATS: dict[str, dict[str, Any]] = {
     ".csv": {"strict": True},
@@ -111,8 +112,7 @@ def write_files(
     if not corpus:
         raise ConfigError("No documents were found; give tables, pages or folders of pages as documents.")
     write_beir(folder, corpus.values(), asked.values(), judged, metadata)
-    note = f"Skipped: {_counted(skipped)}." if skipped else ""
-    if note:
+    if note := f"Skipped: {_counted(skipped)}." if skipped else "":
         _log.warning(note)
     splits = ", ".join(f"{len(judgements):,} {split}" for split, judgements in judged.items()) or "none"
     return f"""# Imported files
@@ -193,18 +193,14 @@ def _rows(
                     else:
                         faults.add(file, None, str(error).removeprefix(f"{file}: "))
             elif path.is_dir():
-                skipped[ASSETS if _is_asset(name) else f"{file.suffix or 'other'} files"].append(name)
+                is_asset = (mimetypes.guess_type(name)[0] or "").startswith(_ASSET_TYPES)
+                skipped[ASSETS if is_asset else f"{file.suffix or 'other'} files"].append(name)
             else:
                 kinds = ", ".join((*_TABLES, *PAGES))
                 faults.add(file, None, f"missing, or not one of {kinds}; convert it to one of them.")
     named = [name for target, names in fields.items() if names != [target] for name in names]
     if columns and not faults and (missing := [name for name in named if name not in columns]):
         faults.add(Path(paths[-1]), None, f"no table has the field {missing[0]!r} of --{setting}.")
-
-
-def _is_asset(name: str) -> bool:
-    kind = mimetypes.guess_type(name)[0] or ""
-    return kind.startswith(("image/", "font/", "audio/", "video/")) or kind.endswith(("/css", "javascript"))
 
 
 def _files_of(folder: Path) -> list[Path]:
@@ -243,8 +239,8 @@ def _read_table(
         seen |= dict.fromkeys(row)
         yield number, row
     if seen and seen.keys().isdisjoint(fields["text"]):
-        remedy = f"name the field with --{setting}, such as text=NAME"
-        faults.add(file, None, f"no field {' or '.join(fields['text'])} among {', '.join(seen)}; {remedy}.")
+        found = f"no field {' or '.join(fields['text'])} among {', '.join(seen)}"
+        faults.add(file, None, f"{found}; name the field with --{setting}, such as text=NAME.")
 
 
 def _read_csv(file: Path, suffix: str, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -284,8 +280,8 @@ def _read_qrels(
 def write_union(folder: str | Path, sources: Sequence[str | Path], *, limit: int | None = None, seed: int = 0) -> str:
     """Writes one BEIR folder with the corpora of all sources and their train and dev queries, if they have any.
 
-    Ids get the name of their folder as a prefix. The name is also the ``kind`` of each query, so that an evaluation
-    reports each source separately. The output is deterministic for the same folders and settings.
+    A warning reports the number of other queries. Ids get the name of their folder as a prefix. The name is also the
+    ``kind`` of each query, so that an evaluation reports each source separately. The output is deterministic for the same folders and settings.
 
     Args:
         folder: output folder.
@@ -319,6 +315,8 @@ def write_union(folder: str | Path, sources: Sequence[str | Path], *, limit: int
                 f"{len(both)} queries of {paths[name]} are in both train and dev (such as {min(both)!r}); remove them "
                 f"from one of the two splits, because dev must not contain training data."
             )
+        if left_out := len(data.metadata) - sum(map(len, data.queries.values())):
+            _log.warning(f"{left_out:,} queries of {paths[name]} are left out: they are not in its train or dev split.")
         documents += [replace(document, id=f"{name}/{document.id}") for document in data.corpus.values()]
         for split, most in (("train", limit), ("dev", smallest)):
             there = data.queries.get(split, [])

@@ -66,20 +66,19 @@ def _read_pdf(file: Path, stem: str) -> dict[str, Any]:
 
 
 def _read_front(file: Path, content: str) -> tuple[dict[str, Any], str]:
-    """Splits a Markdown file into its front matter and the rest."""
+    """Splits a Markdown file into its front matter, with all values as they are written, and the rest."""
     import yaml
 
     match = _FRONT.match(content)
     if not match:
         return {}, content
     try:
-        front = yaml.safe_load(match[1])
-    except yaml.YAMLError as error:
+        front = yaml.load(match[1], yaml.BaseLoader)
+        json.dumps(front)  # an alias can contain itself
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = str(error).splitlines()[0]
         raise DataError(f"{file}: the front matter is not valid YAML ({reason}); mend it or take it out.") from error
-    if not isinstance(front, dict):
-        return {}, content
-    return json.loads(json.dumps(front, default=str)), content[match.end() :]
+    return (front, content[match.end() :]) if isinstance(front, dict) else ({}, content)
 
 
 def _read_html(page: str) -> tuple[str, str, list[tuple[str, str]]]:

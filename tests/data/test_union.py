@@ -11,7 +11,7 @@ from acqo_rl.types import Document, Query
 def sources(tmp_path):
     for name, train, dev in (("films", 6, 3), ("hotels", 4, 2)):
         documents = [Document(f"d{i}", f"{name} {i}", "text") for i in range(train + dev)]
-        queries = [Query(f"q{i}", f"{name}?", history=read_history(("U: hello",))) for i in range(train + dev)]
+        queries = [Query(f"q{i}", f"{name}?", history=read_history(("U: hello",))) for i in range(train + dev + 1)]
         qrels = {
             "train": {f"q{i}": {f"d{i}": 1, f"d{i + 1}": 2} for i in range(train)},
             "dev": {f"q{i}": {f"d{i}": 1} for i in range(train, train + dev)},
@@ -20,9 +20,10 @@ def sources(tmp_path):
     return [tmp_path / "films", tmp_path / "hotels"]
 
 
-def test_ids_say_where_they_come_from_and_all_sources_weigh_the_same_on_dev(sources, tmp_path):
+def test_ids_say_where_they_come_from_and_all_sources_weigh_the_same_on_dev(sources, tmp_path, caplog):
     folder = tmp_path / "both"
     readme = write_union(folder, sources, limit=5)
+    assert caplog.text.count("1 queries") == 2  # those without judgements
     data = read_beir(folder, "train", "dev")
     assert list(data.corpus) == [f"films/d{i}" for i in range(9)] + [f"hotels/d{i}" for i in range(6)]
     kinds = {
