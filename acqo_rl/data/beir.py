@@ -159,7 +159,6 @@ def write_beir(
         metadata: query id -> metadata other than the history.
     """
     folder = Path(folder)
-    metadata = metadata or {}
     _write(
         folder / "corpus.jsonl",
         (
@@ -174,7 +173,7 @@ def write_beir(
                 "_id": query.id,
                 "text": query.text,
                 "metadata": {
-                    **metadata.get(query.id, {}),
+                    **(metadata or {}).get(query.id, {}),
                     **({"history": [*map(str, query.history)]} if query.history else {}),
                 },
             }
@@ -234,7 +233,7 @@ def _valid(rows: Iterable[Located], form: TypeAdapter[Any], faults: Faults) -> I
                 faults.add(path, number, problem)
             continue
         if row["_id"] in seen:
-            remedy = "give each row its own id, or name the field of one (acqo data: --document_fields id=NAME)"
+            remedy = "give each row its own id, or read another field (--document_fields or --query_fields id=NAME)"
             faults.add(path, number, f"_id {row['_id']!r} is also on an earlier line of {seen[row['_id']]}; {remedy}.")
         seen[row["_id"]] = path
         yield path, number, row

@@ -205,8 +205,11 @@ def _rows(
 
 def _files_of(folder: Path) -> list[Path]:
     """All files in a folder and its subfolders except hidden ones, sorted by path."""
-    files = ((file.relative_to(folder), file) for file in folder.rglob("*") if file.is_file())
-    return [file for inside, file in sorted(files) if not any(part.startswith(".") for part in inside.parts)]
+    return [
+        file
+        for file in sorted(folder.rglob("*"))
+        if file.is_file() and not any(part.startswith(".") for part in file.relative_to(folder).parts)
+    ]
 
 
 def _as_in_beir(row: dict[str, Any], fields: Mapping[str, Sequence[str]], number: str) -> dict[str, Any]:
@@ -239,8 +242,8 @@ def _read_table(
         seen |= dict.fromkeys(row)
         yield number, row
     if seen and seen.keys().isdisjoint(fields["text"]):
-        found = f"no field {' or '.join(fields['text'])} among {', '.join(seen)}"
-        faults.add(file, None, f"{found}; name the field with --{setting}, such as text=NAME.")
+        remedy = f"name the field with --{setting}, such as text=NAME"
+        faults.add(file, None, f"no field {' or '.join(fields['text'])} among {', '.join(seen)}; {remedy}.")
 
 
 def _read_csv(file: Path, suffix: str, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -281,7 +284,8 @@ def write_union(folder: str | Path, sources: Sequence[str | Path], *, limit: int
     """Writes one BEIR folder with the corpora of all sources and their train and dev queries, if they have any.
 
     A warning reports the number of other queries. Ids get the name of their folder as a prefix. The name is also the
-    ``kind`` of each query, so that an evaluation reports each source separately. The output is deterministic for the same folders and settings.
+    ``kind`` of each query, so that an evaluation reports each source separately. The output is deterministic for the
+    same folders and settings.
 
     Args:
         folder: output folder.

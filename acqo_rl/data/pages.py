@@ -1,7 +1,8 @@
 """Reads Markdown, HTML, text and PDF files as documents, without markup and tags.
 
-Of an HTML page with a main element, only that is read. Extraction by trafilatura 2.3 was tried on 40 pages of mdBooks
-and not taken: it lost 944 of the 3,963 words of one page, most of them in code.
+Of an HTML page with a main element, only that is read; of another one, all but the landmarks around the content.
+Extraction by trafilatura 2.3 was tried on 40 pages of mdBooks and not taken: it lost 944 of the 3,963 words of one
+page, most of them in code.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ _PLAIN = (".txt", ".rst")
 PAGES = (*_MARKDOWN, *_HTML, *_PLAIN, ".pdf")
 
 _FRONT = re.compile(r"\A---[ \t]*\n((?:(?!---).*\n)*)---[ \t]*(?:\n|\Z)")
+_LANDMARKS = (  # parts that HTML marks as not the main content; a header or footer in an article belongs to it
+    "//nav | //aside | //*[self::header or self::footer][not(ancestor::article or ancestor::section)]"
+    " | //*[@role='navigation' or @role='complementary' or @role='banner' or @role='contentinfo' or @role='search']"
+)
 _HIDDEN = ("nav", "noscript", "template", "svg", "iframe", "select", "button")
 
 
@@ -47,10 +52,9 @@ def read_page(file: Path) -> dict[str, Any]:
     front: dict[str, Any] = {}
     if suffix in _MARKDOWN:
         front, content = _read_front(file, content)
-        content = _markdown().render(content)
+        content = f"<main>{_markdown().render(content)}</main>"
     title, text, links = _read_html(content)
-    title = str(front.pop("title", None) or title or stem)
-    return {"title": title, "text": text, "metadata": front, "links": links}
+    return {"title": str(front.pop("title", None) or title or stem), "text": text, "metadata": front, "links": links}
 
 
 def _read_pdf(file: Path, stem: str) -> dict[str, Any]:
@@ -95,6 +99,8 @@ def _read_html(page: str) -> tuple[str, str, list[tuple[str, str]]]:
     title = next(filter(None, (" ".join(one.text_content().split()) for one in titles)), "")
     mains = (*tree.xpath("//main | //*[@role='main']"), tree)
     main = next((one for one in mains if one.text_content().strip()), tree)
+    for landmark in tree.xpath(_LANDMARKS) if main is tree else ():
+        landmark.drop_tree()
     content = tostring(main, encoding="unicode", with_tail=False)
     text = get_text(content.replace("&amp;", "&amp;amp;"), _config())  # inscriptis decodes entities twice
     lines = "\n".join(line.rstrip() for line in text.splitlines())

@@ -59,7 +59,8 @@ def write_questions(
     if not qrels["train"] or not qrels["dev"]:
         raise DataError(
             f"{len(qrels['train'])} train and {len(qrels['dev'])} dev questions are left, and both are needed; see "
-            f"{folder / 'report.md'} for what was left out. Write more (--limit), or use a better model."
+            f"{folder / 'report.md'} for what was left out. Give more documents, "
+            + ("write more (--limit), or use a better model." if is_written else "or a language model (--model).")
         )
     write_beir(folder, documents.values(), [q.query for q in filtered.kept], qrels, metadata)
 

@@ -18,7 +18,7 @@ from acqo_rl.labelling.question_filters import CALL_FAILED, NOT_READABLE, Filter
 from acqo_rl.language_models.structured import example, fields, read_reply, text
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.roles import LanguageModel
-from acqo_rl.text import normalised, one_line
+from acqo_rl.text import compatible, normalised, one_line
 from acqo_rl.types import Completion, Conversation, Document, Query, Schema, Turn
 
 VERSION = "2"
@@ -73,9 +73,9 @@ _EXAMPLES: dict[Kind, tuple[str, str]] = {
     ),
 }
 
-_WORDS = 7
-"""Maximum words of a heading; a longer line is a sentence."""
-_SENTENCE = (".", ",", ";", ":", "!")
+_WORDS, _CHARACTERS = 7, 60
+"""Maximum words and characters of a heading; a longer line is a sentence, also in scripts without spaces."""
+_SENTENCE = (".", ",", ";", ":", "!", "\u3002")
 _LINKS = (" and ", ", and ", ", and also ", "; ", "? ")
 _ANSWER = 200
 """Characters of a passage that stand for an answer in a conversation."""
@@ -148,16 +148,19 @@ def extract(drafts: Sequence[Draft], seed: int) -> FilteredQuestions:
     for number, draft in enumerate(drafts, start=1):
         query_id = f"{draft.kind}-{number}"
         query = _query(draft, query_id, random.Random(f"{seed} {query_id}"))
-        place = made.kept if query.text else made.dropped[NOT_READABLE]
-        place.append(Question(draft, query))
+        (made.kept if query.text else made.dropped[NOT_READABLE]).append(Question(draft, query))
     return made
 
 
 def headings(document: Document) -> list[str]:
     """The lines of a text that stand alone and are no sentence, without the title."""
     lines = [block.strip() for block in document.text.split("\n\n")]
-    short = [line for line in lines if "\n" not in line and 0 < len(line.split()) <= _WORDS]
-    return [line for line in short if not line.endswith(_SENTENCE) and normalised(line) != normalised(document.title)]
+    short = [one for one in lines if "\n" not in one and 0 < len(one) <= _CHARACTERS and len(one.split()) <= _WORDS]
+    return [
+        one
+        for one in short
+        if not compatible(one).endswith(_SENTENCE) and normalised(one) != normalised(document.title)
+    ]
 
 
 def _answer_of(draft: Draft) -> Turn:

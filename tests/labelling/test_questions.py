@@ -214,7 +214,8 @@ def test_without_a_model_titles_and_headings_become_questions(written, capsys):
     for query, [document] in kinds["follow_up"]:
         assert query.text == "Visits by boat"
         assert query.history[0].text == document.title
-    named = Document("d", "Veld mill", f"Visits to Veld mill\n\n{LONG}")
+    paragraphs = "\u53d7\u4ed8\u306f\u4e5d\u6642\u3067\u3059\u3002\n\n" + 61 * "\u7c89"  # a sentence and 61 characters
+    named = Document("d", "Veld mill", f"Visits to Veld mill\n\n{paragraphs}\n\n{LONG}")
     assert extract([draft("follow_up", named)], 0).kept[0].query.text == "Visits to"
     linked = Document("d", "Veld mill", LONG, {"linked_as": ["how mustard is ground"]})
     assert extract([draft("simple", linked)], 0).kept[0].query.text == "how mustard is ground"
@@ -265,13 +266,19 @@ def test_a_model_that_writes_nothing_usable_stops_the_command(written, tmp_path,
     assert (tmp_path / "questions" / "report.md").exists() is report
 
 
-def test_documents_without_enough_text_are_named_before_the_model_is_asked(tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("text", "given", "said"),
+    [
+        ("A mill.", ["--model", "openai:m@http://127.0.0.1:9/v1"], "0 of 2 documents"),  # the model is not asked
+        (LONG, [], "Give more documents, or a language model"),
+    ],
+)
+def test_too_few_documents_are_named_as_the_reason(tmp_path, capsys, text, given, said):
     data, index = tmp_path / "data", str(tmp_path / "index")
     data.mkdir()
-    (data / "corpus.jsonl").write_text('{"_id": "a", "text": "A mill."}\n{"_id": "b", "text": "A ferry."}\n')
+    (data / "corpus.jsonl").write_text("".join(f'{{"_id": "{one}", "text": "{text}"}}\n' for one in "ab"))
     main(["index", "--data", str(data), "--kind", "bm25", "--output", index])
     capsys.readouterr()
     with pytest.raises(SystemExit):
-        given = ["--model", "openai:m@http://127.0.0.1:9/v1"]
         main(["label", *given, "--data", str(data), "--index", index, "--output", str(tmp_path / "questions")])
-    assert "0 of 2 documents" in capsys.readouterr().err
+    assert said in capsys.readouterr().err
