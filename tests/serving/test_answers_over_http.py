@@ -35,10 +35,10 @@ def test_steps_are_streamed_before_the_result():
 
 def test_claims_have_their_supporting_passages():
     grounding = '{"claims": [{"claim": "Lima", "source": 1}, {"claim": "It rains", "source": null}]}'
-    with serving(answer_model=ModelByRole(**{**MODEL, "grounding": grounding})) as client:
+    with serving(answer_model=ModelByRole(**{**MODEL, "grounding": grounding}), max_model_calls=2) as client:
         result = answer(client)[-1][1]
     first, second = result["claims"]
-    assert first == {"claim": "Lima", "source": result["passages"][0]}
+    assert (result["model_calls"], first) == (2, {"claim": "Lima", "source": result["passages"][0]})
     assert second == {"claim": "It rains", "source": None}
 
 
