@@ -60,8 +60,7 @@ def lines(answer: SearchResult, corpus: Mapping[str, Document], score_name: str)
 def _part(text: str, about: str, span: Span | None) -> str:
     """The text, or the part of a long one that matches best, after its first and last character."""
     start, part = window(text, about, EXCERPT, span)
-    place = f"[{start + 1}-{start + len(part)} of {len(text)}] " if part != text else ""
-    return place + one_line(part)
+    return (f"[{start + 1}-{start + len(part)} of {len(text)}] " if part != text else "") + one_line(part)
 
 
 def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[str]:

@@ -101,8 +101,8 @@ def _read_html(page: str) -> tuple[str, str, list[tuple[str, str]]]:
     main = next((one for one in mains if one.text_content().strip()), tree)
     for landmark in tree.xpath(_LANDMARKS) if main is tree else ():
         landmark.drop_tree()
-    content = tostring(main, encoding="unicode", with_tail=False)
-    text = get_text(content.replace("&amp;", "&amp;amp;"), _config())  # inscriptis decodes entities twice
+    # inscriptis decodes entities twice
+    text = get_text(tostring(main, encoding="unicode", with_tail=False).replace("&amp;", "&amp;amp;"), _config())
     lines = "\n".join(line.rstrip() for line in text.splitlines())
     links = [(" ".join(one.text_content().split()), one.get("href", "")) for one in main.iter("a")]
     return title, re.sub(r"\n{3,}", "\n\n", lines).strip("\n"), links

@@ -226,9 +226,8 @@ class TransformersModel(LanguageModel):
         tokenizer = self.chat.tokenizer
         if form is None or not GuidedDecoding.supports(tokenizer):
             return None
-        vocabulary = self.model.config.get_text_config().vocab_size
-        guide = GuidedDecoding(tokenizer, self.chat.ends, form, vocabulary)  # compiled at its first use
-        return self._guides.setdefault(json.dumps(form), guide)
+        size = self.model.config.get_text_config().vocab_size
+        return self._guides.setdefault(json.dumps(form), GuidedDecoding(tokenizer, self.chat.ends, form, size))
 
 
 def load_tokenizer(name: str) -> Any:

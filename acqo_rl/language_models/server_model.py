@@ -62,8 +62,7 @@ class Protocol:
 
 def _completion(text: str, tokens: Any, reason: str | None, fault: str) -> Completion:
     """The completion in a reply, with the reason why it ended; ``fault`` is its problem if it has no text."""
-    count = max(0, tokens) if type(tokens) is int else 0
-    completion = completion_of(text, count, finished=reason not in _CUT)
+    completion = completion_of(text, max(0, tokens) if type(tokens) is int else 0, finished=reason not in _CUT)
     return completion if completion.text or completion.problem else failed(fault)
 
 

@@ -242,8 +242,7 @@ def grpo_arguments(settings: GrpoSettings, policy: PolicySettings, **ours: Any) 
             batch, so that the run could not be resumed.
         MissingPackageError: vLLM is wanted and not installed.
     """
-    rate = LORA_RATE if ours.pop("lora_rank") else FULL_RATE
-    given = {**GRPO, "learning_rate": rate, **settings.trainer}
+    given = {**GRPO, "learning_rate": LORA_RATE if ours.pop("lora_rank") else FULL_RATE, **settings.trainer}
     arguments = trainer_arguments(
         GRPOConfig,
         {"per_device_eval_batch_size": given["num_generations"], **given},
