@@ -13,11 +13,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from markdown_it import MarkdownIt
+
 from acqo_rl.errors import DataError
 
 if TYPE_CHECKING:
     from inscriptis.model.config import ParserConfig
-    from markdown_it import MarkdownIt
 
 _MARKDOWN, _HTML = (".md", ".markdown"), (".html", ".htm", ".xhtml")
 _PLAIN = (".txt", ".rst")
@@ -108,10 +109,23 @@ def _read_html(page: str) -> tuple[str, str, list[tuple[str, str]]]:
     return title, re.sub(r"\n{3,}", "\n\n", lines).strip("\n"), links
 
 
+def without_markdown(text: str) -> tuple[str, list[str]]:
+    """A text without the signs of Markdown, and the texts of its links."""
+    lines, links, start = [], list[str](), 0
+    for block in MarkdownIt().parse(text):
+        line = ""
+        for part in block.children or [block]:
+            start = len(line) if part.type == "link_open" else start
+            line += "\n" if part.type == "softbreak" else part.content
+            if part.type == "link_close" and part.info != "auto":
+                links.append(line[start:])
+        lines.append(line)
+    return "\n".join(lines), links
+
+
 @cache
 def _markdown() -> MarkdownIt:
     """Reads Markdown as GitHub does; the text of a footnote is kept, and the signs that refer to it are removed."""
-    from markdown_it import MarkdownIt
     from mdit_py_plugins.footnote import footnote_plugin
 
     markdown = MarkdownIt().enable(["table", "strikethrough"]).use(footnote_plugin)

@@ -5,8 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from markdown_it import MarkdownIt
-
+from acqo_rl.data.pages import without_markdown
 from acqo_rl.pipeline.calls import PassageSearch
 from acqo_rl.pipeline.state import Action, Chunk, RetrievalState, RetrievalStep
 from acqo_rl.text import normalised
@@ -45,7 +44,7 @@ def find_references(text: str) -> tuple[str, ...]:
     A dot inside a number is part of it ("Section 3.2"). After "refers to" and similar phrases only a section, a
     quotation or a capitalised name is a reference; "recall refers to the share found" contains none.
     """
-    plain, links = _without_markdown(text)
+    plain, links = without_markdown(text)
     found = [
         part for m in _SEE_ALSO.finditer(plain) for part in re.split(r"[,;]|(?<!\s)\s+and\s+(?=[A-Z])", m.group("list"))
     ]
@@ -53,20 +52,6 @@ def find_references(text: str) -> tuple[str, ...]:
     stripped = (part.strip(" \t.,;:\"'*_()[]\u201c\u201d\u2018\u2019") for part in (*found, *links))
     by_key = {normalised(part): part for part in reversed([part for part in stripped if len(part) > 3])}
     return tuple(reversed(by_key.values()))[:MOST]
-
-
-def _without_markdown(text: str) -> tuple[str, list[str]]:
-    """A text without the signs of Markdown, and the texts of its links."""
-    lines, links, start = [], list[str](), 0
-    for block in MarkdownIt().parse(text):
-        line = ""
-        for part in block.children or [block]:
-            start = len(line) if part.type == "link_open" else start
-            line += "\n" if part.type == "softbreak" else part.content
-            if part.type == "link_close" and part.info != "auto":
-                links.append(line[start:])
-        lines.append(line)
-    return "\n".join(lines), links
 
 
 @dataclass(frozen=True)
