@@ -46,7 +46,7 @@ def _fuse(
             first_list.setdefault(doc_id, number)
     fused = _with_ties(total)
     is_one = len({ranking.retriever for ranking in given}) == 1
-    best = sorted(fused, key=lambda d: (-fused[d], -similarity[d] * is_one, first_list[d], d))[:k]
+    best = sorted(fused, key=lambda d: (-fused[d], -similarity[d] if is_one else 0.0, first_list[d], d))[:k]
     return Ranking(
         doc_ids=tuple(best),
         scores=tuple(float(fused[doc_id]) for doc_id in best),

@@ -81,7 +81,7 @@ def open_searcher(config: SearchConfig) -> tuple[AdaptiveSearcher, Mapping[str, 
         corpus = read_corpus(config.data)
         retriever = config.open_index_of(config.index, corpus)
     retriever.search(["the first search of a process is slow"], 1)
-    return AdaptiveSearcher(
+    searcher = AdaptiveSearcher(
         load_reformulator(name, model, config.strategy, lexicon=lexicon_for([name], corpus.values())),
         retriever,
         fusion_named(config.fusion, config.rrf_k),
@@ -89,7 +89,8 @@ def open_searcher(config: SearchConfig) -> tuple[AdaptiveSearcher, Mapping[str, 
         **networks.steps(corpus, partial(words_of, corpus), asks=bool(model))._asdict(),
         score_threshold=config.score_threshold,
         reranking=Reranking(reranker, corpus, config.rerank_depth) if reranker else None,
-    ), corpus
+    )
+    return searcher, corpus
 
 
 def main(config: SearchConfig) -> None:

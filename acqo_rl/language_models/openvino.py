@@ -236,9 +236,8 @@ def write_graph(model: Any, chat: Chat, folder: Path) -> None:
     save_chat(chat, folder)
     file = folder / "model.gguf"
     _write_gguf(model, chat.tokenizer, file)
-    scheduler = openvino_genai.SchedulerConfig()
-    scheduler.num_kv_blocks = 1
-    openvino_genai.ContinuousBatchingPipeline(str(file), scheduler, "CPU", {"enable_save_ov_model": True})
+    saved = {"enable_save_ov_model": True}
+    openvino_genai.ContinuousBatchingPipeline(str(file), openvino_genai.SchedulerConfig(), "CPU", saved)
     file.unlink()
     tokenizer = copy.deepcopy(chat.tokenizer)
     tokenizer.backend_tokenizer.decoder = ByteLevel()
@@ -300,8 +299,8 @@ def _add_vocabulary(writer: Any, tokenizer: Any, size: int) -> None:
     bpe = json.loads(tokenizer.backend_tokenizer.to_str())["model"]
     if bpe["type"] != "BPE" or "ByteLevel" not in str(tokenizer.backend_tokenizer.decoder):
         raise ConfigError("The tokenizer is not byte-level BPE; use the model without the prefix openvino:.")
-    known = tokenizer.convert_ids_to_tokens(range(min(size, len(tokenizer))))
-    tokens = [token or f"<unused {i}>" for i, token in enumerate([*known, *[None] * (size - len(known))])]
+    tokens = [tokenizer.convert_ids_to_tokens(i) or f"<unused {i}>" for i in range(min(size, len(tokenizer)))]
+    tokens += [f"<unused {i}>" for i in range(len(tokens), size)]
     special = set(tokenizer.all_special_ids)
     kinds = [gguf.TokenType.CONTROL if i in special else gguf.TokenType.NORMAL for i in range(size)]
     writer.add_tokenizer_model("gpt2")

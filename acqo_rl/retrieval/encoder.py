@@ -246,7 +246,8 @@ def _loaded(model: str, revision: str | None, dtype: Precision, device: str | No
 
 def _commit(model: SentenceTransformer) -> str | None:
     """The Hub commit that was loaded; ``None`` for a folder."""
-    return getattr(getattr(getattr(model[0], "auto_model", None), "config", None), "_commit_hash", None)
+    config = getattr(getattr(model[0], "auto_model", None), "config", None)
+    return getattr(config, "_commit_hash", None)
 
 
 def _fingerprint(settings: dict[str, Any]) -> str:

@@ -101,9 +101,10 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
     from acqo_rl.serving.batching import Batcher
     from acqo_rl.serving.collections import open_collection
 
-    limits, models = settings.timeouts, name_reformulators(settings.strategies, settings.model, settings.engine)
+    limits = settings.timeouts
     batcher = partial(Batcher, size=settings.batch_size)
     of_indexes = partial(batcher, threads=_INDEX_THREADS) if settings.batch_size > 1 else None
+    models = name_reformulators(settings.strategies, settings.model, settings.engine)
     for name, model in models.items():
         check_strategy(name, model)
         settings.networks(name)

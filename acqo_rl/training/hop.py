@@ -238,7 +238,8 @@ def against_imitation(sets: Mapping[str, Sequence[ScoredOptions]], settings: Tra
         settings: of both trainings; at least three networks of each are trained.
     """
     settings = replace(settings, margin=0.0, seeds=max(_SEEDS, settings.seeds))
-    held = set(list(dict.fromkeys(one.query_id for options in sets.values() for one in options))[::_HELD_OUT])
+    ids = dict.fromkeys(one.query_id for options in sets.values() for one in options)
+    held = set(list(ids)[::_HELD_OUT])
     rest = [one for options in sets.values() for one in options if one.query_id not in held]
     scorers = [train(rest, replace(settings, imitation=share))[0] for share in (1.0, settings.imitation)]
     rows = []
