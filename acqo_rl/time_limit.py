@@ -3,9 +3,14 @@
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
 
 
 class TimeLimit:
@@ -71,3 +76,18 @@ def limited(limit: TimeLimit) -> Iterator[TimeLimit]:
             yield limit
     finally:
         _current.reset(token)
+
+
+def in_threads(call: Callable[[Item], Answer], items: Sequence[Item], threads: int) -> Iterator[Answer]:
+    """The answers for the items, in input order, from concurrent calls under the limit of this context."""
+    if len(items) == 1:
+        yield call(items[0])
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        calls = [pool.submit(copy_context().run, call, item) for item in items]
+        try:
+            for running in calls:
+                yield running.result()
+        finally:  # the first failure ends the others that have not begun
+            for waiting in calls:
+                waiting.cancel()

@@ -1,11 +1,16 @@
-"""HTTP clients of all servers: URLs, keys, proxies, and retries after temporary failures."""
+"""HTTP clients of all servers: URLs, keys, proxies, limits of time and of bytes, retries of temporary failures."""
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import weakref
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import CancelledError
+from functools import cache
+from threading import Thread
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from acqo_rl import time_limit
@@ -13,13 +18,22 @@ from acqo_rl.addresses import Address, hide, whole_of
 from acqo_rl.errors import ConfigError, MissingPackageError
 
 if TYPE_CHECKING:
+    import httpx
     import tenacity
+
+T = TypeVar("T")
 
 TEMPORARY = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 """HTTP statuses after which a retry may succeed."""
 PATIENT_ATTEMPTS = 30
 """Attempts of about a minute."""
 _LONGEST_PAUSE, _LONGEST_RETRY_AFTER = 5.0, 120.0  # seconds
+_LONGEST_EXCHANGE = 600.0  # seconds
+_LEAST_BYTES = 4 * 2**20
+"""Maximum size of an answer to a call that does not ask for much."""
+_COMPRESSED = ("", "identity", "gzip", "deflate")
+"""Forms of an answer; other compressions can make a few bytes several gigabytes at once."""
+TOO_LATE = "the time limit ended this call"
 _ENVIRONMENT = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
@@ -79,19 +93,90 @@ def key_in(variable: str) -> str | None:
     return key or None
 
 
-def open_client(url: str, what: str, *, is_async: bool = False, **options: Any) -> Any:
-    """Creates a client of httpx without connecting; it uses no proxy for a server on this machine.
+class Connections:
+    """Connections to a server. Thread-safe; they are closed with the last reference, or by :meth:`close`.
 
-    Args:
-        url: base URL of the server; a user and a password in it are sent by HTTP basic authentication.
-        what: kind of the server, for messages.
-        is_async: whether it is an ``AsyncClient``.
-        options: of the client.
-
-    Raises:
-        MissingPackageError: the packages of the extra ``remote`` are not installed.
-        ConfigError: the URL is invalid, or a proxy or certificates in the environment cannot be used.
+    All calls run on one event loop. So a call ends as a whole: a server that sends its answer byte by byte, or never
+    ends it, cannot outlive the time limit.
     """
+
+    def __init__(self, url: str, what: str, pause: float, headers: Mapping[str, str]) -> None:
+        """Opens a client without connecting; it uses no proxy for a server on this machine.
+
+        Args:
+            url: base URL of the server; a user and a password in it are sent by HTTP basic authentication.
+            what: kind of the server, for messages.
+            pause: time limit in seconds for connecting, and for a pause between bytes.
+            headers: of all calls.
+
+        Raises:
+            MissingPackageError: the packages of the extra ``remote`` are not installed.
+            ConfigError: the URL is invalid, or a proxy or certificates in the environment cannot be used.
+        """
+        self._client = _open_client(url, what, timeout=pause, headers={"Accept-Encoding": "gzip, deflate", **headers})
+        self.close = weakref.finalize(self, _close, self._client)
+        self.close.atexit = False
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of a coroutine that makes calls; it ends with the time limit of the request.
+
+        Raises:
+            TimeoutError: the time limit has ended it.
+        """
+        running = asyncio.run_coroutine_threadsafe(work, _loop())
+        try:
+            with time_limit.current().ending(running.cancel):  # when nobody waits for the request any more
+                return running.result()
+        except (CancelledError, TimeoutError):
+            raise TimeoutError(TOO_LATE) from None
+        finally:
+            running.cancel()
+
+    async def send(self, method: str, path: str, body: Any, most: int = 0) -> httpx.Response:
+        """The answer to one call.
+
+        Args:
+            method: HTTP method.
+            path: below the base URL.
+            body: JSON of the request.
+            most: maximum number of bytes of the answer, if the call asks for more than a few megabytes.
+
+        Raises:
+            httpx.HTTPError: the server does not answer, or answers with an error.
+            TimeoutError: the answer is not complete within the time limit of the request, or in ten minutes.
+            ValueError: the answer has too many bytes, or a compression that was not asked for.
+        """
+        import httpx
+
+        most = max(most, _LEAST_BYTES)
+        parts: list[bytes] = []
+        size = 0
+        seconds = min(_LONGEST_EXCHANGE, time_limit.current().seconds)
+        async with asyncio.timeout(seconds), self._client.stream(method, path, json=body) as response:
+            if (compression := response.headers.get("Content-Encoding", "")) not in _COMPRESSED:
+                raise ValueError(f"the compression of the answer is {compression!r}")
+            async for part in response.aiter_bytes():
+                size += len(part)
+                if size > most:
+                    raise ValueError(f"the answer has more than {most:,} bytes")
+                parts.append(part)
+        kept = {name: response.headers[name] for name in ("Retry-After",) if name in response.headers}
+        whole = httpx.Response(response.status_code, headers=kept, content=b"".join(parts), request=response.request)
+        return whole.raise_for_status()
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    Thread(target=loop.run_forever, name="acqo-calls", daemon=True).start()
+    return loop
+
+
+def _close(client: httpx.AsyncClient) -> None:
+    asyncio.run_coroutine_threadsafe(client.aclose(), _loop())
+
+
+def _open_client(url: str, what: str, **options: Any) -> httpx.AsyncClient:
     try:
         import httpx
         import tenacity  # noqa: F401
@@ -104,11 +189,10 @@ def open_client(url: str, what: str, *, is_async: bool = False, **options: Any) 
     options |= {"base_url": base.copy_with(userinfo=b"")}
     options |= {"auth": (base.username, base.password)} if base.userinfo else {}
     limits = httpx.Limits(max_keepalive_connections=100)  # the callers limit the number of calls
-    kind = "Async" if is_async else ""
     try:
         # An explicit transport ignores proxies.
-        direct = getattr(httpx, f"{kind}HTTPTransport")(limits=limits) if is_loopback(url) else None
-        return getattr(httpx, f"{kind}Client")(transport=direct, limits=limits, **options)
+        direct = httpx.AsyncHTTPTransport(limits=limits) if is_loopback(url) else None
+        return httpx.AsyncClient(transport=direct, limits=limits, **options)
     except Exception as error:  # httpx raises ImportError, OSError, ValueError and an InvalidURL of its own
         given = [name for name in _ENVIRONMENT if os.environ.get(name) or os.environ.get(name.lower())]
         if not given:

@@ -8,15 +8,20 @@ import json
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import CancelledError
 from dataclasses import dataclass
-from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl import time_limit
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.chat import completion_of, failed, folded
-from acqo_rl.language_models.http_clients import is_temporary, key_in, make_retrying, open_client
+from acqo_rl.language_models.http_clients import (
+    TEMPORARY,
+    TOO_LATE,
+    Connections,
+    is_temporary,
+    key_in,
+    make_retrying,
+)
 from acqo_rl.language_models.structured import without
 from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion, Conversation, Schema
@@ -28,11 +33,10 @@ _log = logging.getLogger(__name__)
 
 _SYSTEM = "system"
 _ABOUT_ROLES = ("role", _SYSTEM, "developer")
-_REFUSING = frozenset({400, 422, 500})
-"""HTTP statuses of servers that do not support a setting or a role."""
+_UNRELATED = (TEMPORARY | {401, 403}) - {500}
+"""HTTP statuses that do not depend on the settings of a call."""
 _CUT = ("length", "max_tokens")
 """Reasons of a completion that the token limit ended."""
-_TOO_LATE = "the time limit ended this call"
 
 
 @dataclass(frozen=True)
@@ -166,13 +170,8 @@ class ServerModel(LanguageModel):
             )
         self.name = name
         self._protocol = protocol
-        self._client: httpx.AsyncClient = open_client(
-            url or protocol.url,
-            "A model on a server",
-            is_async=True,
-            headers=protocol.headers(key) if key else {},
-            timeout=timeout,
-        )
+        headers = protocol.headers(key) if key else {}
+        self._connections = Connections(url or protocol.url, "A model on a server", timeout, headers)
         self._settings: dict[str, Any] = {"max_tokens": max_new_tokens, "temperature": temperature}
         if seed is not None and "seed" in protocol.optional:
             self._settings["seed"] = seed
@@ -184,8 +183,6 @@ class ServerModel(LanguageModel):
         odd_answers = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
         self._errors = (httpx.HTTPError, TimeoutError, *odd_answers)
         self._retrying = make_retrying(is_temporary, attempts=max_retries + 1, is_async=True)
-        self._loop = asyncio.new_event_loop()  # of all calls: another thread can end a call on it
-        Thread(target=_run, args=[self._loop], name="acqo-calls", daemon=True).start()
 
     def at_temperature(self, temperature: float) -> ServerModel:
         """Returns the same model at another temperature, with the same connections."""
@@ -195,8 +192,7 @@ class ServerModel(LanguageModel):
 
     def close(self) -> None:
         """Closes the connections."""
-        asyncio.run_coroutine_threadsafe(self._client.aclose(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._connections.close()
 
     def generate(self, conversations: Sequence[Conversation], schema: Schema | None = None) -> list[Completion]:
         """Returns one completion per conversation, in input order; a failed call is reported in ``problem``.
@@ -217,12 +213,10 @@ class ServerModel(LanguageModel):
             async def complete_all() -> list[Completion]:
                 return await asyncio.gather(*map(complete, conversations))
 
-            call = asyncio.run_coroutine_threadsafe(complete_all(), self._loop)
             try:
-                with time_limit.current().ending(call.cancel):  # when nobody waits for the request any more
-                    return call.result()
-            except CancelledError:
-                return [failed(_TOO_LATE)] * len(conversations)
+                return self._connections.run(complete_all())
+            except TimeoutError as error:
+                return [failed(str(error))] * len(conversations)
 
     async def _complete(self, conversation: Conversation, schema: Schema | None) -> Completion:
         """The completion of a call; one that failed says what the server answered, or where it is."""
@@ -234,7 +228,7 @@ class ServerModel(LanguageModel):
                 raise ValueError(f"the server sent {content!r}")
             return self._protocol.read(reply)
         except self._errors as error:
-            response, said = getattr(error, "response", None), str(error) or _TOO_LATE
+            response, said = getattr(error, "response", None), str(error) or TOO_LATE
             if response is not None:
                 said = f"status {response.status_code}: {response.text}"
             elif request := getattr(error, "request", None):
@@ -254,7 +248,9 @@ class ServerModel(LanguageModel):
                 wanted["max_completion_tokens"] = wanted["max_tokens"]
             body = {"model": self.name, **prompt, **{k: v for k, v in wanted.items() if k not in refused}}
             try:
-                response: httpx.Response = await self._retrying(self._send, body)
+                response: httpx.Response = await self._retrying(
+                    self._connections.send, "POST", self._protocol.path, body
+                )
             except httpx.HTTPStatusError as error:
                 named = self._refused_by(error.response, body, form) - refused
                 if not named:
@@ -265,20 +261,11 @@ class ServerModel(LanguageModel):
                 self._refused |= refused
                 return response
 
-    async def _send(self, body: Mapping[str, Any]) -> httpx.Response:
-        response = await self._client.post(self._protocol.path, json=body)
-        return response.raise_for_status()
-
     def _refused_by(self, response: httpx.Response, body: Mapping[str, Any], form: Mapping[str, Any]) -> set[str]:
         """The settings that a server's error names; the format if it names none."""
-        if response.status_code not in _REFUSING:
+        if response.status_code in _UNRELATED:
             return set()
         named = {name for name in self._protocol.optional if name in body and name in response.text}
         if body["messages"][0]["role"] == _SYSTEM and any(word in response.text.lower() for word in _ABOUT_ROLES):
             named.add(_SYSTEM)
-        return named or (set(form) if response.status_code < 500 else set())
-
-
-def _run(loop: asyncio.AbstractEventLoop) -> None:
-    loop.run_forever()
-    loop.close()
+        return named or (set(form) if response.status_code != 500 else set())

@@ -5,9 +5,8 @@ arXiv 2212.10496 (Gao et al. 2022), step-back 2310.06117 (Zheng et al. 2023), re
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from acqo_rl.language_models.structured import example, fields, one_of, problem_of, read_reply, several, text
@@ -16,6 +15,7 @@ from acqo_rl.reformulation.prompt import partly_read, untrusted, with_examples
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.text import drop_middle, known_share, normalised, one_line, text_of
+from acqo_rl.time_limit import in_threads
 from acqo_rl.types import (
     Completion,
     Conversation,
@@ -92,8 +92,9 @@ class Prompted(Reformulator):
     """Prompts a language model; falls back to the raw query if a completion cannot be used, and reports the problem.
 
     The sub-queries of all strategies are searched in addition to the raw query. A rewrite that shares no content word
-    with query, conversation and feedback, such as a refusal, is not searched and reported as a problem. If it shares
-    fewer than half of its words, the raw query is searched as well.
+    with query, conversation and feedback, such as a refusal, or that is copied from the feedback alone, is not searched
+    and reported as a problem. If it shares fewer than half of its words, or all that it shares with the feedback, the
+    raw query is searched as well.
     """
 
     def __init__(
@@ -130,12 +131,8 @@ class Prompted(Reformulator):
         return past_small_talk(queries, self._reformulate, self.name)
 
     def _reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        with ThreadPoolExecutor(len(self._asked)) as pool:
-            waiting = [
-                pool.submit(copy_context().run, complete, model, [*map(one.conversation, queries)], one.schema)
-                for model, one in self._asked
-            ]
-            written = [future.result() for future in waiting]
+        calls = [partial(complete, model, [*map(one.conversation, queries)], one.schema) for model, one in self._asked]
+        written = in_threads(lambda call: call(), calls, len(calls))
         return [self._read(query, completions) for query, *completions in zip(queries, *written, strict=True)]
 
     def _read(self, query: Query, completions: Sequence[Completion]) -> Reformulation:
@@ -149,9 +146,9 @@ class Prompted(Reformulator):
                 problems.append(f"{strategy.name}: {problem_of(completion)}")
                 continue
             route, sub_queries = strategy.read(query, reply)
-            shares = {s: 1.0 if strategy.adds_words else known_share(s.text, text_of(query)) for s in sub_queries}
+            shares = {s: 1.0 if strategy.adds_words else _share(s.text, query) for s in sub_queries}
             if strange := [one for one, share in shares.items() if not share]:
-                problems.append(f"{strategy.name}: {strange[0].text[:80]!r} shares no word with the question")
+                problems.append(f"{strategy.name}: {strange[0].text[:80]!r} has no word that the question calls for")
                 sub_queries = [one for one in sub_queries if one not in strange]
             if sub_queries:
                 routes.append(route)
@@ -176,6 +173,18 @@ class Prompted(Reformulator):
             failed_calls=sum(c.problem is not None for c in completions),
             notes=partly_read(query, self._asked[0][1].conversation(query)),
         )
+
+
+def _share(text: str, query: Query) -> float:
+    """The share of a rewrite's words that query, conversation and feedback have.
+
+    If the query and the conversation have none of them, those of the feedback count half, and a rewrite of them alone
+    counts 0: a document that gives instructions does not become the search.
+    """
+    share = known_share(text, text_of(query))
+    if known_share(text, text_of(replace(query, feedback=()))):
+        return share
+    return 0.0 if share == 1.0 else share / 2
 
 
 def complete(model: LanguageModel, conversations: Sequence[Conversation], schema: Schema | None) -> list[Completion]:

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from acqo_rl.retrieval.encoder import SentenceTransformerEncoder, normalised
 from acqo_rl.retrieval.http_calls import Server, ServerError
 from acqo_rl.roles import Encoder
 from acqo_rl.text import one_line
+from acqo_rl.time_limit import in_threads
 from acqo_rl.types import well_formed
 
 SERVERS_VARIABLE = "ACQO_ENCODER_SERVERS"
@@ -31,6 +31,8 @@ _REFUSED = frozenset({400, 413, 422})
 _OPENAI = "https://api.openai.com/v1"
 _SHORTEST, _LONGEST = 1e-6, 1e6
 """Bounds of an embedding's L2 norm: outside are zeros, NaN, infinity and what a broken model computes."""
+_BYTES_PER_TEXT = 2**19
+"""Maximum size of an embedding in an answer, written in digits."""
 _CONCURRENCY = 4  # calls
 _PROGRESS_FROM = 8  # batches
 
@@ -115,9 +117,8 @@ class ServerEncoder(Encoder):
         distinct = list(dict.fromkeys(sent))
         batches = [distinct[start : start + self._batch_size] for start in range(0, len(distinct), self._batch_size)]
         vectors = [np.empty((0, self.dim), np.float32)]
-        with ThreadPoolExecutor(_CONCURRENCY) as pool:
-            answers = (pool.map if len(batches) > 1 else map)(self._ask, batches)  # the time limit is of this thread
-            vectors += tqdm(answers, "embedding", len(batches), leave=False, disable=len(batches) < _PROGRESS_FROM)
+        answers = in_threads(self._ask, batches, _CONCURRENCY)
+        vectors += tqdm(answers, "embedding", len(batches), leave=False, disable=len(batches) < _PROGRESS_FROM)
         rows = {text: row for row, text in enumerate(distinct)}
         return normalised(np.concatenate(vectors))[[rows[text] for text in sent]]
 
@@ -138,7 +139,8 @@ class ServerEncoder(Encoder):
         if self.settings["dimensions"]:
             body["dimensions"] = self.settings["dimensions"]
         try:
-            vectors = self._server.call("POST", "/embeddings", read, body, is_first=is_first)
+            most = len(texts) * _BYTES_PER_TEXT
+            vectors = self._server.call("POST", "/embeddings", read, body, is_first=is_first, most=most)
         except ServerError as error:
             if len(texts) == 1 or error.status not in _REFUSED:
                 text = f" the text {texts[0][:80]!r} ({len(texts[0]):,} characters)" if error.status in _REFUSED else ""

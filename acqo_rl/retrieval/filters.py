@@ -62,7 +62,9 @@ def _date(value: str) -> str:
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_][A-Za-z0-9_-]*)*$")]
 _EXACT = Field(ge=-(2**53), le=2**53)  # a float is exact up to this number
 _Number = Annotated[StrictInt, _EXACT] | Annotated[StrictFloat, _EXACT]
-_Scalar = StrictBool | _Number | Annotated[StrictStr, Field(max_length=1000)]
+PRINTED = r"^[^\x00-\x1f\x7f-\x9f]*$"
+"""Pattern of a text without control characters; engines differ in those that they accept."""
+_Scalar = StrictBool | _Number | Annotated[StrictStr, Field(max_length=1000, pattern=PRINTED)]
 _Sign = Literal["gt", "gte", "lt", "lte"]
 _Date = Annotated[StrictStr, AfterValidator(_date), WithJsonSchema({"type": "string", "format": "date"})]
 _Bounds = Annotated[dict[_Sign, _Number], Field(min_length=1)] | Annotated[dict[_Sign, _Date], Field(min_length=1)]
@@ -88,8 +90,8 @@ def read_filter(given: object) -> Filter:
         field = f" for {first['loc'][0]!r:.80}" if first["loc"] else ""
         raise ConfigError(
             f"The filter has {first['input']!r:.80}{field}. Give an object of fields, whose names have letters, digits,"
-            " '_' and '-', with dots between parts; each with a text, a number, a truth value, a list of these, or"
-            " bounds of numbers or dates such as {'gte': '2024-12-31'}."
+            " '_' and '-', with dots between parts; each with a text without control characters, a number, a truth"
+            " value, a list of these, or bounds of numbers or dates such as {'gte': '2024-12-31'}."
         ) from error
     return tuple(_condition(field, conditions[field]) for field in sorted(conditions))
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import weakref
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from acqo_rl import time_limit
 from acqo_rl.addresses import Address
 from acqo_rl.errors import SearchError
-from acqo_rl.language_models.http_clients import is_busy, is_temporary, make_retrying, open_client
+from acqo_rl.language_models.http_clients import Connections, is_busy, is_temporary, make_retrying
 
 if TYPE_CHECKING:
     import httpx
 
 T = TypeVar("T")
 
-_LONGEST_RESPONSE = 30.0  # seconds
-_SHORTEST_TIME = 0.001  # seconds; 0 is no time limit for httpx
+_LONGEST_PAUSE = 30.0  # seconds
 
 
 class ServerError(SearchError):
@@ -57,13 +55,21 @@ class Server:
         """
         self.url = Address(url).removesuffix("/")
         self._what = what
-        self._timeout = min(_LONGEST_RESPONSE, seconds or _LONGEST_RESPONSE)
-        self._retrying = make_retrying(is_temporary, seconds)
+        self._seconds = seconds
+        self._retrying = make_retrying(is_temporary, seconds, is_async=True)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._client: httpx.Client = open_client(self.url, what, headers=headers)
-        weakref.finalize(self, self._client.close)
+        self._connections = Connections(self.url, what, _LONGEST_PAUSE, headers)
 
-    def call(self, method: str, path: str, read: Callable[[Any], T], body: Any = None, *, is_first: bool = False) -> T:
+    def call(
+        self,
+        method: str,
+        path: str,
+        read: Callable[[Any], T],
+        body: Any = None,
+        *,
+        is_first: bool = False,
+        most: int = 0,
+    ) -> T:
         """The answer to a call.
 
         Args:
@@ -72,6 +78,7 @@ class Server:
             read: turns the JSON of the answer into the result.
             body: JSON of the request.
             is_first: retry only after a status, so that a server that does not run is reported before work begins.
+            most: maximum number of bytes of the answer, if the call asks for more than a few megabytes.
 
         Raises:
             ServerError: the server does not respond, rejects the call or sends an answer that cannot be read.
@@ -81,7 +88,7 @@ class Server:
 
         retrying = self._retrying.copy(retry=tenacity.retry_if_exception(is_busy)) if is_first else self._retrying
         try:
-            return read(retrying(self._once, method, path, body).json())
+            return read(self._connections.run(self._send(retrying, method, path, body, most)).json())
         except httpx.HTTPStatusError as error:
             status = error.response.status_code
             raise ServerError(
@@ -89,7 +96,7 @@ class Server:
                 public=f"{self._what} answered {status}.",
                 status=status,
             ) from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
             raise ServerError(
                 f"{self.url} did not respond ({type(error).__name__}: {error}); check that it is running,"
                 " and HTTP_PROXY and NO_PROXY if they are set.",
@@ -102,6 +109,8 @@ class Server:
                 public=f"{self._what} sent an answer that cannot be read.",
             ) from error
 
-    def _once(self, method: str, path: str, body: Any) -> httpx.Response:
-        timeout = max(_SHORTEST_TIME, min(self._timeout, time_limit.current().seconds))
-        return self._client.request(method, path, json=body, timeout=timeout).raise_for_status()
+    async def _send(self, retrying: Any, method: str, path: str, body: Any, most: int) -> httpx.Response:
+        """The answer to a call within the time limit of all attempts."""
+        async with asyncio.timeout(self._seconds):
+            response: httpx.Response = await retrying(self._connections.send, method, path, body, most)
+        return response

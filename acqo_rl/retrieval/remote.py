@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StrictStr, model_validator
@@ -16,6 +17,9 @@ from acqo_rl.types import Passage, Ranking, Span, well_formed
 
 KEY_VARIABLE = "ACQO_RETRIEVER_KEY"
 """Environment variable with the API key of a retriever server."""
+
+_BYTES_PER_DOCUMENT = 1024
+"""Maximum size of a document's id, score and span in an answer, on average."""
 
 
 class OneRanking(BaseModel):
@@ -35,6 +39,10 @@ class OneRanking(BaseModel):
     def _one_score_per_document(self) -> OneRanking:
         if len(self.doc_ids) != len(self.scores):
             raise ValueError(f"{len(self.doc_ids)} documents with {len(self.scores)} scores")
+        if len(set(self.doc_ids)) < len(self.doc_ids):
+            raise ValueError("a document is twice in a ranking")
+        if any(earlier < later for earlier, later in pairwise(self.scores)):
+            raise ValueError("the scores of a ranking rise")
         return self
 
 
@@ -92,6 +100,8 @@ class RemoteRetriever(Retriever):
 
         def read(body: Any) -> list[Ranking]:
             answer = Rankings.model_validate(body)
+            if (longest := max((len(row.doc_ids) for row in answer.rankings), default=0)) > k:
+                raise ValueError(f"{longest} documents in a ranking of at most {k}")
             if self.fingerprint not in ("", answer.fingerprint):
                 raise SearchError(
                     f"{self._server.url} now serves another index ({answer.fingerprint[:12]}, expected"
@@ -111,7 +121,7 @@ class RemoteRetriever(Retriever):
                 for row, text in zip(answer.rankings, texts, strict=True)
             ]
 
-        return self._server.call("POST", "/search", read, asked)
+        return self._server.call("POST", "/search", read, asked, most=len(texts) * k * _BYTES_PER_DOCUMENT)
 
     def info(self) -> IndexInfo:
         """Returns the description of the index.

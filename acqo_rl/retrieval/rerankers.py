@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from threading import Lock
 from typing import Any
@@ -13,6 +12,7 @@ from acqo_rl.language_models.http_clients import key_in
 from acqo_rl.language_models.load import on_server
 from acqo_rl.retrieval.http_calls import Server, ServerError
 from acqo_rl.roles import Reranker
+from acqo_rl.time_limit import in_threads
 from acqo_rl.types import well_formed
 
 CROSS_ENCODER, SERVER = "cross-encoder:", "rerank:"
@@ -123,8 +123,8 @@ class RerankServer(Reranker):
             for passages in [[passage for _, passage in group]]
             for start in range(0, len(passages), _BATCH)
         ]
-        with ThreadPoolExecutor(_CONCURRENCY) as pool:
-            return [score for scores in pool.map(lambda call: self._call(*call), calls) for score in scores]
+        answers = in_threads(lambda call: self._call(*call), calls, _CONCURRENCY)
+        return [score for scores in answers for score in scores]
 
     def _call(self, query: str, passages: list[str]) -> list[float]:
         def read(answer: Any) -> list[float]:

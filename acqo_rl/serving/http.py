@@ -144,6 +144,12 @@ async def in_thread(call: Callable[[], T], seconds: float | None = None) -> T:
 
 
 _METHODS = ("GET", "HEAD", "OPTIONS", "POST")
+_AMBIGUOUS = JSONResponse(
+    {"detail": "The request has both Content-Length and Transfer-Encoding; send one of them."},
+    400,
+    {"Connection": "close"},
+)
+"""A proxy may read another end of such a request, and take the rest for a request of somebody else."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +171,9 @@ class Observed:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        request_id = begin_request(Headers(scope=scope).get("x-request-id"))
+        headers = Headers(scope=scope)
+        request_id = begin_request(headers.get("x-request-id"))
+        is_ambiguous = "content-length" in headers and "transfer-encoding" in headers
         requested = path_of(scope)  # read now, because a mounted application changes the scope
         begin, status = time.perf_counter(), 0
 
@@ -177,7 +185,7 @@ class Observed:
             await send(message)
 
         try:
-            await self.app(scope, receive, with_id)
+            await (_AMBIGUOUS if is_ambiguous else self.app)(scope, receive, with_id)
         except Exception as error:
             frames = [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(error.__traceback__)]
             # The message of the error is not logged, because it may contain the query.

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from acqo_rl.conversations import FORMS, HISTORY_SCHEMA, read_history
 from acqo_rl.errors import ConfigError, did_you_mean
 from acqo_rl.pipeline.questions import AnyMode
-from acqo_rl.retrieval.filters import FILTER_SCHEMA, read_filter, whole_number
+from acqo_rl.retrieval.filters import FILTER_SCHEMA, PRINTED, read_filter, whole_number
 from acqo_rl.serving.collections import Collection
 from acqo_rl.text import MAX_QUERY, MAX_TURN, MAX_TURNS, one_line, shorten, within_limits
 from acqo_rl.types import Filter, Query, Turn, well_formed
@@ -44,7 +44,7 @@ def _with_words(text: str) -> str:
 _WELL_FORMED = BeforeValidator(lambda text: well_formed(text) if isinstance(text, str) else text)
 Text = Annotated[str, _WELL_FORMED]
 Whole = BeforeValidator(whole_number)
-Name = Annotated[str, Field(min_length=1, max_length=100), _WELL_FORMED]
+Name = Annotated[str, Field(min_length=1, max_length=100, pattern=PRINTED), _WELL_FORMED]
 Notes = Annotated[list[str], Field(description="How the searches differ from the request; often empty.")]
 
 

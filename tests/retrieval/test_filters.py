@@ -46,6 +46,7 @@ def test_conditions_of_different_types_are_different():
         {"year": math.nan},
         {"year": 2**70},
         {"lang": "x" * 2000},
+        *({"lang": wanted} for code in (0, 10, 31, 127, 159) for wanted in (f"e{chr(code)}n", ["en", f"{chr(code)}"])),
         {f"f{i}": 1 for i in range(21)},
     ],
 )

@@ -1,6 +1,10 @@
 """What every client of a server does when it fails, stalls or sends something else than its protocol."""
 
+import gzip
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from contextvars import copy_context
 
 import httpx
 import pytest
@@ -9,11 +13,14 @@ from engine_cases import UnitEncoder
 from json_server import JsonServer
 
 from acqo_rl.errors import SearchError
+from acqo_rl.language_models.server_model import ServerModel
 from acqo_rl.retrieval.encoders import load_encoder
 from acqo_rl.retrieval.http_calls import Server
 from acqo_rl.retrieval.load import load_retriever
+from acqo_rl.retrieval.remote import RemoteRetriever
 from acqo_rl.retrieval.rerankers import load_reranker
 from acqo_rl.time_limit import TimeLimit, limited
+from acqo_rl.types import Completion
 
 HANG_UP, STALL = 0, 1
 
@@ -71,7 +78,7 @@ def test_all_attempts_together_have_a_time_that_of_the_call_or_of_the_request(ca
     scripted.faults = [(503, b""), (STALL, b"")]
     begin = time.monotonic()
 
-    with pytest.raises(SearchError, match="ReadTimeout"), limited(TimeLimit(0.3 if of_request else 60)):
+    with pytest.raises(SearchError, match="TimeoutError"), limited(TimeLimit(0.3 if of_request else 60)):
         call(seconds=None if of_request else 0.3)
     assert time.monotonic() - begin < 4
     assert len(scripted.asked) == 2
@@ -116,3 +123,63 @@ def test_a_server_with_another_protocol_is_reported(scripted, kind, answer):
 
     with pytest.raises(SearchError):
         OPENED[kind](scripted.address)
+
+
+class Endless(JsonServer):
+    """Sends answers that do not end: header or body byte by byte, or bodies without end, perhaps compressed."""
+
+    def respond(self, handler, _):
+        handler.close_connection = True
+        head, part, pause = self.sends
+        with suppress(OSError):
+            handler.wfile.write(head)
+            for _ in range(self.parts):
+                handler.wfile.write(part)
+                self.waiting.wait(pause)
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+ENDLESS = {
+    "drips its head": (HEAD + b"X-Slow: ", b"a", 0.2),
+    "drips its body": (HEAD + b"\r\n", b" ", 0.2),
+    "sends without end": (HEAD + b"\r\n", b"[" * 2**16, 0),
+    "sends zeros, compressed": (HEAD + b"Content-Encoding: gzip\r\n\r\n", gzip.compress(bytes(2**24)), 0),
+}
+CLIENTS = {
+    "model": lambda at: ServerModel("m", base_url=f"http://{at}/v1", timeout=1.0, max_retries=0).generate(
+        [[{"role": "user", "content": "a"}]]
+    ),
+    "encoder": OPENED["encoder"],
+    "reranker": lambda at: load_reranker(f"rerank:m@http://{at}/v1", seconds=1.0).score([("a", "b"), ("c", "d")]),
+    "index": lambda at: RemoteRetriever(f"http://{at}", seconds=1.0).search(["a"], 1),
+}
+
+
+@pytest.mark.parametrize("of_request", [False, True])
+@pytest.mark.parametrize("kind", CLIENTS)
+@pytest.mark.parametrize("sends", ENDLESS)
+def test_an_answer_without_end_has_the_time_and_the_bytes_of_a_call(kind, sends, of_request):
+    begin = time.monotonic()
+    with Endless() as server:
+        server.sends, server.parts = ENDLESS[sends], 100 if "drips" in sends else 10_000
+        with limited(TimeLimit(0.3 if of_request and "drips" in sends else None)):
+            try:
+                [failure] = CLIENTS[kind](server.address)
+            except SearchError as error:
+                failure = Completion("", 0, problem=str(error))
+    assert ("TimeoutError" if "drips" in sends else "more than") in failure.problem
+    assert time.monotonic() - begin < 8
+
+
+def test_a_call_ends_at_once_when_nobody_waits_for_it_any_more():
+    limit = TimeLimit()
+    with Endless() as server, limited(limit), ThreadPoolExecutor() as pool:
+        server.sends, server.parts = ENDLESS["drips its body"], 100
+        reranker = load_reranker(f"rerank:m@http://{server.address}/v1")
+        call = pool.submit(copy_context().run, reranker.score, [("a", "b"), ("c", "d")])
+        time.sleep(0.3)
+        begin = time.monotonic()
+        limit.stop()
+        with pytest.raises(SearchError):
+            call.result()
+        assert time.monotonic() - begin < 4

@@ -1,9 +1,7 @@
 """An index behind a real server against the same index in this process."""
 
-import json
-
-import httpx
 import pytest
+from json_server import JsonServer
 from serving_stand_ins import running
 from stand_ins import ScriptedRetriever
 
@@ -68,13 +66,34 @@ def test_another_corpus_or_index_is_refused(index, url):
 ROW = {"doc_ids": ["a"], "scores": [0.1]}
 
 
+class Fixed(JsonServer):
+    """Gives every search the same rankings."""
+
+    def answer(self, path, body):
+        return 200, {"rankings": self.rankings, "fingerprint": ""}
+
+
 @pytest.mark.parametrize(
     "rankings",
-    [[], [ROW, ROW], *([ROW | odd] for odd in ({"scores": [float("nan")]}, {"scores": []}, {"doc_ids": [1]}))],
+    [
+        [],
+        [ROW, ROW],
+        *(
+            [ROW | odd]
+            for odd in (
+                {"scores": [float("nan")]},
+                {"scores": []},
+                {"doc_ids": [1]},
+                {"doc_ids": ["a", "b", "c"], "scores": [0.3, 0.2, 0.1]},
+                {"doc_ids": ["a", "a"], "scores": [0.2, 0.1]},
+                {"doc_ids": ["a", "b"], "scores": [0.1, 0.2]},
+            )
+        ),
+    ],
 )
-def test_an_answer_of_another_form_is_refused(rankings, monkeypatch):
-    retriever = RemoteRetriever("http://127.0.0.1:9")
-    answer = httpx.Response(200, text=json.dumps({"rankings": rankings, "fingerprint": ""}))
-    monkeypatch.setattr(retriever._server, "_once", lambda *_: answer)
-    with pytest.raises(SearchError):
-        retriever.search(["x"], 1)
+def test_an_answer_of_another_form_is_refused(rankings):
+    """Also one with more documents than were asked for, with a document twice, or in another order."""
+    with Fixed() as server:
+        server.rankings = rankings
+        with pytest.raises(SearchError, match="cannot be read"):
+            RemoteRetriever(f"http://{server.address}").search(["x"], 2)

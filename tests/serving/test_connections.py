@@ -36,6 +36,18 @@ def test_headers_have_a_time_limit(monkeypatch, begin):
         assert post(client).status_code == 200
 
 
+@pytest.mark.parametrize("path", ["/v1/search", "/healthz"])
+def test_a_request_with_two_lengths_is_refused_and_what_follows_is_not_read(path):
+    """A proxy may take another end of it for the beginning of somebody else's request."""
+    inner = b"POST /v1/reformulate HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}"
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {5 + len(inner)}\r\n".encode()
+    with serving() as client:
+        with half_open(client.base_url, head + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + inner) as connection:
+            received = b"".join(iter(lambda: connection.recv(65_536), b""))
+        assert received.startswith(b"HTTP/1.1 400 ")
+        assert received.count(b"HTTP/1.1") == 1
+
+
 @pytest.mark.slow
 def test_300_half_open_connections_and_200_files(tmp_path):
     documents = [Document("oslo", "Oslo", "Oslo is the capital of Norway.")]

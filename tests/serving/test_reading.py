@@ -66,3 +66,21 @@ def test_a_broken_emoji_is_replaced(client, written, read):
     body = b'{"query": "capital ' + written + b'", "history": ["a ' + written + b'"]}'
     reply = client.post("/v1/reformulate", content=body, headers={"Content-Type": "application/json"}).json()
     assert reply["query_rewrite_info"]["original_query"] == f"capital {read}"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        given
+        for bad in ("a\0b", "\0", "line\n", "\x1b[31m", "\x7f", "\x85")
+        for given in (
+            {"tenant": bad},
+            {"filter": {"lang": bad}},
+            {"filter": {"lang": [bad]}},
+            {"knowledge_pool_ids": [bad]},
+        )
+    ],
+)
+def test_control_characters_in_what_engines_compare_are_refused(client, given):
+    """Engines differ in those that they accept: PostgreSQL has no NUL."""
+    assert post(client, **given).status_code == 422
