@@ -89,7 +89,7 @@ def check(config: GrpoRunConfig) -> tuple[PolicySettings, GRPOConfig]:
     """Returns the settings of the policy and of TRL's trainer.
 
     Raises:
-        ConfigError: a setting of the trainer is unknown or invalid, or its tracker is not installed.
+        ConfigError: a setting of the trainer is unknown or invalid, or a package that it needs is not installed.
     """
     from acqo_rl.training.grpo import grpo_arguments
 

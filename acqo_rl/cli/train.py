@@ -30,6 +30,7 @@ from acqo_rl.data.importer import write_embedded
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.reformulation.policy import Policy
+from acqo_rl.retrieval.faiss_index import check_device
 from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.settings import check_used, setting
 from acqo_rl.training.run_folder import open_run
@@ -101,7 +102,9 @@ def main(config: RecipeConfig) -> None:
     steps = plan(config)
     check_splits(config)
     for step in steps:
-        check(step)
+        given = check(step)
+        if step.command == "index" and given.kind != "bm25":
+            check_device(config.index_device)
     if config.plan:
         print("\n".join([*(step.shown() for step in steps), "", *times(steps)]))
         return

@@ -79,7 +79,7 @@ def check(config: WarmStartConfig) -> tuple[PolicySettings, SFTConfig]:
     """Returns the settings of the policy and of TRL's trainer.
 
     Raises:
-        ConfigError: a setting of the trainer is unknown or invalid, or its tracker is not installed.
+        ConfigError: a setting of the trainer is unknown or invalid, or a package that it needs is not installed.
     """
     settings = policy_settings(config.prompt, config.model)
     return settings, warm_start_arguments(config.trainer, config.output_dir, config.seed)

@@ -4,6 +4,7 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
 from itertools import compress
 from pathlib import Path
 from threading import Lock
@@ -235,6 +236,32 @@ def reason_of(error: RuntimeError) -> str:
     return str(error).rsplit(": ", 1)[-1]
 
 
+def check_device(device: IndexDevice) -> None:
+    """Checks that FAISS has a device, before an index is built or read for it.
+
+    Raises:
+        ConfigError: the device is unknown, or FAISS has no GPU.
+    """
+    if device not in get_args(IndexDevice):
+        raise ConfigError(f"index_device is {device!r}; choose one of {', '.join(get_args(IndexDevice))}.")
+    if device not in ("auto", "cpu") and not (faiss := import_faiss()).get_num_gpus():
+        raise ConfigError(
+            f"index_device is {device}, but FAISS ({faiss.__version__}) finds no GPU. Check nvidia-smi and"
+            " CUDA_VISIBLE_DEVICES, replace faiss-cpu by faiss-gpu (pip install 'acqo-rl[gpu]'), or set it to cpu."
+        )
+
+
+@cache
+def _name_missing_package() -> None:
+    """Warns once that FAISS searches on the CPU, if torch has been imported and has a GPU."""
+    torch = sys.modules.get("torch")
+    if torch and torch.cuda.is_available() and int(os.environ.get("LOCAL_RANK", 0)) == 0:
+        _log.warning(
+            "This machine has a GPU, but FAISS searches on the CPU: replace faiss-cpu by faiss-gpu (pip uninstall"
+            " faiss-cpu; pip install 'acqo-rl[gpu]'), or set index_device to cpu."
+        )
+
+
 def to_device(index: Any, device: IndexDevice) -> Any:
     """Returns the index, or a copy of it on one or several GPUs.
 
@@ -247,20 +274,14 @@ def to_device(index: Any, device: IndexDevice) -> Any:
             a GPU and supports the index type there, else ``cpu``.
 
     Raises:
-        ConfigError: FAISS has no GPU, does not support the index type on GPUs or lacks GPU memory.
+        ConfigError: see :func:`check_device`; or FAISS does not support the index type on GPUs or lacks GPU memory.
     """
-    if device not in get_args(IndexDevice):
-        raise ConfigError(f"index_device is {device!r}; choose one of {', '.join(get_args(IndexDevice))}.")
-    if device == "cpu":
-        return index
+    check_device(device)
     faiss = import_faiss()
-    if not faiss.get_num_gpus():
+    if device == "cpu" or not faiss.get_num_gpus():
         if device == "auto":
-            return index
-        raise ConfigError(
-            f"index_device is {device}, but FAISS ({faiss.__version__}) finds no GPU. Check nvidia-smi and"
-            " CUDA_VISIBLE_DEVICES, replace faiss-cpu by faiss-gpu (pip install 'acqo-rl[gpu]'), or set it to cpu."
-        )
+            _name_missing_package()
+        return index
     options = faiss.GpuMultipleClonerOptions()
     options.shard = device == "shards"
     options.useFloat16 = device == "gpu_float16"

@@ -77,6 +77,8 @@ def _load(
         return RemoteRetriever(place, name=info.kind, seconds=seconds, fingerprint=info.fingerprint, cosine=is_dense)
     folder = Path(place)
     manifest = read_manifest(folder)
+    if isinstance(manifest.settings, DenseSettings):
+        faiss_index.check_device(device)
     check_contents(folder, manifest)
     _check_corpus(folder, manifest.corpus_hash, corpus_hash)
     doc_ids = json.loads((folder / IDS_NAME).read_text(encoding="utf-8"))

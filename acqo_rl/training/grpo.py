@@ -1,7 +1,6 @@
 """GRPO with TRL's trainer: shared prompts, and dev measures of the search path."""
 
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from transformers import EarlyStoppingCallback
 from trl import GRPOConfig, GRPOTrainer
 from trl.models import unwrap_model_for_generation
 
-from acqo_rl.errors import ConfigError, MissingPackageError
+from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.chat import end_tokens
 from acqo_rl.language_models.decoding import Decoding, Forbidden, complete, keeps_every_token
 from acqo_rl.language_models.guided import GuidedDecoding, KnownWords
@@ -240,7 +239,6 @@ def grpo_arguments(settings: GrpoSettings, policy: PolicySettings, **ours: Any) 
     Raises:
         ConfigError: see :func:`trainer_arguments`; or a checkpoint would fall between two passes over one generated
             batch, so that the run could not be resumed.
-        MissingPackageError: vLLM is wanted and not installed.
     """
     given = {**GRPO, "learning_rate": LORA_RATE if ours.pop("lora_rank") else FULL_RATE, **settings.trainer}
     arguments = trainer_arguments(
@@ -264,8 +262,6 @@ def grpo_arguments(settings: GrpoSettings, policy: PolicySettings, **ours: Any) 
             f"eval_steps is {arguments.eval_steps:g} and num_iterations is {arguments.num_iterations}; "
             f"eval_steps must be a multiple of num_iterations."
         )
-    if arguments.use_vllm and not find_spec("vllm"):
-        raise MissingPackageError("use_vllm needs the package vllm; run: pip install 'acqo-rl[vllm]'")
     return arguments
 
 

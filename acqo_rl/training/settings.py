@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from importlib.util import find_spec
 from math import inf
 from typing import Annotated, Any, Literal, get_type_hints
 
 from annotated_types import Gt, Le, Lt
 
 from acqo_rl.addresses import Address
-from acqo_rl.errors import ConfigError, GrammarError, did_you_mean
+from acqo_rl.errors import ConfigError, GrammarError, MissingPackageError, did_you_mean
 from acqo_rl.reformulation.policy import PolicySettings, read_settings
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.settings import group, setting
@@ -164,8 +163,8 @@ def trainer_arguments(kind: type[Any], given: Mapping[str, Any], **ours: Any) ->
         ours: settings that the command makes; a user cannot set them.
 
     Raises:
-        ConfigError: a setting is unknown, has another type or is made by the command, the library rejects a value, or
-            the experiment tracker is not installed.
+        ConfigError: a setting is unknown, has another type or is made by the command, or the library rejects a value.
+        MissingPackageError: a package that a setting needs is not installed.
     """
     import torch
     from pydantic import TypeAdapter
@@ -185,14 +184,30 @@ def trainer_arguments(kind: type[Any], given: Mapping[str, Any], **ours: Any) ->
             raise ConfigError(f"trainer.{name} is {value!r}; it must be {hints[name]}.") from error
     try:
         arguments = kind(**ours)
-    except (TypeError, ValueError) as error:
-        raise ConfigError(f"{kind.__name__} rejects the settings in trainer: {error}") from error
-    for tracker in arguments.report_to:
-        if find_spec(tracker) is None:
-            raise ConfigError(
-                f"report_to is {tracker}, which is not installed: pip install {tracker}, or set report_to to none."
-            )
+        _make_optional_parts(arguments)
+    except (ImportError, RuntimeError, TypeError, ValueError) as error:
+        failure = MissingPackageError if isinstance(error, ImportError) else ConfigError
+        reason = " ".join(str(error).split())
+        raise failure(f"{kind.__name__} cannot use the settings in trainer: {reason}") from error
     return arguments
+
+
+def _make_optional_parts(arguments: Any) -> None:
+    """Makes, for a tiny model, what a training makes from optional packages; the library names a missing package."""
+    from transformers import LlamaConfig, LlamaForCausalLM, Trainer
+    from transformers.integrations import get_reporting_integration_callbacks
+    from transformers.integrations.liger import apply_liger_kernel
+    from trl.import_utils import is_vllm_available
+
+    size = LlamaConfig(hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1)
+    model = LlamaForCausalLM(size)
+    for tracker in get_reporting_integration_callbacks(arguments.report_to):
+        tracker()
+    Trainer.get_optimizer_cls_and_kwargs(arguments, model)
+    if arguments.use_liger_kernel:
+        apply_liger_kernel(model, arguments.liger_kernel_config)
+    if getattr(arguments, "use_vllm", False) and not is_vllm_available():
+        raise ImportError("use_vllm needs vllm: pip install 'acqo-rl[vllm]'")
 
 
 def rows_per_step(arguments: Any) -> int:

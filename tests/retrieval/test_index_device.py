@@ -10,8 +10,9 @@ import pytest
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.build import build_dense_index
-from acqo_rl.retrieval.faiss_index import plan_indexes, to_device
+from acqo_rl.retrieval.faiss_index import _name_missing_package, plan_indexes, to_device
 from acqo_rl.retrieval.load import load_retriever
+from acqo_rl.retrieval.manifest import INDEX_NAME
 
 
 class Gpus:
@@ -104,6 +105,25 @@ def test_without_a_gpu_auto_is_the_cpu_and_gpu_is_refused(filled, caplog):
     for device in ("gpu", "shards", "tpu"):
         with pytest.raises(ConfigError, match=device):
             to_device(index, device)
+
+
+@pytest.mark.skipif(faiss.get_num_gpus() > 0, reason="FAISS finds a GPU")
+@pytest.mark.parametrize("rank", ["0", "1"])
+def test_a_machine_with_a_gpu_is_told_once_which_package_is_missing(filled, monkeypatch, caplog, rank):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setenv("LOCAL_RANK", rank)
+    _name_missing_package.cache_clear()
+    for device in ("cpu", "auto", "auto"):
+        to_device(filled("Flat"), device)
+    assert ["acqo-rl[gpu]" in record.message for record in caplog.records] == [True] * (rank == "0")
+
+
+@pytest.mark.skipif(faiss.get_num_gpus() > 0, reason="FAISS finds a GPU")
+def test_a_missing_gpu_is_noticed_before_an_index_and_its_encoder_are_read(tmp_path, documents, encoder):
+    build_dense_index(tmp_path, documents, encoder)
+    (tmp_path / INDEX_NAME).write_bytes(b"damaged")
+    with pytest.raises(ConfigError, match="faiss-gpu"):
+        load_retriever(tmp_path, device="gpu")
 
 
 @pytest.mark.gpu

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from unittest.mock import patch
@@ -11,8 +12,12 @@ from unittest.mock import patch
 import pytest
 import torch
 from transformers import AutoTokenizer, LlamaForCausalLM, TrainerCallback
+from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
+from transformers.training_args import OptimizerNames
 from trl import GRPOTrainer
 
+from acqo_rl.cli import module_of
+from acqo_rl.cli.command import settings_of
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.reformulation.prompt import Prompt
@@ -140,6 +145,30 @@ def test_settings_reach_the_trainer(tiny, tmp_path):
 def test_settings_of_the_trainer_are_checked(trainer):
     with pytest.raises(ConfigError, match=next(iter(trainer))):
         grpo_arguments(GrpoSettings(trainer=trainer), POLICY, lora_rank=0, output_dir="out", seed=0)
+
+
+OPTIONAL = [{"deepspeed": {"zero_optimization": {"stage": 2}}}, {"use_liger_kernel": True}, {"use_vllm": True}]
+OPTIONAL += [{"report_to": tracker} for tracker in sorted(INTEGRATION_TO_CALLBACK)]
+OPTIONAL += [{"optim": optimizer.value, "optim_target_modules": "all-linear"} for optimizer in OptimizerNames]
+PACKAGES = ["deepspeed", "liger_kernel", "vllm", "wandb", "bitsandbytes", "schedulefree", "torchao", "galore_torch"]
+
+
+@pytest.mark.filterwarnings("ignore")  # of the libraries
+@pytest.mark.parametrize("command", ["warm-start", "grpo"])
+def test_a_missing_package_is_named_before_data_is_read(command, tmp_path):
+    """Whatever optional package of the libraries a setting needs."""
+    said, script = "", module_of(command)
+    for trainer in OPTIONAL if command == "grpo" else [one for one in OPTIONAL if "use_vllm" not in one]:
+        config = settings_of(script.main)("no data", "no index", str(tmp_path), "no model", trainer=trainer)
+        try:
+            script.check(config)
+        except ConfigError as error:
+            said += f"{error}\n"
+            with pytest.raises(type(error)):
+                script.main(config)
+    names = [name for name in PACKAGES if not find_spec(name) and (name, command) != ("vllm", "warm-start")]
+    assert [name for name in names if name.replace("_", "-") not in said.replace("_", "-")] == []
+    assert said.count("\n") < len(OPTIONAL)  # some need no package
 
 
 class Stop(TrainerCallback):
