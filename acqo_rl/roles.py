@@ -59,8 +59,8 @@ class LanguageModel(Protocol):
             schema: JSON schema of the replies. A model that cannot guarantee it ignores it.
         """
 
-    def at_temperature(self, temperature: float) -> LanguageModel:
-        """The same model at another sampling temperature, or itself if it has none; weights are shared."""
+    def with_sampling(self, temperature: float | None, max_new_tokens: int | None) -> LanguageModel:
+        """The same model at another temperature or token limit; itself if it has none. ``None`` changes nothing."""
         return self
 
 

@@ -188,10 +188,11 @@ class TransformersModel(LanguageModel):
             model = with_adapter(model, adapter).merge_and_unload()
         return cls(model.to(device).eval(), tokenizer, **settings)
 
-    def at_temperature(self, temperature: float) -> TransformersModel:
-        """Returns the same model at another temperature; weights and lock are shared, so calls do not overlap."""
+    def with_sampling(self, temperature: float | None, max_new_tokens: int | None) -> TransformersModel:
+        """See the role; weights and lock are shared, so calls do not overlap."""
         other = copy.copy(self)
-        other.temperature = temperature
+        other.temperature = self.temperature if temperature is None else temperature
+        other.max_new_tokens = max_new_tokens or self.max_new_tokens
         return other
 
     def generate(self, conversations: Sequence[Conversation], schema: Schema | None = None) -> list[Completion]:

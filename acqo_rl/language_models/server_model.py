@@ -184,10 +184,11 @@ class ServerModel(LanguageModel):
         self._errors = (httpx.HTTPError, TimeoutError, *odd_answers)
         self._retrying = make_retrying(is_temporary, attempts=max_retries + 1, is_async=True)
 
-    def at_temperature(self, temperature: float) -> ServerModel:
-        """Returns the same model at another temperature, with the same connections."""
+    def with_sampling(self, temperature: float | None, max_new_tokens: int | None) -> ServerModel:
+        """See the role; the connections are shared."""
+        changed = {"temperature": temperature, "max_tokens": max_new_tokens}
         other = copy.copy(self)
-        other._settings = {**self._settings, "temperature": temperature}
+        other._settings = self._settings | {name: value for name, value in changed.items() if value is not None}
         return other
 
     def close(self) -> None:

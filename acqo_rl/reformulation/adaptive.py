@@ -19,7 +19,7 @@ BY_TYPE: dict[QueryType, str] = {
     "comparison": "decomposition",
     "debugging": "step_back",
     "conceptual": "step_back",
-    "complex": "decomposition",
+    "complex": "multi_query+hyde",
     "simple": "raw",
 }
 """Query type -> default strategy; key words (``simple``) and unsure types are searched as the raw query."""

@@ -184,8 +184,11 @@ def _prompted(name: str, model: str, settings: StrategySettings, language_model:
 
 
 def _by_type(settings: StrategySettings) -> Mapping[QueryType, str]:
+    by_type: dict[QueryType, str] = {**BY_TYPE, **settings.by_type}
+    if "adaptive" in by_type.values():
+        raise ConfigError("by_type contains 'adaptive', which cannot choose itself; give another strategy.")
     forced = settings.force_strategy
-    return dict.fromkeys(BY_TYPE, forced) if forced and forced != "adaptive" else BY_TYPE
+    return dict.fromkeys(by_type, forced) if forced and forced != "adaptive" else by_type
 
 
 def _strategies(name: str, settings: StrategySettings) -> list[Strategy]:

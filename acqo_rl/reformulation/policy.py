@@ -11,7 +11,7 @@ from typing import Any
 
 from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.reformulation import grammar, prompt
-from acqo_rl.reformulation.grammar import Grammar
+from acqo_rl.reformulation.grammar import TAGS, Grammar
 from acqo_rl.reformulation.pass_through import pass_through, past_small_talk
 from acqo_rl.reformulation.prompt import Prompt, partly_read
 from acqo_rl.roles import LanguageModel, Reformulator
@@ -22,6 +22,7 @@ SETTINGS_FILE = "acqo.json"
 WORDS_FILE = "words.txt"
 
 _OTHER_LANGUAGE = "The policy was not trained for the language of the query, and did not rewrite it."
+ONLY_ITSELF = "The policy wrote no other sub-query than the query itself, so the query was passed."
 _SURE = 0.5
 """Of 3,200 English questions, two were taken for another language with this probability."""
 
@@ -176,6 +177,9 @@ class Policy(Reformulator):
                 continue
             completion = written[i]
             parsed = self.settings.grammar.parse_tolerantly(completion.text, query)
+            notes = partly_read(query, asked[i])
+            if parsed.route == "pass" and parsed.problem is None and completion.text not in (TAGS["pass"], ""):
+                notes = (*notes, ONLY_ITSELF)
             answer = Reformulation(
                 query,
                 parsed.route,
@@ -186,7 +190,7 @@ class Policy(Reformulator):
                 completion.problem or parsed.problem,
                 calls=1,
                 failed_calls=int(completion.problem is not None),
-                notes=partly_read(query, asked[i]),
+                notes=notes,
             )
             answers.append(as_searched(answer, self.settings.raw_query_margin, self.settings.max_sub_queries))
         return answers

@@ -60,6 +60,7 @@ class Strategy:
         weight: of each sub-query in the fusion; with 0, the model is not asked.
         original_weight: of the raw query; 0 drops it.
         temperature: replaces the temperature of the model.
+        max_new_tokens: replaces the token limit of the model.
         adds_words: whether a search need not share a word with the question.
     """
 
@@ -73,6 +74,7 @@ class Strategy:
     weight: float = 1.0
     original_weight: float = 1.0
     temperature: float | None = None
+    max_new_tokens: int | None = None
     adds_words: bool = True
 
     def conversation(self, query: Query) -> Conversation:
@@ -119,8 +121,7 @@ class Prompted(Reformulator):
         self.retry_below = retry_below
         self.max_calls = len(strategies)
         self._asked = [
-            (model if strategy.temperature is None else model.at_temperature(strategy.temperature), strategy)
-            for strategy in strategies
+            (model.with_sampling(strategy.temperature, strategy.max_new_tokens), strategy) for strategy in strategies
         ]
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
@@ -229,11 +230,18 @@ def question_text(query: Query) -> str:
 
 def strategies_for(settings: StrategySettings) -> dict[str, Strategy]:
     """The strategies by name."""
-    weight = settings.original_weight
-    return {  # some strategies are without the raw query
-        one.name: replace(one, original_weight=weight) if weight is not None and one.original_weight else one
-        for one in _strategies(settings)
-    }
+    by_name: dict[str, Strategy] = {}
+    for strategy in _strategies(settings):
+        weight = strategy.original_weight
+        if settings.original_weight is not None and weight:  # some strategies are without the raw query
+            weight = settings.original_weight
+        by_name[strategy.name] = replace(
+            strategy,
+            original_weight=weight,
+            temperature=settings.temperatures.get(strategy.name, strategy.temperature),
+            max_new_tokens=settings.token_limits.get(strategy.name),
+        )
+    return by_name
 
 
 def _expanded(query: Query, reply: Mapping[str, Any]) -> list[str]:
@@ -267,7 +275,6 @@ def _strategies(settings: StrategySettings) -> list[Strategy]:
             lambda _, reply: reply["searches"],
             "variant",
             weight=0.8,
-            temperature=settings.multi_query_temperature,
         ),
         Strategy(
             "hyde",
@@ -288,7 +295,6 @@ def _strategies(settings: StrategySettings) -> list[Strategy]:
             "hypothetical",
             weight=1.5,
             original_weight=0.5 if settings.hyde_include_original else 0.0,
-            temperature=settings.hyde_temperature,
         ),
         Strategy(
             "step_back",

@@ -1,14 +1,15 @@
 """Settings of the reformulators."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from annotated_types import Ge, Le
 
 from acqo_rl.settings import group, setting
-from acqo_rl.types import Amount, Cosine, Count, Positive, Seconds, Seed
+from acqo_rl.types import Amount, Cosine, Count, Positive, QueryType, Seconds, Seed
 
-STRATEGIES = ("multi_query", "hyde", "step_back", "decomposition", "expansion", "rewrite")
+Name = Literal["multi_query", "hyde", "step_back", "decomposition", "expansion", "rewrite"]
+STRATEGIES: tuple[Name, ...] = get_args(Name)
 """Strategies for prompting a language model; several can be joined by ``+``."""
 
 REWRITE_RETRIEVE_READ = "rewrite_retrieve_read"
@@ -55,6 +56,9 @@ class StrategySettings(CallSettings):
     )
     domain: str = setting("Topic of the corpus, in words; added to the prompts.", "", of=_TEXTS)
     translate_to: str = setting("language of the last variant, such as Chinese.", "", of="multi_query, adaptive")
+    by_type: dict[QueryType, str] = setting(
+        "strategies of query types, such as --strategy.by_type.complex decomposition.", {}, of="adaptive"
+    )
     force_strategy: str | None = setting("use this strategy for every query, whatever its type.", None, of="adaptive")
     classify_by_model: bool = setting(
         "determine the query type with the model (one more call) instead of a classifier.", False, of="adaptive"
@@ -68,14 +72,14 @@ class StrategySettings(CallSettings):
         of=_PROMPTED,
     )
     temperature: Temperature = setting("Temperature of the language model; 0 is greedy.", 0.7, of=_TEXTS)
-    multi_query_temperature: Temperature | None = setting(
-        "temperature that replaces --temperature.", None, of="multi_query, adaptive"
-    )
-    hyde_temperature: Temperature | None = setting(
-        "temperature that replaces --temperature.", None, of="hyde, adaptive"
+    temperatures: dict[Name, Temperature] = setting(
+        "Temperatures of single strategies, such as --strategy.temperatures.hyde 0.3.", {}, of=_TEXTS
     )
     seed: Seed = setting("Sampling seed of the language model.", 0, of=_TEXTS)
     max_new_tokens: Positive = setting("Maximum number of tokens per completion.", 300, of=_PROMPTED)
+    token_limits: dict[Name, Positive] = setting(
+        "Token limits of single strategies, such as --strategy.token_limits.hyde 200.", {}, of=_TEXTS
+    )
 
 
 @dataclass(kw_only=True)

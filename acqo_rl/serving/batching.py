@@ -140,9 +140,11 @@ class BatchedModel(LanguageModel):
         self._make_batcher = batcher
         self._batcher = batcher(lambda asked, schema: model.generate(asked, json.loads(schema)))
 
-    def at_temperature(self, temperature: float) -> BatchedModel:
-        """Returns the same model at another temperature, if it supports one, with separate batches."""
-        return BatchedModel(self._model.at_temperature(temperature), self._make_batcher)
+    def with_sampling(self, temperature: float | None, max_new_tokens: int | None) -> BatchedModel:
+        """See the role; another temperature or token limit has batches of its own."""
+        if temperature is None and max_new_tokens is None:
+            return self
+        return BatchedModel(self._model.with_sampling(temperature, max_new_tokens), self._make_batcher)
 
     def generate(self, conversations: Sequence[Conversation], schema: Schema | None = None) -> list[Completion]:
         """Returns one completion per conversation, in input order; the batch may include other callers' requests."""

@@ -243,7 +243,11 @@ def grpo_arguments(settings: GrpoSettings, policy: PolicySettings, **ours: Any) 
     given = {**GRPO, "learning_rate": LORA_RATE if ours.pop("lora_rank") else FULL_RATE, **settings.trainer}
     arguments = trainer_arguments(
         GRPOConfig,
-        {"per_device_eval_batch_size": given["num_generations"], **given},
+        {
+            "per_device_eval_batch_size": given["num_generations"],
+            "shuffle_dataset": settings.order == "random",
+            **given,
+        },
         max_completion_length=policy.max_new_tokens,
         mask_truncated_completions=False,
         eval_strategy="steps",

@@ -135,6 +135,11 @@ class GrpoSettings:
     hardest_fraction: Annotated[float, Gt(0), Le(1)] = setting(
         "Train only on this share of the queries inside the band, the hardest ones.", 1.0, of="rollouts"
     )
+    order: Literal["random", "gap"] = setting(
+        "Order of the training queries. gap: those first whose best rollout gains most over the raw query.",
+        "random",
+        of="rollouts",
+    )
     eval_limit: Positive = setting("Number of dev queries, a fixed sample.", 200)
     eval_measure: str = setting("Dev measure that chooses the model.", "nDCG@10")
     patience: Positive = setting("Stop after this many consecutive evaluations without a better dev measure.", 5)

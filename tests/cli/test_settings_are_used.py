@@ -52,8 +52,9 @@ SEARCH = f"""{MODEL}
     --strategy.num_variants 2 --strategy.max_parts 3 --strategy.hyde_include_original false --strategy.domain places
     --strategy.step_back_combine step_back --strategy.original_weight .5 --strategy.translate_to Chinese
     --strategy.force_strategy rewrite_retrieve_read --strategy.classify_by_model --strategy.similarity_threshold .9
-    --strategy.reuse_templates --strategy.temperature 0 --strategy.multi_query_temperature .1 --strategy.seed 5
-    --strategy.hyde_temperature .2 --strategy.max_new_tokens 9 --strategy.timeout 7 --strategy.max_retries 1
+    --strategy.reuse_templates --strategy.temperature 0 --strategy.temperatures.multi_query .1 --strategy.seed 5
+    --strategy.token_limits.hyde 20 --strategy.by_type.simple hyde
+    --strategy.max_new_tokens 9 --strategy.timeout 7 --strategy.max_retries 1
     --strategy.concurrency 3 --strategy.generation_batch 4 --index_device cpu --engine transformers --hops 1
     --hop {PACKAGE}/trained/hop --order trained:order --reranker RERANKER --rerank_depth 3"""
 TRAIN = """--data data --index bm25 --index_device cpu --seed 3

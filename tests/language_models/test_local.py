@@ -30,7 +30,7 @@ def test_a_batch_equals_one_by_one(model):
 
 def test_the_same_weights_at_another_temperature(tiny_model, model):
     sampled = TransformersModel.from_pretrained(tiny_model, max_new_tokens=model.max_new_tokens, temperature=1.0)
-    greedy = sampled.at_temperature(0.0)
+    greedy = sampled.with_sampling(0.0, None)
     assert greedy.generate(CONVERSATIONS) == model.generate(CONVERSATIONS)
     assert (sampled.temperature, greedy.model is sampled.model) == (1.0, True)
 

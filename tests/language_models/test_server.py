@@ -148,7 +148,7 @@ class TestWhatAServerTakes:
     def test_a_setting_that_the_complaint_names_is_left_out(self, connect, server, protocol, name):
         model = connect(protocol, seed=3, max_new_tokens=9)
         wish = f'refuse {name}: [{{"loc": ["body", "{name}"], "msg": "Extra inputs are not permitted"}}]'
-        for one in (model, model.at_temperature(0.3)):
+        for one in (model, model.with_sampling(0.3, 9)):
             assert one.generate([say(wish)])[0].text == f"reply to {wish}"
         bodies = [body for _, body, _ in server.requests]
         assert sum(name in body for body in bodies) == 1

@@ -39,7 +39,7 @@ QUESTIONS = {
     "Compare Peru and Chad": "decomposition",
     "KeyError in pandas": "step_back",
     "Why is the sky blue?": "step_back",
-    "Who wrote Hamlet and when was it published?": "decomposition",
+    "Who wrote Hamlet and when was it published?": "multi_query+hyde",
     "Lima": "raw",
     "What is the capital of Chad?": "hyde",
     "Wo liegt Graz und wie gross ist es?": "raw",

@@ -102,6 +102,8 @@ def test_adaptive_can_be_forced(model):
         ("adaptive", {"force_strategy": "magic"}, "'magic'"),
         ("adaptive", {"force_strategy": "hyde+magic"}, "'magic'"),
         ("adaptive", {"force_strategy": "hyde+hyde"}, "'hyde'"),
+        ("adaptive", {"by_type": {"complex": "magic"}}, "'magic'"),
+        ("adaptive", {"by_type": {"complex": "adaptive"}}, "'adaptive'"),
         ("hyde+rewrite+hyde", {}, "'hyde'"),
         ("multi_query+hyd", {}, "'hyd'"),
     ],
@@ -132,8 +134,9 @@ OTHER_VALUES = {
     "hyde_include_original": False,
     "step_back_combine": "step_back",
     "original_weight": 2.0,
-    "multi_query_temperature": 0.2,
-    "hyde_temperature": 0.3,
+    "by_type": {"simple": "hyde"},
+    "temperatures": dict.fromkeys(STRATEGIES, 0.2),
+    "token_limits": dict.fromkeys(STRATEGIES, 8),
     "max_new_tokens": 9,
     "reuse_templates": True,
 }
@@ -158,18 +161,19 @@ def test_a_setting_changes_the_results_of_the_strategies_that_it_is_said_to_be_o
     assert greedy[0] == greedy[1] != strategy_key("hyde", "n", StrategySettings(temperature=0.0))
 
 
-class Tempered(LanguageModel):
-    """A model that writes its temperature, and keeps what each temperature was asked."""
+class Sampled(LanguageModel):
+    """A stand-in that counts its calls by temperature and token limit."""
 
-    def __init__(self, temperature=0.7, calls=None):
-        self.temperature, self.calls = temperature, {} if calls is None else calls
+    def __init__(self, sampling=(0.7, 300), calls=None):
+        self.sampling, self.calls = sampling, {} if calls is None else calls
 
-    def at_temperature(self, temperature):
-        return Tempered(temperature, self.calls)
+    def with_sampling(self, temperature, max_new_tokens):
+        own, limit = self.sampling
+        return Sampled((own if temperature is None else temperature, max_new_tokens or limit), self.calls)
 
     def generate(self, conversations, schema=None):
-        self.calls[self.temperature] = self.calls.get(self.temperature, 0) + len(conversations)
-        return [Completion(f"written at {self.temperature}", 1) for _ in conversations]
+        self.calls[self.sampling] = self.calls.get(self.sampling, 0) + len(conversations)
+        return [Completion("written", 1) for _ in conversations]
 
 
 @pytest.mark.parametrize(
@@ -177,19 +181,20 @@ class Tempered(LanguageModel):
     [
         (
             "multi_query+hyde+step_back",
-            {"multi_query_temperature": 0.9, "hyde_temperature": 0.3},
-            {0.9: 1, 0.3: 1, 0.7: 1},
+            {"temperatures": {"multi_query": 0.9, "hyde": 0.3}, "token_limits": {"hyde": 200}},
+            {(0.9, 300): 1, (0.3, 200): 1, (0.7, 300): 1},
         ),
-        ("multi_query+hyde", {}, {0.7: 2}),
-        ("adaptive", {"force_strategy": "hyde", "hyde_temperature": 0.3}, {0.3: 1}),
-        ("prompted", {}, {0.0: 1}),
+        ("multi_query+hyde", {}, {(0.7, 300): 2}),
+        ("adaptive", {"force_strategy": "hyde", "temperatures": {"hyde": 0.3}}, {(0.3, 300): 1}),
+        ("adaptive", {"by_type": {"factual": "hyde"}, "token_limits": {"hyde": 50}}, {(0.7, 50): 1}),
+        ("prompted", {}, {(0.0, 300): 1}),
         ("step_back", {"step_back_combine": "original"}, {}),
-        ("step_back+hyde", {"step_back_combine": "original"}, {0.7: 1}),
+        ("step_back+hyde", {"step_back_combine": "original"}, {(0.7, 300): 1}),
     ],
 )
-def test_a_strategy_may_have_a_temperature_of_its_own(name, settings, calls):
-    """One model, with one instance per temperature; strategies without their own temperature use the common one."""
-    model = Tempered()
+def test_a_strategy_may_have_a_temperature_and_a_token_limit_of_its_own(name, settings, calls):
+    """One model; strategies without their own sampling use the common one."""
+    model = Sampled()
     made = load_reformulator(name, "m", StrategySettings(**settings), language_model=model)
     made.reformulate([Query("q", "What is FAISS?")])
     assert model.calls == calls

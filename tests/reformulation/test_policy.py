@@ -8,7 +8,7 @@ import pytest
 from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.errors import GrammarError
-from acqo_rl.reformulation.policy import Policy, PolicySettings, detector, prompt_of
+from acqo_rl.reformulation.policy import ONLY_ITSELF, Policy, PolicySettings, detector, prompt_of
 from acqo_rl.types import Completion, Query, SubQuery
 
 SETTINGS = PolicySettings(max_sub_queries=2)
@@ -54,6 +54,16 @@ def test_a_query_that_the_prompt_shortens_is_reported():
     [short, shortened] = reformulator.reformulate([Query("q", "Lima"), long])
     assert (len(short.notes), len(shortened.notes)) == (0, 1)
     assert shortened.problem is None
+
+
+@pytest.mark.parametrize(
+    ("completion", "noted"),
+    [("split\nLIMA", True), ("resolve\n=", True), ("pass", False), ("split\nPeru\nChad", False)],
+)
+def test_a_split_into_the_query_itself_passes_and_says_so(completion, noted):
+    [answer] = policy(completion)[0].reformulate([Query("q", "Lima")])
+    assert (answer.notes == (ONLY_ITSELF,), answer.problem) == (noted, None)
+    assert (answer.route == "pass") == (len(answer.sub_queries) == 1)
 
 
 def test_queries_in_other_languages_pass_unless_any_is_allowed():

@@ -125,7 +125,7 @@ def test_settings_reach_the_trainer(tiny, tmp_path):
     assert trainer.args.bf16 is (not trainer.args.use_cpu) is torch.cuda.is_available()
     rates = [grpo_arguments(GrpoSettings(), POLICY, lora_rank=rank, output_dir="out", seed=0) for rank in (0, 8)]
     assert [arguments.learning_rate for arguments in rates] == [1e-6, 2e-5]
-    ordered = trainer_of(tiny, tmp_path, trainer=TRAINER | {"shuffle_dataset": False})._get_train_sampler()
+    ordered = trainer_of(tiny, tmp_path, order="gap")._get_train_sampler()
     assert [row for row, _ in groupby(ordered)] == [*range(len(QUERIES))]
     sampler = trainer_of(tiny, tmp_path)._get_train_sampler()
     orders = [list(sampler) for epoch in (0, 1, 0) if sampler.set_epoch(epoch)]
