@@ -10,7 +10,12 @@ from acqo_rl.pipeline.state import Chunk, RetrievalState
 from acqo_rl.reformulation.lexicon import years_in
 from acqo_rl.text import one_line
 
-_SINCE = re.compile(r"\b(?:since|after|from)\s+(?:the year\s+)?(\d{4})\b", re.I)
+_PERIOD = re.compile(
+    r"\b(?:(?P<bound>since|after|from|before|until|between)\s+(?:[^\W\d]+\s+|\d{1,2}(?:st|nd|rd|th)?\s+){0,3})?"
+    r"(?P<first>\d{4})(?P<decade>'?s)?\b(?:\s*(?P<to>to|until|till|through|and|[-\u2013])\s*(?P<last>\d{4})\b)?",
+    re.I,
+)
+"""Years with what makes them a period: a word before them, a second year, or the ending of a decade."""
 _TREND = re.compile(
     r"\b(?:trends?|over time|over the (?:years|decades)|evol(?:ved?|ution)|history of"
     r"|how (?:did|have|has|do) .{1,80} (?:change|develop)d?)\b",
@@ -45,14 +50,15 @@ class TemporalReranker:
         today = self.today()
         text = one_line(state.query.text)
         asked = {year for year in years_in(text) if year <= today.year}
-        since, trend = _SINCE.search(text), _TREND.search(text)
+        period = period_in(text)
+        trend = _TREND.search(text)
 
         def boost(chunk: Chunk) -> float:
             document = chunk.document
             stated = stated_years(document.metadata).union(years_in(f"{document.title} {document.text}"))
             years = {year for year in stated if year <= today.year}
-            if since:
-                return 1.0 if not years else 1.2 if max(years) >= int(since[1]) else 0.8
+            if period:
+                return 1.0 if not years else 1.2 if any(year in period for year in years) else 0.8
             if trend:
                 return 1.3 if len(years) >= 3 else 1.2 if len(years) == 2 else 0.9
             if asked:
@@ -61,8 +67,29 @@ class TemporalReranker:
             return next((factor for limit, factor in _AGES if age <= limit), 0.8) if years else 1.0
 
         state.boost = boost
-        intent = "since" if since else "trend" if trend else "years" if asked else "latest"
+        intent = "trend" if trend else "years" if asked else "latest"
+        if period:
+            intent = f"years {period[0]} to {period[-1]}"
         state.trace.add(self.name, f"intent {intent}, as of {today.isoformat()}")
+
+
+def period_in(question: str) -> range | None:
+    """The years of the first period in a question: "since March 2020", "2010 to 2016", "in the 1990s", "before 1950".
+
+    An open end is 2099, an open beginning 1500. ``None`` if there are only single years, or none.
+    """
+    for match in _PERIOD.finditer(question):
+        bound = (match["bound"] or "").lower()
+        first = int(match["first"])
+        if match["decade"]:
+            return range(first, first + 10)
+        if match["last"] and (match["to"] != "and" or bound == "between"):
+            return range(first, int(match["last"]) + 1)
+        if bound in ("since", "after", "from"):
+            return range(first, 2100)
+        if bound in ("before", "until"):
+            return range(1500, first + 1)
+    return None
 
 
 def stated_years(metadata: Mapping[str, Any]) -> set[int]:

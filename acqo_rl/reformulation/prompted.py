@@ -231,6 +231,8 @@ def question_text(query: Query) -> str:
 def strategies_for(settings: StrategySettings) -> dict[str, Strategy]:
     """The strategies by name."""
     by_name: dict[str, Strategy] = {}
+    temperatures: dict[str, float] = {**settings.temperatures}
+    token_limits: dict[str, int] = {**settings.token_limits}
     for strategy in _strategies(settings):
         weight = strategy.original_weight
         if settings.original_weight is not None and weight:  # some strategies are without the raw query
@@ -238,8 +240,8 @@ def strategies_for(settings: StrategySettings) -> dict[str, Strategy]:
         by_name[strategy.name] = replace(
             strategy,
             original_weight=weight,
-            temperature=settings.temperatures.get(strategy.name, strategy.temperature),
-            max_new_tokens=settings.token_limits.get(strategy.name),
+            temperature=temperatures.get(strategy.name, strategy.temperature),
+            max_new_tokens=token_limits.get(strategy.name),
         )
     return by_name
 

@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from acqo_rl.pipeline.state import RetrievalState
-from acqo_rl.pipeline.temporal import TemporalReranker, stated_years
+from acqo_rl.pipeline.temporal import TemporalReranker, period_in, stated_years
 from acqo_rl.types import Document, Query
 
 TODAY = date(2025, 6, 1)
@@ -46,6 +46,32 @@ def test_the_newest():
 def test_dates_and_years_of_the_text_both_count(question, text, dated, undated):
     assert boosts(question, text) == [undated]
     assert boosts(question, text, metadata={"date": "2024-03-01"}) == [dated]
+
+
+@pytest.mark.parametrize(
+    ("question", "years"),
+    [
+        ("what happened since March 2020", (2020, 2099)),
+        ("directives after 1 May 2004", (2004, 2099)),
+        ("from the year 2011 on", (2011, 2099)),
+        ("coal production 2010 to 2016", (2010, 2016)),
+        ("coal production 2010\u20132016", (2010, 2016)),
+        ("Between 1930 and 1974", (1930, 1974)),
+        ("from 1999 until 2003", (1999, 2003)),
+        ("fashion in the 1920s", (1920, 1929)),
+        ("schools before 1850", (1500, 1850)),
+        ("in 2018 and 2024", None),
+        ("what did he say about 2019?", None),
+        ("who ruled from the north", None),
+    ],
+)
+def test_a_period_means_its_years(question, years):
+    period = period_in(question)
+    assert (period and (period[0], period[-1])) == years
+    if period:
+        texts = [f"in {year}" for year in (period[0] - 1, period[0], min(period[-1], TODAY.year), period[-1] + 1)]
+        inside = [period[0] - 1 > 1499 and 0.8, 1.2, 1.2, period[-1] + 1 <= TODAY.year and 0.8]
+        assert boosts(question, *texts) == [factor or 1.0 for factor in inside]
 
 
 def test_a_date_only_adds_years():
