@@ -230,19 +230,14 @@ def question_text(query: Query) -> str:
 
 def strategies_for(settings: StrategySettings) -> dict[str, Strategy]:
     """The strategies by name."""
-    by_name: dict[str, Strategy] = {}
-    temperatures: dict[str, float] = {**settings.temperatures}
-    token_limits: dict[str, int] = {**settings.token_limits}
-    for strategy in _strategies(settings):
-        weight = strategy.original_weight
-        if settings.original_weight is not None and weight:  # some strategies are without the raw query
-            weight = settings.original_weight
-        by_name[strategy.name] = replace(
-            strategy,
-            original_weight=weight,
-            temperature=temperatures.get(strategy.name, strategy.temperature),
-            max_new_tokens=token_limits.get(strategy.name),
-        )
+    by_name = {strategy.name: strategy for strategy in _strategies(settings)}
+    for name, strategy in by_name.items():
+        if settings.original_weight is not None and strategy.original_weight:  # some strategies have no raw query
+            by_name[name] = replace(strategy, original_weight=settings.original_weight)
+    for name, temperature in settings.temperatures.items():
+        by_name[name] = replace(by_name[name], temperature=temperature)
+    for name, limit in settings.token_limits.items():
+        by_name[name] = replace(by_name[name], max_new_tokens=limit)
     return by_name
 
 
