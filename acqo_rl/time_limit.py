@@ -1,13 +1,16 @@
 """The time limit of a request: calls under it end when its time is over, or when nobody waits for them any more."""
 
+import asyncio
 import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from typing import TypeVar
+
+from acqo_rl.errors import SearchError
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -78,7 +81,7 @@ def limited(limit: TimeLimit) -> Iterator[TimeLimit]:
         _current.reset(token)
 
 
-def in_threads(call: Callable[[Item], Answer], items: Sequence[Item], threads: int) -> Iterator[Answer]:
+def concurrently(call: Callable[[Item], Answer], items: Sequence[Item], threads: int) -> Iterator[Answer]:
     """The answers for the items, in input order, from concurrent calls under the limit of this context."""
     if len(items) == 1:
         yield call(items[0])
@@ -91,3 +94,56 @@ def in_threads(call: Callable[[Item], Answer], items: Sequence[Item], threads: i
         finally:  # the first failure ends the others that have not begun
             for waiting in calls:
                 waiting.cancel()
+
+
+_GRACE = 1.0
+"""Seconds after its time limit at which a call is given up: those that observe the limit have then returned."""
+
+
+_running: set[tuple[asyncio.AbstractEventLoop, asyncio.Timeout]] = set()
+"""The time limits of the calls of :func:`in_thread`, each with its event loop."""
+
+
+def end_running() -> None:
+    """Ends the calls of all requests of the running event loop now, as their time limits do."""
+    here = asyncio.get_running_loop()
+    for limit in [limit for loop, limit in _running if loop is here]:
+        limit.reschedule(here.time())
+
+
+async def in_thread(call: Callable[[], Answer], seconds: float | None = None) -> Answer:
+    """Runs a blocking call in a thread of its own, under a time limit, in the context of its request.
+
+    If the limit has passed or the task is cancelled, running calls of the thread are ended, and
+    nobody waits for it.
+
+    Raises:
+        SearchError: the call has not ended in time.
+    """
+    limit = TimeLimit(seconds)
+    work: Future[Answer] = Future()
+    work.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            with limited(limit):
+                work.set_result(call())
+        except BaseException as error:
+            work.set_exception(error)
+
+    # A pool would keep a place for a thread that hangs, and wait for it at the end of the process.
+    threading.Thread(target=copy_context().run, args=(run,), name="acqo-request", daemon=True).start()
+    try:
+        async with asyncio.timeout(None if seconds is None else seconds + _GRACE) as end:
+            _running.add(running := (asyncio.get_running_loop(), end))
+            try:
+                return await asyncio.wrap_future(work)
+            finally:
+                _running.discard(running)
+    except TimeoutError:
+        if end.expired():
+            late = "The request was not finished within its time limit, or before the service ended."
+            raise SearchError(late, public=late) from None
+        raise
+    finally:
+        limit.stop()

@@ -46,7 +46,6 @@ Conversation = list[dict[str, str]]
 Schema = Mapping[str, Any]
 """A JSON schema."""
 
-_NO_METADATA: Mapping[str, Any] = {}
 """Shared by all documents without metadata, to save memory: a corpus may hold millions of them."""
 
 
@@ -99,7 +98,7 @@ class Document:
     id: str
     title: str
     text: str
-    metadata: Mapping[str, Any] = field(default_factory=lambda: _NO_METADATA, hash=False)
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         _write_well_formed(self, "title", "text")
@@ -251,6 +250,7 @@ class Reformulation:
         query_type: type assigned by a classifier; ``None`` if the query was not classified.
         reasoning: explanation of the chosen reformulation; empty if there was no choice to explain.
         notes: what of the query and its conversation was not read.
+        cached: whether it comes from a cache.
     """
 
     query: Query
@@ -265,6 +265,7 @@ class Reformulation:
     query_type: QueryType | None = None
     reasoning: str = ""
     notes: tuple[str, ...] = ()
+    cached: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,6 +196,9 @@ class Scripted:
         self.default = self.names[0]
         self.asked = []
 
+    def has_variants(self, name):
+        return name == "parts"
+
     def get(self, name, num_variants=None):
         self.asked.append((name, num_variants))
         if name not in self._offered:

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import acqo_rl
+from acqo_rl.types import Document
 
 HEAVY = {"torch", "transformers", "faiss", "trl", "datasets", "peft", "sentence_transformers", "numpy"}
 
@@ -21,3 +22,9 @@ def test_the_import_is_light():
 def test_every_public_name_can_be_imported(name):
     assert getattr(acqo_rl, name) is not None
     assert name in dir(acqo_rl)
+
+
+def test_documents_share_no_metadata():
+    one, other = Document("a", "", ""), Document("b", "", "")
+    one.metadata["year"] = 2020
+    assert other.metadata == {}

@@ -33,6 +33,7 @@ try:
     from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.runnables import Runnable
+    from langchain_core.runnables.config import set_config_context
     from pydantic import Field, SkipValidation
 except ImportError as error:
     raise missing("langchain", error) from error
@@ -44,7 +45,8 @@ class AdaptiveRetriever(BaseRetriever):
     ``invoke``, ``ainvoke`` and ``batch`` also accept ``k`` and ``history``: earlier turns, oldest first, as LangChain
     messages or in another form that :mod:`acqo_rl.conversations` reads. They raise
     :class:`acqo_rl.errors.ConfigError` if the query is empty or ``k`` is below 1, and
-    :class:`acqo_rl.errors.SearchError` if all searches fail. The metadata of a document contains the key ``acqo_rl``
+    :class:`acqo_rl.errors.SearchError` if all searches fail. The calls of a wrapped retriever and model are child runs
+    for their callbacks. The metadata of a document contains the key ``acqo_rl``
     with the details that :func:`acqo_rl.integrations.hits.hits` returns.
 
     Attributes:
@@ -97,7 +99,9 @@ class AdaptiveRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None, history: object = ()
     ) -> list[Document]:
-        return self._documents(self.searcher.search(_query(query, history), self.k if k is None else k))
+        with set_config_context({"callbacks": run_manager.get_child()}) as context:
+            found = context.run(self.searcher.search, _query(query, history), self.k if k is None else k)
+        return self._documents(found)
 
     async def _aget_relevant_documents(
         self,
@@ -107,11 +111,10 @@ class AdaptiveRetriever(BaseRetriever):
         k: int | None = None,
         history: object = (),
     ) -> list[Document]:
-        token = _callers_loop.set(asyncio.get_running_loop())
-        try:
-            found = await self.searcher.asearch(_query(query, history), self.k if k is None else k)
-        finally:
-            _callers_loop.reset(token)
+        with set_config_context({"callbacks": run_manager.get_child()}) as context:
+            context.run(_callers_loop.set, asyncio.get_running_loop())
+            search = self.searcher.asearch(_query(query, history), self.k if k is None else k)
+            found = await asyncio.create_task(search, context=context)
         return self._documents(found)
 
     def _documents(self, found: SearchResult) -> list[Document]:

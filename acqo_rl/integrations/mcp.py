@@ -13,13 +13,23 @@ from acqo_rl.errors import AcqoError, ConfigError
 from acqo_rl.integrations import missing
 from acqo_rl.serving.requests import ReformulateRequest, SearchRequest
 from acqo_rl.serving.service import Service
+from acqo_rl.time_limit import in_thread
 from acqo_rl.types import well_formed
 
 try:
     import anyio
     from mcp.server.lowlevel import Server
     from mcp.server.stdio import stdio_server
-    from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, TextContent, Tool, ToolAnnotations
+    from mcp.shared.exceptions import MCPError
+    from mcp_types import (
+        INVALID_PARAMS,
+        CallToolRequestParams,
+        CallToolResult,
+        ListToolsResult,
+        TextContent,
+        Tool,
+        ToolAnnotations,
+    )
     from pydantic import ValidationError
 except ImportError as error:
     raise missing("mcp", error) from error
@@ -64,9 +74,9 @@ async def _lines() -> AsyncIterator[str]:
 def make_server(service: Service) -> Server[Any]:
     """Creates a server with the tools ``search`` and ``reformulate``; :func:`run` serves it over stdin and stdout.
 
-    The arguments of the tools are fields of the HTTP requests; ``null`` is the default of each. Errors such as an
-    empty question, an unknown argument, strategy or collection, or the failure of all searches are returned as tool
-    errors.
+    The arguments of the tools are fields of the HTTP requests; ``null`` is the default of each, and numbers and lists
+    may be texts of JSON, as some models write them. Errors such as an empty question, an unknown argument, strategy or
+    collection, or the failure of all searches are returned as tool errors. A call that is cancelled ends.
 
     Args:
         service: the service whose strategies and collections are offered.
@@ -76,8 +86,9 @@ def make_server(service: Service) -> Server[Any]:
         "search": (SearchRequest, service.search),
         "reformulate": (ReformulateRequest, service.reformulate),
     }
+    schemas = {name: _schema(form) for name, (form, _) in calls.items()}
     tools = [
-        Tool(name=name, description=text, input_schema=_schema(calls[name][0]), annotations=hints)
+        Tool(name=name, description=text, input_schema=schemas[name], annotations=hints)
         for name, text in (("search", _SEARCH), ("reformulate", _REFORMULATE))
     ]
 
@@ -85,12 +96,19 @@ def make_server(service: Service) -> Server[Any]:
         return ListToolsResult(tools=tools)
 
     async def call(_: Any, asked: CallToolRequestParams) -> CallToolResult:
+        if asked.name not in calls:
+            raise MCPError(INVALID_PARAMS, f"There is no tool {asked.name[:100]!r}; the tools are {', '.join(calls)}.")
         form, answer = calls[asked.name]
-        given = {name: value for name, value in (asked.arguments or {}).items() if value is not None}
+        properties = schemas[asked.name]["properties"]
+        given = {
+            name: _typed(value, properties.get(name, {}))
+            for name, value in (asked.arguments or {}).items()
+            if value is not None
+        }
         try:
             if unknown := sorted(given.keys() - set(_ARGUMENTS)):
                 raise ConfigError(f"Unknown argument {unknown[0]!r}; the arguments are {', '.join(_ARGUMENTS)}.")
-            reply = await anyio.to_thread.run_sync(lambda: answer(form(**given)))
+            reply = await in_thread(lambda: answer(form(**given)), service.timeouts.total)
         except (AcqoError, ValidationError) as error:
             return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
         fields = reply.model_dump(mode="json", include=_FIELDS)
@@ -113,3 +131,14 @@ def _schema(form: type[ReformulateRequest]) -> dict[str, Any]:
     fields = form.model_json_schema()["properties"]
     properties = {name: field for name, field in fields.items() if name in _ARGUMENTS}
     return {"type": "object", "properties": properties, "required": ["query"], "additionalProperties": False}
+
+
+def _typed(value: Any, schema: dict[str, Any]) -> Any:
+    """The value of an argument; one that is a text where its schema has more than texts is read as JSON."""
+    types = {one.get("type") for one in schema.get("anyOf", [schema])}
+    if not isinstance(value, str) or types <= {"string", "null"}:
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value if "array" not in types or "string" in types else [value]

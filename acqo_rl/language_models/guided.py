@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from acqo_rl.language_models.structured import UNTOLD, without
 from acqo_rl.text import AROUND, word_key
 from acqo_rl.types import Schema
 
@@ -60,7 +61,8 @@ class GuidedDecoding:
         tokens = _tokens(self.tokenizer, tuple(self.ends), self.vocabulary)
         if isinstance(self.form, str):
             return LLMatcher(tokens, LLMatcher.grammar_from_regex(self.form))
-        return LLMatcher(tokens, LLMatcher.grammar_from_json_schema({**self.form, "x-guidance": _ON_ONE_LINE}))
+        form = {**without(self.form, *UNTOLD), "x-guidance": _ON_ONE_LINE}
+        return LLMatcher(tokens, LLMatcher.grammar_from_json_schema(form))
 
 
 class KnownWords:

@@ -5,16 +5,16 @@ Parts may depend on each other; they are searched and answered in topological or
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from graphlib import CycleError, TopologicalSorter
+from graphlib import TopologicalSorter
 from typing import Any, Literal
 
-from acqo_rl.language_models.structured import BOOLEAN, INTEGER, fields, or_none, several, text
+from acqo_rl.language_models.structured import BOOLEAN, INTEGER, fields, or_none, searched, several, text
 from acqo_rl.pipeline.calls import BudgetedModel, PassageSearch, Task
 from acqo_rl.pipeline.context import asked, numbered
 from acqo_rl.pipeline.state import RetrievalState, Round, SubQuestion
 from acqo_rl.reformulation.prompted import question_text
 from acqo_rl.searching.result import Failure
-from acqo_rl.text import normalised
+from acqo_rl.text import known_share, normalised
 from acqo_rl.types import Query
 
 _READ_CHUNKS, _READ_CHARACTERS = 8, 300
@@ -26,7 +26,7 @@ GAPS = Task(
 Do the passages hold all that is needed to answer the question? If something is missing, write one complete search for
 each gap, the most important first. Name in it what the passages already tell. Do not answer the question. Reply with
 JSON: whether they are complete, and the searches for what is missing.""",
-    fields(complete=BOOLEAN, missing=several(text(), max(_MOST_GAPS.values()), least=0)),
+    fields(complete=BOOLEAN, missing=several(searched(), max(_MOST_GAPS.values()), least=0)),
     (
         (
             "Passages:\n(1) Eiffel Tower: The tower stands in Paris and is 330 metres tall.\n\n"
@@ -73,7 +73,11 @@ class GapSearch:
             [reply] = self.model.ask(state, self.name, GAPS, [content])
             if reply is None:
                 return
-            complete, missing = reply["complete"], tuple(reply["missing"][: _MOST_GAPS[self.name]])
+            complete, written = reply["complete"], reply["missing"][: _MOST_GAPS[self.name]]
+            missing = tuple(gap for gap in written if known_share(gap, content))
+            for strange in set(written).difference(missing):
+                reason = f"{strange!r} shares no word with the question and the passages"
+                state.fail(Failure(self.name, reason, reason))
             rounds[-1] = replace(rounds[-1], complete=complete, missing=missing)
             text = next((gap for gap in missing if not state.has_searched(gap)), "")
             if complete or not text:
@@ -100,7 +104,7 @@ stays as it is. Do not answer it. Reply with JSON: each question with a number a
 whose answers it needs.""",
     fields(
         questions=several(
-            fields(id=INTEGER, question=text(), depends_on=several(INTEGER, _MOST_PARTS, least=0)), _MOST_PARTS
+            fields(id=INTEGER, question=searched(), depends_on=several(INTEGER, _MOST_PARTS, least=0)), _MOST_PARTS
         )
     ),
     (
@@ -150,11 +154,12 @@ class Decomposer:
             self._answer_level(state, state.sub_questions)
             return
         [reply] = self.model.ask(state, self.name, SPLIT, [question_text(state.query)])
-        state.sub_questions = sub_questions_of(reply["questions"] if reply else [], state.query)
         try:
+            state.sub_questions = sub_questions_of(reply["questions"] if reply else [], state.query)
             levels = list(levels_of(state.sub_questions))
-        except CycleError as error:
-            reason = f"the sub-questions have circular dependencies ({error.args[1]}); the question is not split"
+        except ValueError as error:  # a CycleError is one
+            cause = " ".join(map(str, error.args))
+            reason = f"the sub-questions do not fit together ({cause}); the question is not split"
             state.fail(Failure(self.name, reason, reason))
             state.sub_questions = [SubQuestion(1, state.query.text, kind="original")]
             levels = [state.sub_questions]
@@ -186,17 +191,22 @@ class Decomposer:
 
 
 def sub_questions_of(rows: Sequence[dict[str, Any]], query: Query) -> list[SubQuestion]:
-    """The sub-questions in a reply, without repetitions; the query itself if there are none, or if ids are not unique.
+    """The sub-questions in a reply, without repetitions; the query itself if there are none.
 
-    Dependencies on missing sub-questions are dropped.
+    Raises:
+        ValueError: two questions have the same id, or one depends on an unknown one.
     """
     by_text = {normalised(row["question"]): row for row in reversed(rows)}
+    kept = {row["id"]: by_text[normalised(row["question"])]["id"] for row in rows}
     parts = list(reversed(by_text.values()))
-    ids = {row["id"] for row in parts}
-    if len(ids) < len(parts) or not parts or (len(parts) == 1 and normalised(query.text) in by_text):
+    if not parts or (len(parts) == 1 and normalised(query.text) in by_text):
         return [SubQuestion(1, query.text, kind="original")]
+    if len(kept) < len(rows):
+        raise ValueError(f"the ids are {[row['id'] for row in rows]}")
+    if unknown := {other for row in parts for other in row["depends_on"]} - kept.keys():
+        raise ValueError(f"there is no sub-question {min(unknown)}")
     return [
-        SubQuestion(row["id"], row["question"], tuple(other for other in row["depends_on"] if other in ids))
+        SubQuestion(row["id"], row["question"], tuple(dict.fromkeys(kept[other] for other in row["depends_on"])))
         for row in parts
     ]
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from acqo_rl.language_models.structured import INTEGER, fields, or_none, several, text
+from acqo_rl.language_models.structured import INTEGER, fields, or_nothing, several, text
 from acqo_rl.pipeline.calls import BudgetedModel, Task
 from acqo_rl.pipeline.context import CONTEXT_CHARACTERS, asked, numbered
 from acqo_rl.pipeline.state import Claim, Confidence, RetrievalState
@@ -22,7 +22,7 @@ CLAIMS = Task(
     """\
 Split the answer into its claims. For each, give the number of the passage that says so, or null where none does.
 Reply with JSON.""",
-    fields(claims=several(fields(claim=text(500), source=or_none(INTEGER)), 20)),
+    fields(claims=several(fields(claim=text(500), source=or_nothing(INTEGER)), 20)),
     (
         (
             "Passages:\n(1) Jaws: Jaws is a film of 1975 by Steven Spielberg.\n\n"

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from acqo_rl.language_models.structured import example, fields, one_of, problem_of, read_reply, several, text
+from acqo_rl.language_models.structured import example, fields, one_of, problem_of, read_reply, searched, several
 from acqo_rl.reformulation.pass_through import pass_through, past_small_talk
 from acqo_rl.reformulation.prompt import partly_read, untrusted, with_examples
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.text import drop_middle, known_share, normalised, one_line, text_of
-from acqo_rl.time_limit import in_threads
+from acqo_rl.time_limit import concurrently
 from acqo_rl.types import (
     Completion,
     Conversation,
@@ -133,7 +133,7 @@ class Prompted(Reformulator):
 
     def _reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         calls = [partial(complete, model, [*map(one.conversation, queries)], one.schema) for model, one in self._asked]
-        written = in_threads(lambda call: call(), calls, len(calls))
+        written = concurrently(lambda call: call(), calls, len(calls))
         return [self._read(query, completions) for query, *completions in zip(queries, *written, strict=True)]
 
     def _read(self, query: Query, completions: Sequence[Completion]) -> Reformulation:
@@ -268,7 +268,7 @@ def _strategies(settings: StrategySettings) -> list[Strategy]:
                     ]
                 }
             },
-            fields(searches=several(text(), settings.num_variants)),
+            fields(searches=several(searched(), settings.num_variants)),
             lambda _, reply: reply["searches"],
             "variant",
             weight=0.8,
@@ -287,7 +287,7 @@ def _strategies(settings: StrategySettings) -> list[Strategy]:
                     ]
                 }
             },
-            fields(sentences=several(text(500), 4)),
+            fields(sentences=several(searched(500), 4)),
             lambda _, reply: [" ".join(reply["sentences"])],
             "hypothetical",
             weight=1.5,
@@ -303,7 +303,7 @@ def _strategies(settings: StrategySettings) -> list[Strategy]:
                 },
                 "Question: Could Bach have met Vivaldi in Venice?": {"search": "travels of Johann Sebastian Bach"},
             },
-            fields(search=text()),
+            fields(search=searched()),
             lambda _, reply: [reply["search"]],
             "step_back",
             weight=0.0 if settings.step_back_combine == "original" else 0.8,
@@ -325,7 +325,7 @@ def _strategies(settings: StrategySettings) -> list[Strategy]:
                 },
                 "Question: How tall is the Eiffel Tower?": {"searches": ["How tall is the Eiffel Tower?"]},
             },
-            fields(searches=several(text(), settings.max_parts)),
+            fields(searches=several(searched(), settings.max_parts)),
             lambda _, reply: reply["searches"],
             "part",
             "decompose",
@@ -340,7 +340,7 @@ def _strategies(settings: StrategySettings) -> list[Strategy]:
                     "terms": ["myocardial infarction", "symptoms", "chest pain", "female patients"]
                 }
             },
-            fields(terms=several(text(60), _MOST_TERMS)),
+            fields(terms=several(searched(60), _MOST_TERMS)),
             _expanded,
             "expansion",
             weight=0.8,
@@ -357,7 +357,7 @@ def _strategies(settings: StrategySettings) -> list[Strategy]:
                     "search": "Gustav Klimt birthplace"
                 },
             },
-            fields(search=text()),
+            fields(search=searched()),
             lambda _, reply: [reply["search"]],
             "variant",
             original_weight=0.0,
@@ -380,7 +380,7 @@ def _strategies(settings: StrategySettings) -> list[Strategy]:
                     "searches": ["moons of Mars", "moons of Jupiter"],
                 },
             },
-            fields(kind=one_of(*_ROUTES), searches=several(text(), _MOST_PROMPTED, least=0)),
+            fields(kind=one_of(*_ROUTES), searches=several(searched(), _MOST_PROMPTED, least=0)),
             lambda _, reply: reply["searches"],
             "original",
             original_weight=0.0,

@@ -4,12 +4,15 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from inspect import signature
 from pathlib import Path
+from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
+from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError, check_positive
@@ -19,7 +22,7 @@ from acqo_rl.retrieval.encoder import SentenceTransformerEncoder, normalised
 from acqo_rl.retrieval.http_calls import Server, ServerError
 from acqo_rl.roles import Encoder
 from acqo_rl.text import one_line
-from acqo_rl.time_limit import in_threads
+from acqo_rl.time_limit import concurrently
 from acqo_rl.types import well_formed
 
 SERVERS_VARIABLE = "ACQO_ENCODER_SERVERS"
@@ -34,6 +37,8 @@ _SHORTEST, _LONGEST = 1e-6, 1e6
 _BYTES_PER_TEXT = 2**19
 """Maximum size of an embedding in an answer, written in digits."""
 _CONCURRENCY = 4  # calls
+_REMEMBERED = 1024
+"""Number of queries whose embeddings a shared encoder remembers."""
 _PROGRESS_FROM = 8  # batches
 
 
@@ -117,7 +122,7 @@ class ServerEncoder(Encoder):
         distinct = list(dict.fromkeys(sent))
         batches = [distinct[start : start + self._batch_size] for start in range(0, len(distinct), self._batch_size)]
         vectors = [np.empty((0, self.dim), np.float32)]
-        answers = in_threads(self._ask, batches, _CONCURRENCY)
+        answers = concurrently(self._ask, batches, _CONCURRENCY)
         vectors += tqdm(answers, "embedding", len(batches), leave=False, disable=len(batches) < _PROGRESS_FROM)
         rows = {text: row for row, text in enumerate(distinct)}
         return normalised(np.concatenate(vectors))[[rows[text] for text in sent]]
@@ -157,6 +162,31 @@ class ServerEncoder(Encoder):
                 " another model of this name now, or ignores the setting dimensions. Use the model of the index."
             )
         return vectors
+
+
+def embed_once(encoder: Encoder) -> None:
+    """Makes an encoder that several indexes share embed a query once; those that ask meanwhile wait for it."""
+    if "encode_queries" in vars(encoder):
+        return
+    known: LRUCache[str, Future[NDArray[np.float32]]] = LRUCache(_REMEMBERED)
+    lock, encode = Lock(), encoder.encode_queries
+
+    def encode_new(texts: Sequence[str]) -> NDArray[np.float32]:
+        with lock:
+            new = {text: Future[NDArray[np.float32]]() for text in texts if text not in known}
+            vectors = [new.get(text) or known[text] for text in texts]
+            known.update(new)
+        try:
+            for waiting, vector in zip(new.values(), encode([*new]), strict=True):
+                waiting.set_result(vector)
+        except Exception as error:
+            for text, waiting in new.items():
+                known.pop(text, None)
+                waiting.set_exception(error)
+            raise
+        return np.array([vector.result() for vector in vectors], np.float32).reshape(len(texts), encoder.dim)
+
+    encoder.encode_queries = encode_new  # type: ignore[method-assign]
 
 
 def is_on_server(model: str) -> bool:

@@ -73,7 +73,7 @@ class FaissRetriever(Retriever):
         self._document_of = np.cumsum(starts) - 1
         self._doc_ids = list(compress(doc_ids, starts))
         self._max_depth = min(index.ntotal, getattr(index, "max_depth", index.ntotal))
-        self._encoder = encoder
+        self.encoder = encoder
         self._spans = np.broadcast_to(np.int32(0), (len(doc_ids), 2)) if spans is None else spans
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
@@ -83,12 +83,12 @@ class FaissRetriever(Retriever):
             ConfigError: ``k`` is less than 1.
         """
         check_positive("k", k)
-        return search_windows(self._encoder, texts, k, lambda parts: self._search(parts, k)) if texts else []
+        return search_windows(self.encoder, texts, k, lambda parts: self._search(parts, k)) if texts else []
 
     def _search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         distinct = {search_key(text): text for text in texts}
         depth = -(-(k + 1) * self._index.ntotal // len(self._doc_ids))  # vectors of k + 1 documents on average
-        nearest = self._nearest(encode_texts(self._encoder, list(distinct.values())), k, depth)
+        nearest = self._nearest(encode_texts(self.encoder, list(distinct.values())), k, depth)
         rankings = {}
         for key, (rows, scores) in zip(distinct, nearest, strict=True):
             doc_ids = tuple(self._doc_ids[i] for i in self._document_of[rows])

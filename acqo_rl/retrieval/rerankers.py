@@ -12,7 +12,7 @@ from acqo_rl.language_models.http_clients import key_in
 from acqo_rl.language_models.load import on_server
 from acqo_rl.retrieval.http_calls import Server, ServerError
 from acqo_rl.roles import Reranker
-from acqo_rl.time_limit import in_threads
+from acqo_rl.time_limit import concurrently
 from acqo_rl.types import well_formed
 
 CROSS_ENCODER, SERVER = "cross-encoder:", "rerank:"
@@ -123,7 +123,7 @@ class RerankServer(Reranker):
             for passages in [[passage for _, passage in group]]
             for start in range(0, len(passages), _BATCH)
         ]
-        answers = in_threads(lambda call: self._call(*call), calls, _CONCURRENCY)
+        answers = concurrently(lambda call: self._call(*call), calls, _CONCURRENCY)
         return [score for scores in answers for score in scores]
 
     def _call(self, query: str, passages: list[str]) -> list[float]:

@@ -244,6 +244,7 @@ def _with_costs_of(answer: Reformulation, chosen: Reformulation) -> Reformulatio
         problem=answer.problem,
         calls=answer.calls,
         failed_calls=answer.failed_calls,
+        cached=answer.cached,
         notes=answer.notes if set(answer.sub_queries) <= set(chosen.sub_queries) else chosen.notes,
     )
 

@@ -181,6 +181,12 @@ class AdaptiveSearcher:
         other._cache = TimedCache(0)
         return other
 
+    def without_limits(self) -> AdaptiveSearcher:
+        """The same search without time-outs, with the same threads and cache."""
+        other = copy(self)
+        other._timeouts = Timeouts()
+        return other
+
     def close(self) -> None:
         """Shuts down the threads; running calls are not interrupted."""
         if self._owns_workers:
@@ -214,7 +220,7 @@ class _LimitedCalls(Calls):
     def _cached(self, reformulator: Reformulator, queries: Sequence[Query]) -> list[Reformulation]:
         """Reformulations from the cache or from one call; if the call fails, the raw queries with ``failed_calls``."""
         keys = [replace(query, id="") for query in queries]
-        known = {key: replace(r, calls=0, tokens=0) for key in keys if (r := self._cache.get(key))}
+        known = {key: replace(r, calls=0, tokens=0, cached=True) for key in keys if (r := self._cache.get(key))}
         new = {key: query for key, query in zip(keys, queries, strict=True) if key not in known}
         if new:
             name, call = reformulator.name, partial(one_each, reformulator, list(new.values()))

@@ -18,7 +18,7 @@ from acqo_rl import __version__
 from acqo_rl.errors import AcqoError, SearchError
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.searching.trace import Step
-from acqo_rl.serving.http import REFUSALS, Web, detail_of, finish_app, in_thread
+from acqo_rl.serving.http import REFUSALS, Web, detail_of, finish_app
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.logs import log_failures
 from acqo_rl.serving.requests import AnswerRequest, Asked, ReformulateRequest, SearchRequest
@@ -30,6 +30,7 @@ from acqo_rl.serving.responses import (
     StrategiesResponse,
 )
 from acqo_rl.serving.service import Service
+from acqo_rl.time_limit import in_thread
 
 ANSWER = "/v1/answer"
 
@@ -115,7 +116,7 @@ def make_app(service: Service, limits: Limits, web: Web = Web()) -> FastAPI:
 
         def prepare() -> tuple[Asked, Pipeline]:
             asked = service.asked(body)
-            return asked, service.pipeline(asked.strategy, body.num_variants, asked.collections)
+            return asked, service.pipeline(asked.strategy, asked.num_variants, asked.collections)
 
         async with aclosing(_events(service, body, *await in_thread(prepare, service.answer_timeout))) as events:
             yield events
@@ -148,7 +149,7 @@ async def _events(
         while (event := await events.get()) is not None:
             yield event
         result = work.result()
-        service.metrics.answered(result)
+        service.metrics.answered(result, asked.strategy)
         log_failures(failure for failure in result.failures if failure.reason != failure.public)
         response = AnswerResponse.of(result, body, asked, 1000 * (time.perf_counter() - begin))
         yield ServerSentEvent(event="result", data=response.model_dump(mode="json"))

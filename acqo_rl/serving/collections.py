@@ -10,7 +10,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.composite import FederatedRetriever, HybridRetriever, InCollection, split_id
 from acqo_rl.retrieval.engines.opening import EngineDocuments
-from acqo_rl.roles import RemoteCorpus, Retriever
+from acqo_rl.roles import Encoder, RemoteCorpus, Retriever
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.sub_queries import RawQueryOnly
 from acqo_rl.serving.batching import BatchedRetriever, Batcher
@@ -72,6 +72,7 @@ def open_collection(
     remote_timeout: float | None = None,
     batcher: Callable[..., Batcher[str, Ranking]] | None = None,
     open_index: Callable[..., Retriever] | None = None,
+    encoders: dict[str, Encoder] | None = None,
 ) -> Collection:
     """Opens the collection described by a setting.
 
@@ -83,18 +84,22 @@ def open_collection(
         remote_timeout: time limit of a search on a server, so that a stalled search does not block a thread.
         batcher: combines concurrent searches of a local index into one call; without it, they are separate calls.
         open_index: replaces :func:`acqo_rl.retrieval.load.load_retriever`; called with the same arguments.
+        encoders: fingerprint -> encoder of the dense indexes that are open already, which equal ones share.
 
     Raises:
         ConfigError: the setting does not have this form, or two indexes have the same kind.
         IndexMismatchError: an index was built from other documents.
     """
     from acqo_rl.data.beir import corpus_hash, read_corpus
+    from acqo_rl.retrieval.encoders import embed_once
     from acqo_rl.retrieval.engines.location import is_engine, read_location
     from acqo_rl.retrieval.engines.opening import documents_of
+    from acqo_rl.retrieval.faiss_index import FaissRetriever
     from acqo_rl.retrieval.load import describe, load_retriever
     from acqo_rl.retrieval.places import is_url
     from acqo_rl.searching.names import ORIGINAL, check_name, name_indexes
 
+    known = {} if encoders is None else encoders
     name, _, places = whole_of(setting).partition("=")
     data, *indexes = map(Address, places.split(","))
     if is_engine(data):
@@ -115,10 +120,17 @@ def open_collection(
     digest = corpus_hash(documents.values()) if data else None
 
     def in_collection(index: str) -> InCollection:
-        retriever = (open_index or load_retriever)(index, expected_corpus_hash=digest, remote_timeout=remote_timeout)
+        info = describe(index)
+        shared = known.get(info.encoder)
+        retriever = (open_index or load_retriever)(
+            index, expected_corpus_hash=digest, remote_timeout=remote_timeout, encoder=shared
+        )
+        if isinstance(retriever, FaissRetriever):
+            if shared:
+                embed_once(shared)
+            known[info.encoder] = retriever.encoder
         if batcher and not is_url(index):
             retriever = BatchedRetriever(retriever, batcher)
-        info = describe(index)
         return InCollection(
             retriever, name, f"dense {info.encoder[:8]}" if info.kind == "dense" else f"{name}/{info.kind}"
         )

@@ -1,18 +1,15 @@
 """Common parts of the applications: errors as JSON, health checks, metrics, threads, path prefix, CORS and names."""
 
 import asyncio
-import contextvars
 import json
 import logging
 import time
 import traceback
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from ipaddress import ip_address
-from threading import Thread
-from typing import Any, TypeVar
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -28,11 +25,9 @@ from acqo_rl.errors import AcqoError, ConfigError, ConversationError, IndexMisma
 from acqo_rl.serving.limits import Guard, Limits, path_of
 from acqo_rl.serving.logs import begin_request
 from acqo_rl.serving.metrics import Metrics
-from acqo_rl.time_limit import TimeLimit, limited
+from acqo_rl.time_limit import in_thread
 
 _log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 _PLAIN = ("/healthz", "/readyz", "/metrics")
 """Paths for monitoring; they are not logged."""
@@ -90,59 +85,6 @@ def accepted_hosts(address: str, names: Sequence[str]) -> tuple[str, ...]:
     return (listening, "localhost", "127.0.0.1", "[::1]", *names) if is_local or names else ()
 
 
-_GRACE = 1.0
-"""Seconds after its time limit at which a call is given up: those that observe the limit have then returned."""
-
-
-_running: set[tuple[asyncio.AbstractEventLoop, asyncio.Timeout]] = set()
-"""The time limits of the calls of :func:`in_thread`, each with its event loop."""
-
-
-def end_running() -> None:
-    """Ends the calls of all requests of the running event loop now, as their time limits do."""
-    here = asyncio.get_running_loop()
-    for limit in [limit for loop, limit in _running if loop is here]:
-        limit.reschedule(here.time())
-
-
-async def in_thread(call: Callable[[], T], seconds: float | None = None) -> T:
-    """Runs a blocking call in a thread of its own, under a time limit, in the context of its request.
-
-    If the limit has passed or the task is cancelled, running calls of the thread are ended (see
-    :mod:`acqo_rl.time_limit`), and nobody waits for it.
-
-    Raises:
-        SearchError: the call has not ended in time.
-    """
-    limit = TimeLimit(seconds)
-    work: Future[T] = Future()
-    work.set_running_or_notify_cancel()
-
-    def run() -> None:
-        try:
-            with limited(limit):
-                work.set_result(call())
-        except BaseException as error:
-            work.set_exception(error)
-
-    # A pool would keep a place for a thread that hangs, and wait for it at the end of the process.
-    Thread(target=contextvars.copy_context().run, args=(run,), name="acqo-http", daemon=True).start()
-    try:
-        async with asyncio.timeout(None if seconds is None else seconds + _GRACE) as end:
-            _running.add(running := (asyncio.get_running_loop(), end))
-            try:
-                return await asyncio.wrap_future(work)
-            finally:
-                _running.discard(running)
-    except TimeoutError:
-        if end.expired():
-            late = "The request was not finished within its time limit, or before the service ended."
-            raise SearchError(late, public=late) from None
-        raise
-    finally:
-        limit.stop()
-
-
 _METHODS = ("GET", "HEAD", "OPTIONS", "POST")
 _AMBIGUOUS = JSONResponse(
     {"detail": "The request has both Content-Length and Transfer-Encoding; send one of them."},
@@ -185,7 +127,9 @@ class Observed:
             await send(message)
 
         try:
-            await (_AMBIGUOUS if is_ambiguous else self.app)(scope, receive, with_id)
+            # The server sends no body in response to HEAD.
+            inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+            await (_AMBIGUOUS if is_ambiguous else self.app)(inner, receive, with_id)
         except Exception as error:
             frames = [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(error.__traceback__)]
             # The message of the error is not logged, because it may contain the query.

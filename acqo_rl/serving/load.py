@@ -10,6 +10,7 @@ from acqo_rl.addresses import Address
 from acqo_rl.pipeline.pipeline import ESSENTIAL
 from acqo_rl.reformulation.load import check_strategy, lexicon_for
 from acqo_rl.reformulation.settings import StrategySettings
+from acqo_rl.roles import Encoder
 from acqo_rl.searching.settings import SearcherSettings
 from acqo_rl.serving.service import Service, Strategies, batched
 from acqo_rl.settings import group, setting
@@ -109,8 +110,10 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
         check_strategy(name, model)
         settings.networks(name)
     reranker = load_reranker(settings.reranker, limits.reranking) if settings.reranker else None
+    encoders: dict[str, Encoder] = {}
     collections = [
-        open_collection(one, limits.sub_query, of_indexes, settings.open_index) for one in settings.collections
+        open_collection(one, limits.sub_query, of_indexes, settings.open_index, encoders)
+        for one in settings.collections
     ]
     documents = (d for collection in collections if not collection.has_tenants for d in collection.documents.values())
     answer_model = settings.answer_model and load_language_model(
@@ -135,5 +138,9 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
         steps=settings,
         score_threshold=settings.score_threshold,
     )
-    service.warm_up()
+    try:
+        service.warm_up()
+    except BaseException:
+        service.close()
+        raise
     return service

@@ -1,12 +1,12 @@
 """Prometheus metrics of the service."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from acqo_rl.pipeline.state import RetrievalState
-from acqo_rl.searching.result import SearchResult
+from acqo_rl.searching.result import Failure, SearchResult
 from acqo_rl.searching.trace import ms_of
 from acqo_rl.types import Reformulation
 
@@ -27,7 +27,7 @@ class Metrics:
         self._rewritten = counter("rag_query_rewriting", "Number of reformulations.", ["strategy", "query_type"])
         self._rewriting_seconds = seconds(
             "rag_query_rewriting_duration_seconds",
-            "Duration of reformulations; cached ones of a model are not counted.",
+            "Duration of reformulations; cached ones are not counted.",
             ["strategy"],
         )
         self._max_score = shares(
@@ -46,44 +46,49 @@ class Metrics:
         self.waiting = gauge("acqo_http_requests_waiting", "Requests that wait for a free place.")
         self.refused = counter("acqo_http_requests_refused", "Number of rejected requests.", ["reason"])
 
-    def reformulated(self, reformulation: Reformulation, seconds: float | None) -> None:
-        """Counts a reformulation of another strategy than ``raw``, under the one that made it (``adaptive`` chooses).
+    def reformulated(self, made: Reformulation, seconds: float, asked: str, use: str) -> None:
+        """Counts a reformulation under the strategy that made it (``adaptive`` chooses), unless none was asked for.
 
         Args:
-            reformulation: the reformulation.
-            seconds: its duration; ``None`` if it comes from a cache.
+            made: the reformulation.
+            seconds: its duration, which does not count if it comes from a cache.
+            asked: the strategy of the request; that of ``raw`` is none.
+            use: of the model calls: ``search``, ``reformulate`` or ``answer``.
         """
-        if reformulation.made_by == "raw":
+        if use != "answer":
+            self._model_calls.labels(use).observe(made.calls)
+        if asked == "raw":
             return
-        self._rewritten.labels(reformulation.made_by, reformulation.query_type or "unknown").inc()
-        if seconds is not None:
-            self._rewriting_seconds.labels(reformulation.made_by).observe(seconds)
+        self._rewritten.labels(made.made_by, made.query_type or "unknown").inc()
+        if made.completion or made.cached:
+            self._cache.labels("reformulation", "hit" if made.cached else "miss").inc()
+        if not made.cached:
+            self._rewriting_seconds.labels(made.made_by).observe(seconds)
 
-    def searched(self, found: SearchResult, cosines: Collection[float]) -> None:
-        """Counts a search, whose documents have these cosines."""
-        reformulation = found.reformulation
-        self._routes.labels(reformulation.route).inc()
+    def searched(self, found: SearchResult, cosines: Collection[float], asked: str) -> None:
+        """Counts a search with a strategy, whose documents have these cosines."""
+        made = found.reformulation
+        self._routes.labels(made.route).inc()
         if cosines:
             best = max(cosines)
-            self._max_score.labels(str(reformulation.route != "pass").lower()).observe(best)
-            self._route_score.labels(reformulation.route).observe(best)
-        is_cached = bool(reformulation.completion and not reformulation.calls)
-        self.reformulated(reformulation, None if is_cached else ms_of(found.trace, "reformulation") / 1000)
-        self._model_calls.labels("search").observe(reformulation.calls)
-        if reformulation.completion:
-            self._cache.labels("reformulation", "hit" if is_cached else "miss").inc()
-        for failure in found.failures:
-            self.failed(failure.step, failure.reason)
+            self._max_score.labels(str(made.route != "pass").lower()).observe(best)
+            self._route_score.labels(made.route).observe(best)
+        self.reformulated(made, ms_of(found.trace, "reformulation") / 1000, asked, "search")
+        self._failed(found.failures)
 
-    def answered(self, result: RetrievalState) -> None:
-        """Counts an answer and the reformulation of its question."""
+    def answered(self, result: RetrievalState, asked: str) -> None:
+        """Counts an answer whose first search has a strategy, and the reformulation of its question."""
         self._cache.labels("answer", "hit" if result.cached else "miss").inc()
         self._model_calls.labels("answer").observe(result.model_calls)
         if not result.cached:
-            for failure in result.failures:
-                self.failed(failure.step, failure.reason)
+            self._failed(result.failures)
             if result.reformulation:
-                self.reformulated(result.reformulation, ms_of(result.trace.steps, "reformulation") / 1000)
+                seconds = ms_of(result.trace.steps, "reformulation") / 1000
+                self.reformulated(result.reformulation, seconds, asked, "answer")
+
+    def _failed(self, failures: Iterable[Failure]) -> None:
+        for failure in failures:
+            self.failed(failure.step, failure.reason)
 
     def request(self, method: str, path: str, status: int, seconds: float) -> None:
         """Counts a request; ``path`` is a path of the application, so that the number of labels is limited."""

@@ -71,7 +71,9 @@ class ReformulateRequest(BaseModel):
         default=None, description="One of GET /v1/strategies; by default the service's default strategy."
     )
     num_variants: Annotated[int, Field(ge=1, le=5), Whole] | None = Field(
-        default=None, description="Number of paraphrases that multi_query writes; by default the service's."
+        default=None,
+        description="Number of paraphrases that multi_query writes; by default the service's. Other strategies "
+        "ignore it.",
     )
     user_context: Text = Field(
         default="",
@@ -86,9 +88,8 @@ class ReformulateRequest(BaseModel):
     tenant: Name | None = Field(
         default=None, description="Only documents of this tenant; required if a collection has tenants."
     )
-    knowledge_pool_ids: list[Name] = Field(
-        default=[],
-        max_length=50,
+    knowledge_pool_ids: Annotated[list[Name], Field(max_length=50)] | None = Field(
+        default=None,
         description="Names of the collections to search; by default all. Their results are merged.",
     )
 
@@ -154,6 +155,7 @@ class Asked(NamedTuple):
     """What a request asks."""
 
     strategy: str
+    num_variants: int | None
     collections: tuple[Collection, ...]
     query: Query
     context: str

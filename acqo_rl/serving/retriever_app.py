@@ -11,10 +11,11 @@ from acqo_rl import __version__
 from acqo_rl.retrieval.manifest import IndexInfo
 from acqo_rl.retrieval.remote import Rankings
 from acqo_rl.roles import Retriever
-from acqo_rl.serving.http import REFUSALS, Web, finish_app, in_thread
+from acqo_rl.serving.http import REFUSALS, Web, finish_app
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.requests import Text, Whole, request_config
+from acqo_rl.time_limit import in_thread
 from acqo_rl.types import Passage
 
 

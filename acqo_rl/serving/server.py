@@ -13,7 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from acqo_rl.serving.http import end_running
+from acqo_rl.time_limit import end_running
 
 _HEADER_SECONDS = 10.0
 """Maximum time from the connection, or from the last response, to the end of the next request's headers."""

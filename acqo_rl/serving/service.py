@@ -101,17 +101,15 @@ class Strategies:
 
         Raises:
             NotFoundError: the strategy is not offered.
-            ConfigError: ``num_variants`` is given for a strategy that has none.
         """
         if name not in self.names:
             raise NotFoundError(f"Unknown strategy {name!r}; choose one of {', '.join(self.names)}.")
-        if num_variants is not None:
-            [users] = [list(f.metadata["of"]) for f in fields(StrategySettings) if f.name == "num_variants"]
-            if set(users).isdisjoint(name.split("+")):
-                raise ConfigError(
-                    f"num_variants is {num_variants}, but {name!r} does not use it; it is for {', '.join(users)}."
-                )
         return self._load(name, num_variants or self.settings.num_variants)
+
+    def has_variants(self, name: str) -> bool:
+        """Whether a strategy uses ``num_variants``."""
+        [users] = [set(f.metadata["of"]) for f in fields(StrategySettings) if f.name == "num_variants"]
+        return not users.isdisjoint(name.split("+"))
 
     @cachedmethod(lambda self: self._loaded, condition=lambda self: self._loading)
     def _load(self, name: str, num_variants: int) -> Reformulator:
@@ -189,12 +187,10 @@ class Service:
         """
         begin = time.perf_counter()
         asked = self.asked(body)
-        if not body.use_query_rewriting:
-            asked = asked._replace(strategy="raw")
-        searcher = self.searcher(asked.strategy, body.num_variants, asked.collections)
+        searcher = self.searcher(asked.strategy, asked.num_variants, asked.collections)
         found = searcher.search(asked.query, DEPTH, context=asked.context, score_threshold=body.score_threshold)
         cosines = cosines_of(found, asked.collections)
-        self.metrics.searched(found, cosines.values())
+        self.metrics.searched(found, cosines.values(), asked.strategy)
         log_failures(found.failures)
         return SearchResponse.of(found, cosines, body, asked, 1000 * (time.perf_counter() - begin))
 
@@ -202,10 +198,10 @@ class Service:
         """Returns the sub-queries that a search would use. Raises the errors of :meth:`search`."""
         begin = time.perf_counter()
         asked = self.asked(body)
-        searcher = self.searcher(asked.strategy, body.num_variants, asked.collections)
+        searcher = self.searcher(asked.strategy, asked.num_variants, asked.collections)
         made = searcher.reformulate(asked.query, context=asked.context)
         seconds = time.perf_counter() - begin
-        self.metrics.reformulated(made, seconds)
+        self.metrics.reformulated(made, seconds, asked.strategy, "reformulate")
         if made.failed_calls:
             self.metrics.failed("reformulation", made.problem or "")
             log_failures([Failure("reformulation", made.problem or "", "")])
@@ -220,15 +216,22 @@ class Service:
         given = body.rewriting_strategy
         # The model of a policy is accepted as well: trained:demo is the strategy trained-demo.
         strategy = reformulator_name(given) if given else self.strategies.default
+        if isinstance(body, SearchRequest) and not body.use_query_rewriting:
+            strategy = "raw"
         known = [collection.name for collection in self.collections]
-        if missing := sorted(set(body.knowledge_pool_ids).difference(known)):
+        names = body.knowledge_pool_ids or known
+        if missing := sorted(set(names).difference(known)):
             raise NotFoundError(f"Unknown collection {missing[0]!r}; choose from {', '.join(known)}.")
-        names, scope = body.knowledge_pool_ids or known, Scope(body.filter or (), body.tenant)
+        scope = Scope(body.filter or (), body.tenant)
         chosen = tuple(one.restrict(scope) for one in self.collections if one.name in names)
         query, context, notes = body.read()
         if unused := left_out(chosen):
             notes.append(f"Not searched, because another collection has no such index: {', '.join(unused)}.")
-        return Asked(strategy, chosen, query, context, notes)
+        num_variants = body.num_variants
+        if num_variants and not self.strategies.has_variants(strategy):
+            notes.append(f"num_variants was ignored, because the strategy {strategy} does not use it.")
+            num_variants = None
+        return Asked(strategy, num_variants, chosen, query, context, notes)
 
     @_kept("searcher")
     def searcher(
@@ -281,14 +284,14 @@ class Service:
         return not any(isinstance(outcome, Exception) for outcome in self._workers.run(calls, seconds))
 
     def warm_up(self) -> None:
-        """Calls every index and every strategy once, because the first call in a process is slow.
+        """Calls every index and every strategy once, without time limits: the first call in a process is slow.
 
         Raises:
             SearchError: an index does not answer.
         """
         query = Query("warm up", "the first search of a process is slow")
         for name in self.strategies.names:
-            self.searcher(name, None, self._probed).search(query, DEPTH)
+            self.searcher(name, None, self._probed).without_limits().search(query, DEPTH)
 
     def close(self) -> None:
         """Ends the threads."""

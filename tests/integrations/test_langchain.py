@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import pytest
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel, FakeListLLM, GenericFakeChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage
@@ -97,6 +98,32 @@ def test_wraps_a_retriever_and_a_model_of_langchain(store):
     }
     assert all("acqo_rl" in document.metadata["acqo_rl"] for document in found)  # of the inner retriever
     assert asyncio.run(retriever.ainvoke(QUERY)) == found
+
+
+class Recorder(BaseCallbackHandler):
+    """Keeps the run of each retriever and model, and its parent."""
+
+    def __init__(self):
+        self.begun = []
+
+    def on_retriever_start(self, serialized, query, *, run_id, parent_run_id=None, **_):
+        self.begun.append((query, run_id, parent_run_id))
+
+    def on_chat_model_start(self, serialized, messages, *, run_id, parent_run_id=None, **_):
+        self.begun.append(("model", run_id, parent_run_id))
+
+
+def test_callbacks_see_the_calls_of_what_is_wrapped(store):
+    llm = FakeListChatModel(responses=[example(kind="compound", searches=["capital of Peru", "currency of Chad"])])
+    retriever = AdaptiveRetriever.from_retriever(store, llm)
+    for invoke in (retriever.invoke, lambda *given: asyncio.run(retriever.ainvoke(*given))):
+        recorder = Recorder()
+        invoke(QUERY, {"callbacks": [recorder]})
+        (query, outer, _), *inner = recorder.begun
+        assert query == QUERY
+        assert {name for name, _, _ in inner} >= {"model", "capital of Peru", "currency of Chad"}
+        assert outer in {parent for _, _, parent in inner}
+        assert {parent for _, _, parent in inner} <= {run for _, run, _ in recorder.begun}
 
 
 @pytest.mark.parametrize(

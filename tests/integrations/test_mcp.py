@@ -3,14 +3,19 @@
 import json
 import subprocess
 import sys
+import threading
 from contextlib import asynccontextmanager
 
+import anyio
 import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS
 from shared import ACQO, ENVIRONMENT
 from small_world import CORPUS, FOUND_BY, HISTORY, PARTS, QUERY, SCORES
 
+from acqo_rl import time_limit
 from acqo_rl.integrations.mcp import make_server
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.serving.load import ServiceSettings, load_service
@@ -135,3 +140,44 @@ async def test_errors_are_returned_to_the_model(service, arguments, named):
         answer = await client.call_tool("search", {"query": QUERY, **arguments})
     assert answer.is_error
     assert named in answer.content[0].text
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ({"limit": "2"}, {"limit": 2}),
+        ({"limit": "1.0"}, {"limit": 1}),
+        ({"knowledge_pool_ids": '["world"]'}, {"knowledge_pool_ids": ["world"]}),
+        ({"knowledge_pool_ids": "world"}, {"knowledge_pool_ids": ["world"]}),
+        ({"history": json.dumps(HISTORY)}, {"history": HISTORY}),
+        ({"history": "null", "query": "7"}, {"query": "7"}),
+    ],
+)
+async def test_numbers_and_lists_may_be_texts_of_json(service, written, meant):
+    async with Client(make_server(service)) as client:
+        replies = [await client.call_tool("search", {"query": QUERY, **given}) for given in (written, meant)]
+    assert not replies[0].is_error
+    assert replies[0].structured_content["results"] == replies[1].structured_content["results"]
+
+
+async def test_an_unknown_tool_is_named_with_the_tools(service):
+    async with Client(make_server(service)) as client:
+        with pytest.raises(MCPError, match="'nope'; the tools are search, reformulate") as caught:
+            await client.call_tool("nope", {})
+    assert caught.value.code == INVALID_PARAMS
+
+
+async def test_a_call_that_is_cancelled_ends(service, monkeypatch):
+    """The time limit of its searches ends, so that model calls on servers end too."""
+    ended = threading.Event()
+
+    def stalled(body):
+        with time_limit.current().ending(ended.set):
+            ended.wait(20)
+
+    monkeypatch.setattr(service, "search", stalled)
+    async with Client(make_server(service)) as client:
+        with anyio.move_on_after(0.3):
+            await client.call_tool("search", {"query": QUERY})
+        await anyio.to_thread.run_sync(ended.wait, 5)
+    assert ended.is_set()

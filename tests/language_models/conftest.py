@@ -12,7 +12,7 @@ class ChatServer(JsonServer):
     def __init__(self):
         super().__init__()
         self.url = f"http://{self.address}"
-        self.requests = []
+        self.requests, self.refusal = [], 422
         self.at_once = self.most_at_once = 0
 
     def respond(self, handler, body):
@@ -36,7 +36,7 @@ class ChatServer(JsonServer):
             name, complaint = rest.split(": ", 1)
             roles = {message["role"] for message in body["messages"]}
             if name in body.keys() | roles:
-                return handler.send(422, complaint.encode())
+                return handler.send(self.refusal, complaint.encode())
         if what == "status" and (seen == 1 or "once" not in rest):  # NUMBER COMPLAINT
             status, _, complaint = rest.partition(" ")
             return handler.send(int(status), {"error": {"message": complaint}})

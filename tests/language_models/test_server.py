@@ -71,8 +71,9 @@ class TestSchemas:
         assert "Length" not in str(schema)
         assert ("maxItems" in str(schema)) == (connect.protocol is OPENAI)
 
-    def test_a_server_that_refuses_a_format_is_asked_without_and_not_again(self, connect, server):
-        model = connect()
+    @pytest.mark.parametrize("status", [400, 404, 405, 415, 422, 501])
+    def test_a_server_that_refuses_a_format_is_asked_without_and_not_again(self, connect, server, status):
+        model, server.refusal = connect(), status
         for name in ("response_format", "output_config"):
             wish = f"refuse {name}: This model reads no grammar."
             assert [model.generate([say(wish)], SCHEMA)[0].text for _ in range(2)] == [f"reply to {wish}"] * 2

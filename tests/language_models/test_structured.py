@@ -1,5 +1,6 @@
 """Replies in JSON: what is read of replies that match the schema, nearly match it, or do not."""
 
+import json
 import time
 
 import jsonschema
@@ -14,7 +15,9 @@ from acqo_rl.language_models.structured import (
     fields,
     one_of,
     or_none,
+    or_nothing,
     read_reply,
+    searched,
     several,
     text,
 )
@@ -29,6 +32,11 @@ PARTS = fields(parts=several(fields(id=INTEGER, question=text(), depends_on=seve
 ALL = (SEARCHES, SEARCH, KIND, GRADE, GAP, PARTS)
 GAP_READ = {"answerable": False, "missing": "a date", "next_query": None}
 
+VALUES = {
+    "searches": ["a", "b"], "search": "a", "kind": "how_to", "grade": 3, "answerable": True, "missing": None,
+    "next_query": "b", "parts": [{"id": 1, "question": "a", "depends_on": []}],
+}  # fmt: skip
+
 
 def read(reply, schema, **settings):
     return read_reply(Completion(reply, 9, **settings), schema)
@@ -42,20 +50,47 @@ def read(reply, schema, **settings):
         ("{'searches': ['a b', 'c d',]}", SEARCHES, ["a b", "c d"]),
         ('["a b", "c d"]', SEARCHES, ["a b", "c d"]),
         ('[{"searches": ["a b"]}]', SEARCHES, ["a b"]),
-        ('{"searches": "a b"}', SEARCHES, ["a b"]),
-        ('{"searches": ["a", "b", "A?", "", 7, "c", "d"]}', SEARCHES, ["a", "b", "c"]),
+        ('{"searches": ["a", "b", "A?", "", "c", "d"]}', SEARCHES, ["a", "b", "c"]),
         ('{"searches": ["a\\n b", "%s"]}' % ("x" * 201), SEARCHES, ["a b"]),
         ('{"search": " moons of\\nMars "}', SEARCH, "moons of Mars"),
         ('{"kind": "Simple"}', KIND, "simple"),
         ("2", GRADE, 2),
         ('{"grade": "2"}', GRADE, 2),
         ('{"parts": [{"id": "1", "question": "Who?", "depends_on": null}, {"id": 2, "question": "When?",'
-         ' "depends_on": [1, "1", "sub"]}, {"id": 3}]}', PARTS,
+         ' "depends_on": [1, "1"]}]}', PARTS,
          [{"id": 1, "question": "Who?", "depends_on": []}, {"id": 2, "question": "When?", "depends_on": [1]}]),
     ],
 )  # fmt: skip
 def test_one_field(reply, schema, value):
     assert read(reply, schema) == dict.fromkeys(schema["properties"], value)
+
+
+@pytest.mark.parametrize("schema", ALL, ids=lambda schema: "+".join(schema["properties"]))
+def test_json_in_a_text_is_read_at_every_depth(schema):
+    """Some models write the reply, or a field of it, as a text of JSON."""
+    wanted = {name: VALUES[name] for name in schema["properties"]}
+    inner = {name: value if isinstance(value, str) else json.dumps(value) for name, value in wanted.items()}
+    for reply in (json.dumps(example(**wanted)), json.dumps(inner), json.dumps(json.dumps(inner))):
+        assert read(reply, schema) == wanted
+
+
+@pytest.mark.parametrize(
+    "marked", ["1. {}", "2) {}", "(3) {}", "[4] {}", "- {}", "\u2022 {}", "* {}", "# {}", "Here they are:"]
+)
+@pytest.mark.parametrize(
+    "said", ["heat pump", "3.5 mm jack", "2010 world cup", "$5 notes", ".NET 8", "5% discount: when?"]
+)
+def test_an_item_or_the_beginning_of_a_list_is_not_searched(marked, said):
+    schema = fields(searches=several(searched(), 3))
+    assert read(example(searches=[said, "b"]), schema) == {"searches": [said, "b"]}
+    assert read(example(searches=["b", marked.format(said)]), schema) is None
+
+
+def test_a_value_that_may_be_nothing_voids_no_other():
+    schema = fields(claims=several(fields(claim=text(), source=or_nothing(INTEGER)), 9))
+    sources = (1, "2", "[3]", [4], None, "(5)", "passage 6", [7, 8], 9.5)
+    reply = example(claims=[{"claim": f"c{i}", "source": source} for i, source in enumerate(sources)])
+    assert [claim["source"] for claim in read(reply, schema)["claims"]] == [1, 2, 3, 4, *[None] * 5]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +115,9 @@ def test_a_text_that_only_begins_with_none_is_a_text():
     [
         ("", SEARCHES), ("{}", SEARCHES), ("?", SEARCHES), ('{"other": ["a"]}', SEARCHES),
         ("See [1] for more", SEARCHES),
-        ('{"searches": [7]}', SEARCHES), ("one\ntwo", SEARCH), ("Here it is:", SEARCH), ("x" * 201, SEARCH),
+        ('{"searches": ["a", 7]}', SEARCHES), ('{"searches": "a b"}', SEARCHES), ('"a b"', SEARCH),
+        ('{"parts": [{"id": 1, "question": "Where was he born?", "depends_on": ["SUB1"]}]}', PARTS),
+        ("one\ntwo", SEARCH), ("Here it is:", SEARCH), ("x" * 201, SEARCH),
         ("moons of Mars", SEARCH), ("Which planet do you mean?", SEARCH), ("1. moons of Mars\n2. moons", SEARCHES),
         ("<html>502</html>", SEARCH), ("simple", KIND), ("oversimplified", KIND),
         ("simple query", KIND), ("4", GRADE), ("3/3", GRADE), ("Grade: 1 or 2", GRADE),
@@ -112,11 +149,7 @@ def test_what_is_read_matches_the_schema(reply, schema, finished):
 
 @pytest.mark.parametrize("schema", ALL, ids=lambda schema: "+".join(schema["properties"]))
 def test_whatever_matches_the_schema_is_read_as_it_is(schema):
-    values = {
-        "searches": ["a", "b"], "search": "a", "kind": "how_to", "grade": 3, "answerable": True, "missing": None,
-        "next_query": "b", "parts": [{"id": 1, "question": "a", "depends_on": []}],
-    }  # fmt: skip
-    wanted = {name: values[name] for name in schema["properties"]}
+    wanted = {name: VALUES[name] for name in schema["properties"]}
     jsonschema.validate(wanted, schema)
     assert read(example(**wanted), schema) == wanted
 

@@ -14,7 +14,7 @@ from acqo_rl.pipeline.state import RetrievalState, SubQuestion
 from acqo_rl.types import Query
 
 QUESTION = "Which company acquired the firm that developed BERT?"
-FOUND = {QUESTION: ("bert",), "Google parent company": ("alphabet",), "transformer": ("transformer", "bert")}
+FOUND = {QUESTION: ("bert",), "Google parent company": ("alphabet",), "transformer of BERT": ("transformer", "bert")}
 KINDS = pytest.mark.parametrize("name", ["multi_hop", "self_query"])
 
 
@@ -40,21 +40,21 @@ def test_the_worked_example(state, search_over, budgeted, name):
 @KINDS
 def test_the_defaults(state, searching, name):
     """Three searches of three passages and two calls, which read eight passages of 300 characters."""
-    retriever, model = Endless(), ModelByRole(gap=[gaps("a"), gaps("b"), "unused"])
+    retriever, model = Endless(), ModelByRole(gap=[gaps("word a"), gaps("word b"), "unused"])
     search = searching(retriever, AnyDocument("word " * 1000))
     search.search(state, "initial", [QUESTION], 10)
     GapSearch(name, search, BudgetedModel(model)).run(state)
-    assert [texts for texts, _ in retriever.calls] == [[QUESTION], ["a"], ["b"]]
+    assert [texts for texts, _ in retriever.calls] == [[QUESTION], ["word a"], ["word b"]]
     assert model.count("gap") == state.budget.used == 2
     content = model.asked[0][1]
     assert "(8) " in content and "(9)" not in content
     assert 8 * 280 < len(content) < 8 * 370
 
 
-@pytest.mark.parametrize(("name", "last"), [("self_query", [["transformer"]]), ("multi_hop", [])])
+@pytest.mark.parametrize(("name", "last"), [("self_query", [["transformer of BERT"]]), ("multi_hop", [])])
 def test_self_query_returns_to_a_gap_that_was_named_before(state, search_over, budgeted, name, last):
     search, retriever = search_over(FOUND)
-    GapSearch(name, search, budgeted(gap=gaps("Google parent company", "transformer"))).run(state)
+    GapSearch(name, search, budgeted(gap=gaps("Google parent company", "transformer of BERT"))).run(state)
     assert retriever.calls == [[QUESTION], ["Google parent company"], *last]
 
 
@@ -66,6 +66,7 @@ def test_self_query_returns_to_a_gap_that_was_named_before(state, search_over, b
         (gaps(f"{QUESTION.upper()} "), 0),
         ("I cannot tell.", 1),
         ("", 1),
+        *((gaps(said), 1) for said in ("none", "N/A", "nothing", "No further details needed.", "Here they are:")),
     ],
 )
 @KINDS
@@ -87,8 +88,8 @@ def row(number, question, *depends_on):
 
 
 def test_parts_and_dependencies():
-    """A repeated part is left out, and so is a dependency on a part that does not exist."""
-    rows = [row(1, "Who made BERT?"), row(3, "who made BERT"), row(2, "Who owns it?", 1, 7)]
+    """A repeated part is left out, and the first stands for it."""
+    rows = [row(1, "Who made BERT?"), row(3, "who made BERT"), row(2, "Who owns it?", 1, 3)]
     first, second = sub_questions_of(rows, QUERY)
     assert (first.text, first.depends_on) == ("Who made BERT?", ())
     assert (second.text, second.depends_on, second.kind) == ("Who owns it?", (1,), "decomposed")
@@ -141,8 +142,11 @@ def test_no_answer_is_none_and_no_passage_is_not_asked_about(search_over, budget
         ("The answer is Google.", True),
         ("", True),
         (split(QUERY.text), False),
-        (example(questions=[row(1, "a"), row(1, "b")]), False),
+        (example(questions=[row(1, "a"), row(1, "b")]), True),
         (split("a", "b", depends_on=([2], [1])), True),
+        (split("Who made it?", "Where was he born?", depends_on=([], [7])), True),
+        (split("Who made it?", "Where was he born?", depends_on=([], ["SUB1"])), True),
+        (split("1. Who made it?", "2. Where was he born?", depends_on=([], [1])), True),
     ],
 )
 def test_what_cannot_be_split_is_reported_and_searched_as_one_question(search_over, budgeted, reply, reported):

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 from stand_ins import BrokenRetriever, ScriptedReformulator, ScriptedRetriever, ranking
@@ -182,7 +183,7 @@ def test_the_first_list_is_not_searched_again_and_a_reformulation_alone_is_that_
     found = front.search("q")
     assert retriever.calls == [["q"]]
     assert [step.name for step in found.trace] == ["feedback", "reformulation", "retrieval", "fusion"]
-    assert front.reformulate("q") == found.reformulation
+    assert front.reformulate("q") == replace(found.reformulation, cached=True)
     assert len(found.reformulation.query.feedback) == 2
 
 

@@ -57,6 +57,18 @@ class TestReformulation:
                 reply(client, path, num_variants=number)
                 assert strategies.asked[-1] == ("parts", number)
 
+    def test_what_the_strategy_does_not_use_is_ignored_with_a_note(self, path):
+        """Clients send every field with its default."""
+        for strategy, more in (("back", {}), ("raw", {}), ("parts", {"use_query_rewriting": False})):
+            if more and path != "/v1/search":
+                continue
+            strategies = Scripted(parts=Parts(), back=Back())
+            with serving(strategies=strategies) as client:
+                given = {"rewriting_strategy": strategy, "num_variants": 3, "knowledge_pool_ids": None}
+                [note] = reply(client, path, query="capital of Peru", **given, **more)["notes"]
+            assert "num_variants" in note
+            assert strategies.asked[-1][1] is None
+
 
 def test_results_and_rankings_are_returned(client):
     """Fused score and similarity are separate fields."""

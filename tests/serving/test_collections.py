@@ -1,13 +1,16 @@
 """Collections from settings."""
 
+from contextlib import suppress
+
 import pytest
 from serving_stand_ins import Back, Scripted, Words, collection, post, serving
 from shared import bm25_folder
 
 from acqo_rl.data.beir import write_beir
-from acqo_rl.errors import ConfigError, IndexMismatchError
+from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
 from acqo_rl.reformulation.settings import StrategySettings
-from acqo_rl.retrieval.build import build_bm25_index
+from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
+from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.serving.collections import open_collection
 from acqo_rl.serving.load import ServiceSettings, load_service
 from acqo_rl.types import Document
@@ -65,3 +68,32 @@ def test_reformulate_lists_the_sub_queries_that_a_search_of_the_same_collections
         listed = made["query_rewrite_info"]["variants"]
         assert listed == found["query_rewrite_info"]["variants"]
         assert len(listed) == (2 if cosine else 1)
+
+
+def test_collections_of_one_encoder_embed_a_query_once(tmp_path, monkeypatch):
+    """Also if both indexes ask at the same time; a text that failed is embedded again."""
+    asked = []
+    encode = SentenceTransformerEncoder.encode_queries
+
+    def counted(self, texts):
+        asked.extend(texts)
+        if "fail" in texts and asked.count("fail") == 1:
+            raise SearchError("the encoder failed")
+        return encode(self, texts)
+
+    monkeypatch.setattr(SentenceTransformerEncoder, "encode_queries", counted)
+    places = []
+    for name in ("one", "two", "three"):
+        write_beir(tmp_path / name, DOCUMENTS, [], {})
+        build_dense_index(tmp_path / f"{name}_index", DOCUMENTS, SentenceTransformerEncoder("embedded:minilm"))
+        places.append(f"{name}={tmp_path}/{name},{tmp_path}/{name}_index")
+    service = load_service(ServiceSettings(places, strategies=["raw"]), StrategySettings())
+    searcher = service.searcher("raw", None, tuple(service.collections))
+    asked.clear()
+    for text in ("capital of Peru", "Chad", "capital of Peru"):
+        assert len(searcher.search(text).fused.doc_ids) == 6
+    assert sorted(asked) == ["Chad", "capital of Peru"]
+    with suppress(SearchError):
+        searcher.search("fail")
+    assert len(searcher.search("fail").fused.doc_ids) == 6
+    service.close()

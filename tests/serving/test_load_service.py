@@ -5,9 +5,9 @@ from rerank_server import RerankServer
 from shared import bm25_folder
 from stand_ins import eager_scorer
 
-from acqo_rl.errors import ConfigError
+from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.reformulation.settings import StrategySettings
-from acqo_rl.serving.load import ServiceSettings, load_service
+from acqo_rl.serving.load import ServiceSettings, TimeoutSettings, load_service
 from acqo_rl.types import Document, Query
 
 DOCUMENTS = [
@@ -50,3 +50,10 @@ def test_the_reranker_reorders_as_many_documents_as_set(load):
         assert found.fused.doc_ids[0] == "world/oslo"
         with pytest.raises(ConfigError):
             load(reranker=server.name, rerank_depth=0)
+
+
+def test_warming_up_has_no_time_limit(load):
+    """The first search of a process may take longer than any later one."""
+    limits = TimeoutSettings(*[1e-9] * 5)
+    with pytest.raises(SearchError):
+        search(load(strategies=["raw"], timeouts=limits), "Norway")

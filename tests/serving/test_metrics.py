@@ -11,6 +11,7 @@ from pipeline_stand_ins import BrokenModel
 from prometheus_client.parser import text_string_to_metric_families
 from serving_stand_ins import Parts, Scripted, Words, collection, serving
 
+from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.collections import InCollection
 
@@ -39,7 +40,7 @@ def test_requests_and_searches_are_counted():
         text = client.get("/metrics").text
     seen = values(text)
     assert seen["rag_query_rewriting_total", ("query_type", "complex"), ("strategy", "parts")] == 4
-    assert seen["rag_query_rewriting_duration_seconds_count", ("strategy", "parts")] == 4
+    assert seen["rag_query_rewriting_duration_seconds_count", ("strategy", "parts")] == 3
     assert seen["rag_retrieval_max_score_count", ("used_rewriting", "true")] == 3
     assert seen["rag_retrieval_max_score_count", ("used_rewriting", "false")] == 2
     assert seen["rag_retrieval_max_score_bucket", ("le", "0.3"), ("used_rewriting", "true")] == 3  # similarities
@@ -51,6 +52,25 @@ def test_requests_and_searches_are_counted():
     assert seen["acqo_http_requests_total", ("method", "GET"), ("path", "other"), ("status", "404")] == 1
     assert "Peru" not in text
     assert "users" not in text
+
+
+def test_every_rewrite_is_counted_and_those_of_a_cache_are_not_timed():
+    """Also the choice to search the raw query, those of /v1/reformulate and of answers, and the failures in answers."""
+
+    class Choosing(Parts):
+        def reformulate(self, queries):
+            return [replace(pass_through(query, "raw"), query_type="simple") for query in queries]
+
+    with serving(strategies=Scripted(adaptive=Choosing()), answer_model=BrokenModel()) as client:
+        for path in ("/v1/search", "/v1/search", "/v1/reformulate", "/v1/answer"):
+            assert client.post(path, json=QUERY).status_code == 200
+        client.post("/v1/search", json={**QUERY, "rewriting_strategy": "raw"})
+        seen = values(client.get("/metrics").text)
+    assert seen["rag_query_rewriting_total", ("query_type", "simple"), ("strategy", "raw")] == 4
+    assert seen["rag_query_rewriting_duration_seconds_count", ("strategy", "raw")] == 1
+    assert seen["acqo_cache_requests_total", ("cache", "reformulation"), ("outcome", "hit")] == 3
+    assert [seen["acqo_model_calls_count", ("use", use)] for use in ("search", "reformulate", "answer")] == [3, 1, 1]
+    assert seen["acqo_failures_total", ("kind", "error"), ("step", "synthesis")] == 1
 
 
 def test_the_best_score_is_a_cosine():

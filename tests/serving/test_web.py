@@ -63,3 +63,11 @@ def test_a_service_of_this_machine_checks_the_name_by_which_it_is_called(address
     with serving(web=Web(hosts=accepted_hosts(address, names))) as client:
         for path in ("/v1/strategies", "/healthz", "/"):
             assert client.get(path, headers={"Host": host}).status_code == status
+
+
+def test_what_can_be_read_has_a_head_without_a_body(client):
+    for path in ("/", "/page/main.js", "/healthz", "/readyz", "/metrics", "/v1/strategies"):
+        head, whole = client.head(path), client.get(path)
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["content-type"] == whole.headers["content-type"]
+    assert client.head("/v1/search").status_code == 405
