@@ -139,9 +139,15 @@ class Fusion(Protocol):
 
 
 class Hop(Protocol):
-    """Chooses one more search after reading the results of the searches so far."""
+    """Chooses one more search after reading the results of the searches so far.
+
+    Attributes:
+        name: recorded in the trace.
+        languages: codes (ISO 639-1) of the languages that it reads; ``None`` stands for any language.
+    """
 
     name: str
+    languages: tuple[str, ...] | None = None
 
     def choose(self, searched: Sequence[Reformulation], fused: Sequence[Ranking]) -> list[str | None]:
         """Returns a name to search for each query, or ``None`` to stop, in input order.

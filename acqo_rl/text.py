@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
@@ -21,9 +21,15 @@ MAX_CHARACTERS = 200
 """Maximum number of characters of a sub-query."""
 
 _JOIN = r"(?:[-./:_]|(?<=\d)(?:\)? |\)|,| ?\((?=\d+\) ?\d))(?=\d))"
-TOKEN = re.compile(rf"(?:[^\W_]+{_JOIN}){{0,15}}[^\W_]*\d[^\W_]*|[^\W_]+")
+TOKEN = re.compile(rf"(?:[^\W_]++{_JOIN}){{0,15}}[^\W\d_]*+\d[^\W_]*+|[^\W_]++")
 """A word. Up to 16 parts with signs or, between digits, spaces are one word if the last part has a digit:
-``CVE-2021-44228``, ``DE89 3704 0044``."""
+``CVE-2021-44228``, ``DE89 3704 0044``. :func:`words` adds the marks after its letters."""
+
+_IN_WORDS = frozenset(("Mn", "Mc", "Me", "Cf"))
+"""Categories of accents, vowel signs and joiners."""
+_MAY_LACK_SPACES = re.compile("[\u0e00-\u1dff\u2e80-\U0010ffff]")
+_MANY_MARKS = re.compile("([^\\w\\s\0-\x7f]{30})[^\\w\\s\0-\x7f]+")
+"""More marks than a letter has in the stream-safe text format of Unicode (UAX #15)."""
 
 _CLOSING = "?!.,;:\u3002"  # NFKC has made the full-width forms of ? and ! plain
 _ALWAYS_CLOSING = re.compile("[?\u3002].*")  # never part of a name
@@ -88,6 +94,42 @@ def _to_space(text: str) -> str:
     """Cuts the text at its last space, if that is in its second half."""
     space = text.rfind(" ")
     return text[:space] if 2 * space > len(text) else text
+
+
+def word_spans(text: str, pattern: re.Pattern[str] = TOKEN) -> list[tuple[int, int]]:
+    """Start and end of the words of a text, in order.
+
+    Accents and vowel signs belong to the letter before them. ICU splits words of scripts without spaces (UAX #29).
+
+    Args:
+        text: a text.
+        pattern: what a word is in a text without such signs.
+    """
+    found = [match.span() for match in pattern.finditer(text)]
+    if text.isascii():
+        return found
+    spans: list[tuple[int, int]] = []
+    for start, end in found:
+        while end < len(text) and unicodedata.category(text[end]) in _IN_WORDS:
+            end += 1
+        if spans and spans[-1][1] >= start:  # only marks are between them
+            start, _ = spans.pop()
+        spans.append((start, end))
+    return [part for span in spans for part in _parts(text, *span)] if _MAY_LACK_SPACES.search(text) else spans
+
+
+def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    from icu4py.breakers import WordBreaker
+
+    word = text[start:end]
+    for segment in WordBreaker(word, "en") if _MAY_LACK_SPACES.search(word) else [word]:
+        yield start, start + len(segment)
+        start += len(segment)
+
+
+def words(text: str, pattern: re.Pattern[str] = TOKEN) -> list[str]:
+    """The words of a text; see :func:`word_spans`."""
+    return [text[start:end] for start, end in word_spans(text, pattern)]
 
 
 def words_of(text: str) -> list[str]:
@@ -198,11 +240,12 @@ def _end_sentence(marks: str, word: str, *, is_alone: bool) -> bool:
 def compatible(text: str) -> str:
     """Applies NFKC and removes invisible characters; lone surrogates become ``?``.
 
-    Superscripts, subscripts and fractions are kept, because their plain forms have another meaning.
+    Superscripts, subscripts and fractions are kept, because their plain forms have another meaning. Of marks or
+    signs that follow each other, the first 30 are kept, because sorting marks takes quadratic time.
     """
     if text.isascii():
         return text
-    text = _visible(text.encode("utf-8", "replace").decode("utf-8"))
+    text = _MANY_MARKS.sub(r"\1", _visible(text.encode("utf-8", "replace").decode("utf-8")))
     if unicodedata.is_normalized("NFKC", text):  # the common case, a hundred times as fast
         return text
     plain = (c if unicodedata.decomposition(c).startswith(_OTHER) else unicodedata.normalize("NFKC", c) for c in text)
@@ -239,7 +282,7 @@ def _stemmer() -> Any:
 
 def stems(text: str) -> list[str]:
     """The stemmed words of a text."""
-    return [stem(word) for word in TOKEN.findall(text.lower())]
+    return [stem(word) for word in words(text.lower())]
 
 
 def content_words(text: str) -> list[str]:
@@ -253,7 +296,7 @@ def words_by_stem(text: str) -> dict[str, str]:
 
 
 def _content_words(text: str) -> list[str]:
-    return [word for word in TOKEN.findall(text) if word.lower() not in _stop_words()]
+    return [word for word in words(text) if word.lower() not in _stop_words()]
 
 
 @lru_cache(1)

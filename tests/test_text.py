@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acqo_rl.text import distinct, each_word_once, normalised, one_line, word_key, words_of
+from acqo_rl.text import distinct, each_word_once, normalised, one_line, word_key, words, words_of
 from acqo_rl.types import SubQuery, well_formed
 
 
@@ -110,3 +110,9 @@ def test_every_text_can_be_written(text):
     assert well_formed(clean) == clean
     if max(text, default="") < "\ud800":
         assert clean == text
+
+
+def test_words_of_any_script_are_whole():
+    text = "होटल एडलर में می‌شود שָׁלוֹם CVE-2021-44228 don't Zu\u0308rich มีสระว่ายน้ำ 有游泳池吗 2\u0304"
+    wanted = "होटल एडलर में می‌شود שָׁלוֹם CVE-2021-44228 don t Zu\u0308rich มี สระ ว่าย น้ำ 有 游泳池 吗 2\u0304"
+    assert words(text) == wanted.split()

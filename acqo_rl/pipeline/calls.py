@@ -66,7 +66,8 @@ class PassageSearch:
         documents = fetch(self.corpus, best.doc_ids)
         values = best.similarities if self.searcher.cosine else [float(rank**_DECAY) for rank in range(1, k + 1)]
         scored = zip(best.doc_ids, values, strict=False)
-        state.add_chunks([(documents[doc_id], value) for doc_id, value in scored if doc_id in documents], source)
+        known = [(documents[doc_id], value) for doc_id, value in scored if doc_id in documents]
+        state.add_chunks(known, source, best.spans)
         for failure in found.failures:
             state.fail(failure, "model" if failure.step == "reformulation" else "search")
         return [state.found[doc_id] for doc_id in best.doc_ids if doc_id in documents]

@@ -1,16 +1,18 @@
 """Formats passages and questions as text, for prompts and for display."""
 
-import re
+from collections import Counter
 from collections.abc import Sequence
 
 from acqo_rl.pipeline.state import Chunk, RetrievalState
-from acqo_rl.text import folded, one_line
+from acqo_rl.text import compatible, content_words, folded, one_line
 from acqo_rl.types import Reformulation, Span
 
 CONTEXT_CHARACTERS = 4000
 """Maximum characters of all passages in the prompt for the answer."""
 SHOWN_CHARACTERS = 2000
 """Maximum characters of a document's text in a result."""
+_REGION, _MOST_WORDS = 4, 64
+"""Size of the region that is split into parts, in parts; and number of words that are looked for."""
 _LEAST_CHARACTERS, _LEAST_NUMBERED = 300, 50
 """Minimum characters per passage, and per passage on one line; they apply even if there are many passages."""
 
@@ -19,7 +21,8 @@ def window(text: str, about: str, characters: int = SHOWN_CHARACTERS, span: Span
     """Returns the part of a text that matches best, and its place: the number of characters before it.
 
     Texts of at most ``characters`` are returned whole; others are cut to the ``span``, if a vector matched it, and then
-    split into overlapping parts. The one with most words of ``about`` wins; a word has weight 1 / parts that have it.
+    to the region with most words of ``about``, which is split into overlapping parts. The part with most of these words
+    wins. A word has weight 1 / regions or parts that have it. The time is linear in the length of the text.
     """
     if len(text) <= characters:
         return 0, text
@@ -28,19 +31,37 @@ def window(text: str, about: str, characters: int = SHOWN_CHARACTERS, span: Span
         return span[0] + place, part
     from semantic_text_splitter import TextSplitter
 
-    parts = TextSplitter(characters, overlap=characters // 2).chunk_indices(text)
-    said = [set(_words(part)) for _, part in parts]
-    share = {word: 1 / number for word in _words(about) if (number := sum(word in some for some in said))}
-    best = max(range(len(parts)), key=lambda i: sum(share[word] for word in share.keys() & said[i]))
-    return parts[best]
+    wanted = list(dict.fromkeys(content_words(_plain(about))))[:_MOST_WORDS]
+    size = _REGION * characters
+    starts = range(0, max(len(text) - size // 2, 1), size // 2)
+    regions = [_plain(text[start : start + size]) for start in starts]
+    best = starts[_best([{word for word in wanted if word in region} for region in regions])]
+    start = max(0, best - characters)
+    if start:  # not within a word
+        start = text.find(" ", start, best) + 1 or start
+    read = text[start : best + size + characters]
+    parts = TextSplitter(characters, overlap=characters // 2).chunk_indices(read) or [(0, read[:characters])]
+    place, part = parts[_best([set(content_words(_plain(part))).intersection(wanted) for _, part in parts])]
+    return start + place, part
 
 
-def excerpt(text: str, about: str, characters: int) -> str:
-    """The :func:`window` of a text with ellipses, which count as characters."""
-    if len(text) <= characters:
-        return text
-    start, part = window(text, about, characters - 2)
-    return ("\u2026" if start else "") + part + ("\u2026" if text[start + len(part) :].strip() else "")
+def _plain(text: str) -> str:
+    return folded(compatible(text))
+
+
+def _best(found: Sequence[set[str]]) -> int:
+    """The place of the first set with the highest weight; a word has weight 1 / sets that have it."""
+    counts = Counter(word for some in found for word in some)
+    return max(range(len(found)), key=lambda i: sum(1 / counts[word] for word in sorted(found[i])))
+
+
+def excerpt(text: str, about: str, characters: int, span: Span | None = None) -> str:
+    """The :func:`window` of a text on one line, with ellipses, which count as characters."""
+    line = one_line(text)
+    if len(line) <= characters:
+        return line
+    start, part = window(text, about, characters - 2, span)
+    return ("\u2026" if start else "") + one_line(part) + ("\u2026" if text[start + len(part) :].strip() else "")
 
 
 def passages(chunks: Sequence[Chunk], about: str, characters: int) -> str:
@@ -54,7 +75,7 @@ def passages(chunks: Sequence[Chunk], about: str, characters: int) -> str:
     share = max(characters // max(len(chunks), 1), _LEAST_CHARACTERS)
     return "\n\n---\n\n".join(
         f"[{one_line(chunk.document.title) or f'Document {number}'}]\n"
-        f"{excerpt(one_line(chunk.document.text), about, share)}"
+        f"{excerpt(chunk.document.text, about, share, chunk.span)}"
         for number, chunk in enumerate(chunks, start=1)
     )
 
@@ -69,7 +90,7 @@ def numbered(chunks: Sequence[Chunk], about: str, characters: int) -> str:
     """
     share = max(characters // max(len(chunks), 1), _LEAST_NUMBERED)
     return "\n".join(
-        f"({number}) {one_line(chunk.document.title)}: {excerpt(one_line(chunk.document.text), about, share)}"
+        f"({number}) {one_line(chunk.document.title)}: {excerpt(chunk.document.text, about, share, chunk.span)}"
         for number, chunk in enumerate(chunks, start=1)
     )
 
@@ -107,8 +128,3 @@ def _grouped(state: RetrievalState, groups: Sequence[tuple[str, Sequence[str], s
         f"[{heading}]\n{passages([state.found[doc_id] for doc_id in doc_ids], about, share)}"
         for heading, doc_ids, about in groups
     ]
-
-
-def _words(text: str) -> list[str]:
-    """The words of more than two letters; shorter ones say nothing about a topic."""
-    return [word for word in re.findall(r"\w+", folded(text)) if len(word) > 2]

@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
@@ -10,7 +10,7 @@ from acqo_rl import time_limit
 from acqo_rl.searching.result import Failure
 from acqo_rl.searching.trace import Trace
 from acqo_rl.text import normalised
-from acqo_rl.types import Challenge, Document, Query, Reformulation
+from acqo_rl.types import Challenge, Document, Query, Reformulation, Span
 
 _log = logging.getLogger(__name__)
 
@@ -26,11 +26,13 @@ class Chunk:
         document: the passage.
         similarity: its best cosine, without boost; derived from its best rank if scores are not cosines.
         source: the step that first found it.
+        span: start and end of the passage whose vector matched, in the text of a split document.
     """
 
     document: Document
     similarity: float
     source: str
+    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,10 +207,13 @@ class RetrievalState:
         """Number of model calls for this result; 0 if it was cached."""
         return self.budget.used
 
-    def add_chunks(self, found: Iterable[tuple[Document, float]], source: str) -> None:
-        """Adds passages; a known passage keeps its source and its higher similarity."""
+    def add_chunks(
+        self, found: Iterable[tuple[Document, float]], source: str, spans: Mapping[str, Span] | None = None
+    ) -> None:
+        """Adds passages; a known passage keeps its source, its span and its higher similarity."""
         for document, similarity in found:
-            chunk = self.found.setdefault(document.id, Chunk(document, similarity, source))
+            new = Chunk(document, similarity, source, (spans or {}).get(document.id))
+            chunk = self.found.setdefault(document.id, new)
             self.found[document.id] = replace(chunk, similarity=max(similarity, chunk.similarity))
 
     @property

@@ -7,6 +7,7 @@ from typing import get_args
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.structured import fields, one_of, problem_of, read_reply
+from acqo_rl.reformulation.languages import ENGLISH, can_read
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.prompted import ask, complete
 from acqo_rl.reformulation.query_types import query_type_of
@@ -123,7 +124,8 @@ class Classifier(Reformulator):
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order, from at most one batched model call."""
-        passed = [replace(pass_through(query, self.name), query_type=query_type_of(query.text)) for query in queries]
+        types = [query_type_of(query.text) if can_read(query, ENGLISH) else None for query in queries]
+        passed = [replace(pass_through(q, self.name), query_type=t) for q, t in zip(queries, types, strict=True)]
         if self._model is None or not queries:
             return passed
         completions = complete(self._model, [ask(_TASK, _EXAMPLES, query) for query in queries], _TYPE)

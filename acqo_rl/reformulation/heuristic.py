@@ -7,9 +7,9 @@ is made only if each part can be searched on its own.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
+from acqo_rl.reformulation.languages import ENGLISH
 from acqo_rl.reformulation.lexicon import FIRST_YEAR, MARK, Lexicon, marks_of, with_marks, without_marks
 from acqo_rl.reformulation.pass_through import pass_through, past_small_talk, with_last_turns
 from acqo_rl.reformulation.query_types import SURE, asks_several, query_type_of
@@ -86,17 +86,19 @@ class Heuristic(Reformulator):
         self._lexicon = lexicon or Lexicon()
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """Returns one reformulation per query, in input order, with its query type; small talk passes."""
-        answers = past_small_talk(queries, lambda asked: [self._reformulate(query) for query in asked], self.name)
-        return [replace(answer, query_type=query_type_of(answer.query.text)) for answer in answers]
+        """Returns one reformulation per query, in input order; small talk passes, and so do other languages.
+
+        All but these have a query type.
+        """
+        return past_small_talk(queries, lambda asked: list(map(self._reformulate, asked)), self.name, ENGLISH)
 
     def _reformulate(self, query: Query) -> Reformulation:
         text = one_line(query.text).replace("\u2019", "'").rstrip(" ?!.,;:")
         route, found = self._rewritten(query, text if len(text) <= _LONGEST else "")
         sub_queries = distinct(found)[: self.max_sub_queries]
         if not sub_queries or [normalised(s.text) for s in sub_queries] == [normalised(query.text)]:
-            return pass_through(query, self.name)
-        return Reformulation(query, route, sub_queries, self.name)
+            route, sub_queries = "pass", pass_through(query, self.name).sub_queries
+        return Reformulation(query, route, sub_queries, self.name, query_type=query_type_of(query.text))
 
     def _rewritten(self, query: Query, text: str) -> tuple[Route, list[SubQuery]]:
         parts = parts_of(text, self._lexicon)

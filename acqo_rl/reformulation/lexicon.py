@@ -15,9 +15,10 @@ from itertools import islice
 from acqo_rl.text import TOKEN, one_line
 from acqo_rl.types import Document
 
-_LOWER = "a-z" + "".join(filter(str.islower, map(chr, range(0x80, 0x530))))
-NAME_WORD = rf"[^\W\d_{_LOWER}](?:\.(?=\s)|[\w'\u2019-]*(?:\.\w[\w'\u2019-]*)*)"
-"""A capitalised word or an initial; scripts without capitals have none."""
+_CAPITALS = "".join(filter(str.isupper, map(chr, range(0x3000))))
+_REST = "[\\w\u0300-\u036f'\u2019-]{0,50}+"
+NAME_WORD = rf"[{_CAPITALS}](?:\.(?=\s)|{_REST}(?:\.\w{_REST}){{0,8}}+)"
+"""A capitalised word or an initial; scripts without capitals have none. Of a longer word, the beginning."""
 
 _PARTICLES = r"(?:(?:van|von|der|den|de|la|le|du|del|della|da|di|dos|do|bin|ibn|al|el|of|the)\s+){0,2}"
 _NAME = re.compile(

@@ -5,6 +5,7 @@ The raw query is also what all reformulators do with greetings and thanks. The l
 
 from collections.abc import Callable, Sequence
 
+from acqo_rl.reformulation.languages import Languages, can_read, with_language_note
 from acqo_rl.roles import Reformulator
 from acqo_rl.text import compatible, drop_middle, folded, one_line
 from acqo_rl.types import Query, Reformulation, SubQuery
@@ -44,7 +45,10 @@ def is_small_talk(text: str) -> bool:
 
 
 def past_small_talk(
-    queries: Sequence[Query], reformulate: Callable[[list[Query]], Sequence[Reformulation]], name: str
+    queries: Sequence[Query],
+    reformulate: Callable[[list[Query]], Sequence[Reformulation]],
+    name: str,
+    languages: Languages = None,
 ) -> list[Reformulation]:
     """Returns one reformulation per query, in input order: small talk passes, the others go to ``reformulate``.
 
@@ -52,10 +56,12 @@ def past_small_talk(
         queries: the queries.
         reformulate: returns one reformulation per query.
         name: name of the reformulator.
+        languages: languages that the reformulator reads; queries in other ones pass too, with a note.
     """
-    asked = [i for i, query in enumerate(queries) if not is_small_talk(query.text)]
+    asked = [i for i, query in enumerate(queries) if not is_small_talk(query.text) and can_read(query, languages)]
     answers = dict(zip(asked, reformulate([queries[i] for i in asked]), strict=True)) if asked else {}
-    return [answers.get(i) or pass_through(query, name) for i, query in enumerate(queries)]
+    passed = (with_language_note(pass_through(query, name), languages) for query in queries)
+    return [answers.get(i, one) for i, one in enumerate(passed)]
 
 
 class RecentTurns(Reformulator):

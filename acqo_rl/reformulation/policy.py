@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.reformulation import grammar, prompt
 from acqo_rl.reformulation.grammar import TAGS, Grammar
-from acqo_rl.reformulation.pass_through import pass_through, past_small_talk
+from acqo_rl.reformulation.languages import detector
+from acqo_rl.reformulation.pass_through import past_small_talk
 from acqo_rl.reformulation.prompt import Prompt, partly_read
 from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.text import distinct
@@ -21,10 +21,7 @@ from acqo_rl.types import Amount, Count, FeedbackSpec, Positive, Query, Reformul
 SETTINGS_FILE = "acqo.json"
 WORDS_FILE = "words.txt"
 
-_OTHER_LANGUAGE = "The policy was not trained for the language of the query, and did not rewrite it."
 ONLY_ITSELF = "The policy wrote no other sub-query than the query itself, so the query was passed."
-_SURE = 0.5
-"""Of 3,200 English questions, two were taken for another language with this probability."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +38,8 @@ class PolicySettings:
         raw_query_margin: on the route ``disambiguate``, the raw query is searched as well. Its ranking is used only if
             its top cosine exceeds that of the other sub-queries by more than this margin, because a self-contained
             question is searched best in its raw form. ``None`` disables this; it is also off if scores are not cosines.
-        languages: codes (ISO 639-1) of the languages of the policy; queries that are surely in another one pass.
-            ``None``, or no such entry in the file, turns this off.
+        languages: codes (ISO 639-1) of the languages of the policy; queries in another one pass, see
+            :mod:`acqo_rl.reformulation.languages`. ``None``, or no such entry in the file, stands for any language.
         words: the words that sub-queries may contain beside those of the prompt; ``None`` allows any word. Stored in a
             file of their own, one per line.
         grammar_version: see :mod:`acqo_rl.reformulation.grammar`.
@@ -160,24 +157,14 @@ class Policy(Reformulator):
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order, from one batched model call; small talk passes."""
-        return past_small_talk(queries, self._reformulate, self.name)
+        return past_small_talk(queries, self._reformulate, self.name, self.settings.languages)
 
     def _reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        languages = self.settings.languages
-        asked = {
-            i: self.prompt.render(query)
-            for i, query in enumerate(queries)
-            if languages is None or not in_another_language(query.text, languages)
-        }
-        written = dict(zip(asked, self.model.generate([*asked.values()]) if asked else (), strict=True))
+        prompts = [self.prompt.render(query) for query in queries]
         answers = []
-        for i, query in enumerate(queries):
-            if i not in asked:
-                answers.append(replace(pass_through(query, self.name), notes=(_OTHER_LANGUAGE,)))
-                continue
-            completion = written[i]
+        for query, rendered, completion in zip(queries, prompts, self.model.generate(prompts), strict=True):
             parsed = self.settings.grammar.parse_tolerantly(completion.text, query)
-            notes = partly_read(query, asked[i])
+            notes = partly_read(query, rendered)
             if parsed.route == "pass" and parsed.problem is None and completion.text not in (TAGS["pass"], ""):
                 notes = (*notes, ONLY_ITSELF)
             answer = Reformulation(
@@ -243,22 +230,3 @@ def prompt_of(settings: PolicySettings, count_tokens: Any) -> Prompt:
         settings.query_tokens,
         settings.feedback_words,
     )
-
-
-def in_another_language(text: str, languages: Collection[str]) -> bool:
-    """Whether a text is surely in none of some languages.
-
-    Args:
-        text: a query.
-        languages: codes of ISO 639-1, such as ``en``.
-    """
-    language, probability = detector().classify(text)
-    return language not in languages and bool(probability >= _SURE)
-
-
-@cache
-def detector() -> Any:
-    """The detector, which takes about 0.3 s to load."""
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

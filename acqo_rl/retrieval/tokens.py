@@ -9,6 +9,8 @@ ICU (UAX #29) has dictionaries for Chinese, Japanese and Thai. Names that people
 - ``+`` and ``#`` are no signs: ``C++``, ``C#``;
 - a word with accents or vowel points also gives the word without them: ``Zürich`` and ``Zurich``;
 - Chinese words also give their characters, Korean words pairs of syllables, because particles follow without a space.
+
+A word has at most 255 characters; a longer one is split. The time is linear in the length of a text.
 """
 
 import re
@@ -18,7 +20,7 @@ from collections.abc import Callable, Iterator
 from acqo_rl.errors import ConfigError
 from acqo_rl.text import compatible, folded
 
-VERSION = 11
+VERSION = 12
 """Must be increased whenever the tokens change, because an index must be searched with the same tokens."""
 
 _APOSTROPHE = re.compile("['\u2019]")
@@ -29,6 +31,7 @@ _NUMBER = r"\d+(?:[.,]\d+)*"
 _ASCII_RUN = re.compile(f"{_NUMBER}|[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _RUN = re.compile(rf"{_NUMBER}|(?=([{_HANGUL}]{{2}}))|[{_HAN}]|[^\d{_HAN}{_HANGUL}_.,:]+")
 _MOST_PARTS = 4  # of a version whose beginnings are tokens
+_LONGEST = 255  # characters of a word
 _MOST_JOINED = 6  # words; more are a sentence of a script without spaces
 _MARKS = frozenset((7, *range(10, 36), *range(200, 241)))
 """Canonical combining classes of accents, Hebrew and Arabic points, and the nukta of Hindi; others are letters."""
@@ -72,7 +75,7 @@ def make_tokenizer(language: str) -> Callable[[str], list[str]]:
     def tokenize(text: str) -> list[str]:
         tokens: list[str] = []
         for chunk in _chunks(compatible(text)):
-            tokens += dict.fromkeys(stems(_forms(chunk)))
+            tokens += dict.fromkeys(filter(None, stems(_forms(chunk))))
         return tokens
 
     return tokenize
@@ -88,7 +91,7 @@ def _chunks(text: str) -> Iterator[list[str]]:
             yield chunk
             chunk = []
         else:
-            chunk.append(segment)
+            chunk += [segment[start : start + _LONGEST] for start in range(0, len(segment), _LONGEST)]
     yield chunk
 
 
@@ -104,7 +107,8 @@ def _forms(chunk: list[str]) -> list[str]:
         if not (word.isascii() and word.isalpha() and (word.islower() or word.istitle())):
             forms += _runs(word)
     if 0 < len(words) <= _MOST_JOINED and len(parts) == len(chunk):
-        forms.append("".join(c for part in parts for c in part if c in "+#" or unicodedata.category(c)[0] in "LMN"))
+        joined = "".join(c for part in parts for c in part if c in "+#" or unicodedata.category(c)[0] in "LMN")
+        forms.append(joined[:_LONGEST])
     return forms
 
 

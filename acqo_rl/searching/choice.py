@@ -78,6 +78,7 @@ class Choice:
             asks: whether there is a model to ask.
         """
         self.asks = asks
+        self.languages = scorer.languages if scorer else None
         self._scorer = scorer
         self._corpus = corpus
         self._words = words

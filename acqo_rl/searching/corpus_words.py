@@ -9,7 +9,7 @@ from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
-from acqo_rl.text import TOKEN, stems
+from acqo_rl.text import stems, words
 from acqo_rl.types import Document
 
 WORDS_READ, LEAD = 150, 30
@@ -78,13 +78,13 @@ class CorpusWords:
 
 def joined_words(text: str) -> str:
     """The words of a text in lower case, joined by spaces."""
-    return " ".join(TOKEN.findall(text.lower()))
+    return " ".join(words(text.lower()))
 
 
 def title_key(title: str) -> str:
     """The words of a title, joined by spaces; empty if it is too long to be looked up."""
-    words = TOKEN.findall(title.lower())
-    return " ".join(words) if len(words) <= LONGEST_TITLE else ""
+    found = words(title.lower())
+    return " ".join(found) if len(found) <= LONGEST_TITLE else ""
 
 
 def _read_stems(document: Document) -> list[str]:

@@ -72,6 +72,7 @@ class LearnedHop(Hop):
             corpus: document id -> document.
             words: titles and word weights of the corpus.
         """
+        self.languages = scorer.languages
         self._scorer = scorer
         self._reader = CandidateReader(corpus, words)
 

@@ -9,7 +9,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,7 @@ from acqo_rl.searching.corpus_words import (
     whole_and_lead,
 )
 from acqo_rl.searching.feedback import fetch
-from acqo_rl.text import TOKEN, stem, stems
+from acqo_rl.text import stem, stems, word_spans
 from acqo_rl.types import Document, Ranking, Reformulation
 
 READ = 5
@@ -54,10 +53,10 @@ class _Words:
     __slots__ = ("ends", "lower", "starts", "stems", "text")
 
     def __init__(self, text: str) -> None:
-        found = list(islice(TOKEN.finditer(text[: 12 * WORDS_READ]), WORDS_READ))
+        found = word_spans(text[: 12 * WORDS_READ])[:WORDS_READ]
         self.text = text
-        self.starts, self.ends = [m.start() for m in found], [m.end() for m in found]
-        self.lower = [m.group().lower() for m in found]
+        self.starts, self.ends = [start for start, _ in found], [end for _, end in found]
+        self.lower = [text[start:end].lower() for start, end in found]
         self.stems = [stem(word) for word in self.lower]
 
     def spelled(self, first: int, last: int) -> str:

@@ -45,6 +45,7 @@ class LearnedOrder:
             corpus: document id -> document.
             words: word weights of the corpus.
         """
+        self.languages = scorer.languages if scorer else None
         self._scorer = scorer
         self._corpus = corpus
         self._words = words

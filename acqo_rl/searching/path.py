@@ -1,11 +1,14 @@
 """The path that training, evaluation and serving share."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.reformulation.languages import Languages, can_read, with_language_note
 from acqo_rl.reformulation.pass_through import RecentTurns, pass_through
 from acqo_rl.roles import Fusion, Hop, Reformulator
 from acqo_rl.searching.choice import ARMS, Choice
@@ -93,6 +96,12 @@ class SearchPath:
         check_cosine("similarity_threshold", self.reformulator.retry_below, dense or asked)
 
     @property
+    def languages(self) -> Languages:
+        """The languages that choice, hops and order read; queries in other ones pass all three."""
+        steps = (self.choice, self.hops and self.hops.hop, self.order)
+        return next((step.languages for step in steps if step and step.languages), None)
+
+    @property
     def reads(self) -> FeedbackSpec:
         """The feedback that the reformulator gets."""
         return self.reformulator.feedback if self.feedback is None else self.feedback
@@ -103,14 +112,31 @@ class SearchPath:
         Long queries are shortened by :func:`~acqo_rl.text.within_limits`.
         """
         calls = Calls(ConcurrentSearch(self.retrievers, max(k, self.depth)), self.retrievers)
-        return Run(self, calls, [within_limits(query)[0] for query in queries]).search(k, self.score_threshold)
+        asked = [within_limits(query)[0] for query in queries]
+        return run(self, calls, asked, lambda some: some.search(k, self.score_threshold))
+
+
+def run(path: SearchPath, calls: Calls, queries: Sequence[Query], of_batch: Callable[[Run], list[T]]) -> list[T]:
+    """Runs the queries whose language the networks of a path read, and then the others, without these networks.
+
+    Returns:
+        What ``of_batch`` returns, one value per query, in input order.
+    """
+    found: dict[int, T] = {}
+    for its in (path, replace(path, choice=None, hops=None, order=None)):
+        reads = its is path
+        numbers = [i for i, query in enumerate(queries) if can_read(query, path.languages) is reads]
+        if numbers:
+            batch = Run(its, calls, [queries[i] for i in numbers], path.languages)
+            found |= zip(numbers, of_batch(batch), strict=True)
+    return [found[i] for i in range(len(queries))]
 
 
 class Run:
     """One batch on its way along a path."""
 
-    def __init__(self, path: SearchPath, calls: Calls, queries: Sequence[Query]) -> None:
-        self._path, self._calls, self._queries = path, calls, queries
+    def __init__(self, path: SearchPath, calls: Calls, queries: Sequence[Query], languages: Languages = None) -> None:
+        self._path, self._calls, self._queries, self._languages = path, calls, queries, languages
         self._searches = calls.searches
         self._trace = Trace()
         self._searched: list[list[Reformulation]] = [[] for _ in queries]
@@ -153,7 +179,8 @@ class Run:
         if self._path.choice:
             return self._choose(self._path.choice)
         below = self._path.reformulator.retry_below
-        return self._ask(range(len(self._queries))) if below is None else self._retry(below)
+        made = self._ask(range(len(self._queries))) if below is None else self._retry(below)
+        return [with_language_note(one, self._languages) for one in made]
 
     def _attempt(self, step: str, component: str, call: Callable[[], list[T]]) -> list[T] | None:
         """What a call returns; ``None`` if it fails."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.embedded import resolve
+from acqo_rl.reformulation.languages import Languages
 
 SETTINGS, WEIGHTS = "acqo_scorer.json", "scorer.safetensors"
 CLIP = 5.0
@@ -30,6 +31,8 @@ class Scorer:
         layers: weights and biases, float32[networks, in, out] and float32[networks, 1, out].
         margin: added to the score of the first option, which another option must exceed. Useless searches cost more
             than they seem to in training, where the best of many options is partly chance.
+        languages: codes (ISO 639-1) of the languages of the questions of its training; other queries pass it. ``None``,
+            or no such entry in the file, stands for any language.
     """
 
     kind: str
@@ -37,6 +40,7 @@ class Scorer:
     scale: NDArray[np.float32]
     layers: tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
     margin: float = 0.0
+    languages: Languages = None
 
     def score(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         """The score of each option, float32[options]."""
@@ -68,7 +72,12 @@ class Scorer:
             tensors |= {f"weight.{number}": weight, f"bias.{number}": bias}
         # safetensors writes the memory of an array, whose order is another one if the array is transposed
         (folder / WEIGHTS).write_bytes(save({name: np.ascontiguousarray(one) for name, one in tensors.items()}))
-        settings = {"kind": self.kind, "layers": len(self.layers), "margin": self.margin}
+        settings = {
+            "kind": self.kind,
+            "layers": len(self.layers),
+            "margin": self.margin,
+            "languages": self.languages,
+        }
         (folder / SETTINGS).write_text(json.dumps(settings, indent=2), encoding="utf-8")
 
     @classmethod
@@ -85,6 +94,7 @@ class Scorer:
         try:
             settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
             found, layers, margin = settings["kind"], settings["layers"], float(settings["margin"])
+            languages = tuple(settings["languages"]) if settings.get("languages") else None
             tensors = load_file(folder / WEIGHTS)
             pairs = tuple((tensors[f"weight.{i}"], tensors[f"bias.{i}"]) for i in range(layers))
             mean, scale = tensors["mean"], tensors["scale"]
@@ -94,4 +104,4 @@ class Scorer:
             raise ConfigError(f"{path} is not a scorer ({error!r}); train one with acqo train-scorer.") from error
         if found != kind:
             raise ConfigError(f"{path} scores {found!r}, but {kind!r} is needed; give such a network, or train one.")
-        return cls(found, mean, scale, pairs, margin)
+        return cls(found, mean, scale, pairs, margin, languages)

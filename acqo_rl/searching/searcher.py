@@ -19,7 +19,7 @@ from acqo_rl.reformulation.pass_through import PassThrough, pass_through
 from acqo_rl.roles import Fusion, Reformulator
 from acqo_rl.searching.cache import TimedCache
 from acqo_rl.searching.concurrent import ConcurrentSearch, flatten
-from acqo_rl.searching.path import Calls, Run, SearchPath, one_each
+from acqo_rl.searching.path import Calls, Run, SearchPath, one_each, run
 from acqo_rl.searching.result import Failure, SearchResult, reason_of
 from acqo_rl.searching.sub_queries import Retrievers, normalise_sub_queries, split_retrievers
 from acqo_rl.searching.threshold import check_cosine
@@ -153,7 +153,7 @@ class AdaptiveSearcher:
         asked, shortened = zip(*map(read_query, queries), strict=True) if queries else ((), ())
         calls = _LimitedCalls(self, max(k, self._path.depth), context)
         with limited(TimeLimit(self._timeouts.total)):
-            results = Run(self._path, calls, asked).search(k, threshold)
+            results = run(self._path, calls, asked, lambda some: some.search(k, threshold))
         _raise_if_all_failed(results)
         return [
             replace(found, reformulation=_with_notes(found.reformulation, notes))
@@ -169,9 +169,9 @@ class AdaptiveSearcher:
             ConfigError: the query is empty.
         """
         asked, notes = read_query(query)
-        run = Run(self._path, _LimitedCalls(self, self._path.depth, context), [asked])
+        calls = _LimitedCalls(self, self._path.depth, context)
         with limited(TimeLimit(self._timeouts.total)):
-            [made] = run.reformulate()
+            [made] = run(self._path, calls, [asked], Run.reformulate)
         return _with_notes(made, notes)
 
     def without_reformulation(self) -> AdaptiveSearcher:

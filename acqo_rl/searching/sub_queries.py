@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.roles import Retriever
-from acqo_rl.text import content_words, distinct, normalised
+from acqo_rl.text import MAX_QUERY, content_words, distinct, normalised, shorten
 from acqo_rl.types import Passage, Reformulation, SubQuery, SubQueryKind
 
 DEPTH = 100
@@ -71,7 +71,8 @@ def _searchable(made: Reformulation, *, cosines: bool) -> Reformulation:
 def searched_text(sub_query: SubQuery) -> str:
     """The text that retrievers receive for a sub-query; hypothetical documents become a :class:`Passage`.
 
-    The character NUL becomes a space, because databases and C libraries reject it.
+    The character NUL becomes a space, because databases and C libraries reject it. Of a text with more than
+    ``MAX_QUERY`` characters, both ends are searched.
     """
-    text = sub_query.text.replace("\x00", " ")
+    text = shorten(sub_query.text, MAX_QUERY).replace("\x00", " ")
     return Passage(text) if sub_query.kind == "hypothetical" else text

@@ -277,7 +277,9 @@ class AnswerResponse(BaseModel):
         kind = "rank" if result.confidence.retrieval is None else "cosine"
         about = searched_texts(made) if made else asked.query.text
         passages = {
-            chunk.document.id: Passage.of(chunk.document, about, similarity=chunk.similarity, similarity_kind=kind)
+            chunk.document.id: Passage.of(
+                chunk.document, about, chunk.span, similarity=chunk.similarity, similarity_kind=kind
+            )
             for chunk in result.chunks[:PASSAGES]
         }
         mode = body.mode if body.mode == "pipeline" else result.strategies[0]  # the mode that auto has chosen

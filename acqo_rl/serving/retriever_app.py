@@ -15,6 +15,7 @@ from acqo_rl.serving.http import REFUSALS, Web, finish_app
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.requests import Text, Whole, request_config
+from acqo_rl.text import MAX_QUERY
 from acqo_rl.time_limit import in_thread
 from acqo_rl.types import Passage
 
@@ -24,7 +25,7 @@ class TextsRequest(BaseModel):
 
     model_config = request_config(texts=["capital of Peru"], k=10)
 
-    texts: list[Text] = Field(max_length=20_000)
+    texts: list[Annotated[Text, Field(max_length=MAX_QUERY)]] = Field(max_length=20_000)
     k: Annotated[int, Field(ge=1, le=2000), Whole] = 10
     passages: list[Annotated[int, Field(ge=0), Whole]] = Field(
         default=[], max_length=20_000, description="Positions of the texts to embed with the passage prompt."

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.lexicon import OPENERS, Lexicon
 from acqo_rl.reformulation.pass_through import with_last_turns
-from acqo_rl.text import normalised, one_line
+from acqo_rl.text import normalised, one_line, words
 from acqo_rl.types import Document, Query, Route, SubQuery, SubQueryKind
 
 
@@ -170,15 +170,15 @@ def _expansion(query: Query, *names: str) -> SubQuery:
 
 
 def _content(text: str) -> list[str]:
-    words = (word.rstrip(".'") for word in _WORD.findall(text))
-    return [word for word in words if word.lower() not in OPENERS]
+    found = (word.rstrip(".'") for word in words(text, _WORD))
+    return [word for word in found if word.lower() not in OPENERS]
 
 
 def _runs(text: str) -> list[str]:
     """Sequences of two to four content words; used as names if a turn has no capital letters."""
     runs = []
     for clause in re.split(r"[.,;:?!]", text):
-        for is_content, words in groupby(_WORD.findall(clause), key=lambda word: word.lower() not in OPENERS):
+        for is_content, some in groupby(words(clause, _WORD), key=lambda word: word.lower() not in OPENERS):
             if is_content:
-                runs.append(" ".join(islice(words, 4)))
+                runs.append(" ".join(islice(some, 4)))
     return [run for run in runs if " " in run]

@@ -1,14 +1,17 @@
 """The answer and its confidence."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pipeline_stand_ins import CLAIM, ModelByRole
 
 from acqo_rl.pipeline.calls import BudgetedModel
-from acqo_rl.pipeline.context import excerpt, for_mode, passages
+from acqo_rl.pipeline.context import excerpt, for_mode, passages, window
 from acqo_rl.pipeline.state import RetrievalState, Round, SubQuestion
 from acqo_rl.pipeline.synthesis import ConfidenceCalibrator, Synthesizer, calibrate
+from acqo_rl.text import one_line
 from acqo_rl.types import Document, Query
 
 
@@ -56,7 +59,27 @@ def test_of_a_long_passage_the_part_that_says_what_is_asked_is_read(budgeted, pl
 def test_an_excerpt_is_a_part_of_the_text_within_the_limit(text, about, characters):
     taken = excerpt(text, about, characters)
     assert len(taken) <= max(characters, 1)
-    assert taken.strip("\u2026") in text
+    assert taken.strip("\u2026") in one_line(text)
+
+
+@pytest.mark.parametrize(
+    ("other", "sentence", "about"),
+    [
+        ("Die Pumpe hat ein Rad. ", "UV B7: 12 Nm.", "UV B7"),
+        ("天气很好我们去公园玩", "阀门的扭矩是十二牛米", "阀门扭矩"),
+        ("यह एक पंप है। ", "वाल्व का बल बारह है।", "वाल्व बल"),
+        ("นี่คือปั๊มน้ำ", "แรงบิดของวาล์วคือสิบสอง", "แรงบิดวาล์ว"),
+    ],
+)
+@pytest.mark.parametrize("size", [1_000, 200_000])
+def test_the_shown_part_has_the_words_of_the_question_in_any_script(other, sentence, about, size):
+    """Also of a text without spaces or ends of sentences, in a time that is linear in its length."""
+    text = (before := other * (size // len(other) // 2)) + sentence + before
+    begin = time.process_time()
+    start, part = window(text, about, 100)
+    assert sentence[-9:] in part
+    assert text[start:].startswith(part)
+    assert time.process_time() - begin < 2
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ import pytest
 from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.errors import GrammarError
-from acqo_rl.reformulation.policy import ONLY_ITSELF, Policy, PolicySettings, detector, prompt_of
+from acqo_rl.reformulation.languages import detector
+from acqo_rl.reformulation.policy import ONLY_ITSELF, Policy, PolicySettings, prompt_of
 from acqo_rl.types import Completion, Query, SubQuery
 
 SETTINGS = PolicySettings(max_sub_queries=2)

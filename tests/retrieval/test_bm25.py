@@ -35,6 +35,15 @@ def test_scores_by_hand(retriever):
     assert (ranking.retriever, ranking.query) == ("bm25", "dog")
 
 
+@settings(deadline=None)
+@given(text=st.text(st.characters(categories=("M", "Nd"))) | st.text())
+def test_any_text_is_indexed_and_searched(retriever, text):
+    [alone] = retriever.search([text], 9)
+    [beside] = Bm25Retriever.build(["beside", text], ["beside", "it"]).search([text], 2)
+    assert set(beside.doc_ids) <= {"beside", "it"}
+    assert all(map(math.isfinite, alone.scores + beside.scores))
+
+
 @settings(max_examples=30, deadline=None)
 @given(
     texts=st.lists(st.lists(st.sampled_from(["red", "green", "blue"])).map(" ".join), max_size=9), k=st.integers(1, 9)

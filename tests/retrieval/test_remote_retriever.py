@@ -7,12 +7,17 @@ from stand_ins import ScriptedRetriever
 
 from acqo_rl.data.beir import corpus_hash
 from acqo_rl.errors import IndexMismatchError, SearchError
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.retrieval.load import describe, load_retriever
 from acqo_rl.retrieval.remote import RemoteRetriever
+from acqo_rl.searching.path import SearchPath
+from acqo_rl.searching.sub_queries import searched_text
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.retriever_app import make_retriever_app
-from acqo_rl.types import Document, Passage
+from acqo_rl.text import MAX_QUERY
+from acqo_rl.types import Document, Passage, Query, SubQuery
 
 DOCUMENTS = [
     Document(f"d{i}", f"Title {i}", f"passage {i} about {w}") for i, w in enumerate(["red", "green", "blue"] * 9)
@@ -52,6 +57,15 @@ def test_passages_arrive_as_such(url):
     assert [[type(text) for text in call] for call in index.calls] == [[str, Passage], [str]]
     assert [r.doc_ids for r in found] == [(), ("d1",)]
     assert found[1].spans == {"d1": (3, 7)}
+
+
+def test_a_text_is_at_most_as_long_as_a_query_and_the_path_shortens_longer_ones(url):
+    behind, long = RemoteRetriever(url), "red " * MAX_QUERY
+    with pytest.raises(SearchError):
+        behind.search([long], 1)
+    [found] = SearchPath(PassThrough(), behind, RankScoreFusion()).search([Query("q", long)])
+    assert found.fused.doc_ids
+    assert len(searched_text(SubQuery(f"U: Lima {long}", "reading"))) <= MAX_QUERY
 
 
 def test_another_corpus_or_index_is_refused(index, url):

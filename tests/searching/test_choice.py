@@ -1,6 +1,7 @@
 """The choice of the first search: what is searched, when the model is asked, and what happens on failures."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from stand_ins import features_in_short
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.roles import Reformulator
 from acqo_rl.searching.choice import ARMS, KIND, OPTIONS, Choice
@@ -16,6 +18,7 @@ from acqo_rl.searching.corpus_words import CorpusWords
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.scorer import Scorer
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
+from acqo_rl.searching.settings import StepSettings
 from acqo_rl.types import Document, Query, Reformulation, SubQuery, Turn
 
 CORPUS = {
@@ -117,6 +120,15 @@ def test_what_is_chosen_is_searched_and_said_and_the_model_is_asked_only_if_chos
     [passed] = path(scorer(ask=2.0, arm_0=1.0), model).search([ASKED])
     assert passed.reformulation.notes == ("partly read",)
     assert (kept.reformulation.calls, kept.reformulation.tokens, kept.reformulation.completion) == (1, 7, "text")
+
+
+def test_networks_for_english_leave_queries_in_other_languages_as_they_are():
+    index, hindi = retriever(), Query("h", "Oslo में क्या देखें? और कहाँ?")
+    steps = StepSettings().networks("auto").steps(CORPUS, lambda: CorpusWords.of(CORPUS), asks=False)
+    raw = SearchPath(PassThrough(), index, RankScoreFusion(), CORPUS)
+    english, other = replace(raw, **steps._asdict()).search([ASKED, hindi])
+    assert [other.rankings] == [found.rankings for found in raw.search([hindi])]
+    assert ["language" in str(found.notes) for found in (english, other)] == [False, True]
 
 
 def test_a_choice_that_fails_leaves_the_searches_of_the_model():
