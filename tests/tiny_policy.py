@@ -1,6 +1,8 @@
 """Small policies with random weights: one token per byte, width 16."""
 
 from acqo_rl.reformulation.policy import PolicySettings
+from acqo_rl.reformulation.prompt import Prompt
+from acqo_rl.types import Query
 
 CHAT_TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
@@ -63,6 +65,24 @@ def random_llama(seed, layers=2, tokenizer=None, **more):
         **more,
     )
     return LlamaForCausalLM(config).to(torch.bfloat16)
+
+
+def tiny_qwen(folder):
+    """Writes a random Qwen2 model, the architecture of the recipes for GPUs, as vLLM accepts it; returns the folder."""
+    import torch
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+
+    prompt = [message["content"] for message in Prompt(len).render(Query("a", "capital of Peru"))]
+    tokenizer = byte_tokenizer().train_new_from_iterator(prompt, 800)  # prompts of few tokens
+    tokenizer.chat_template = CHAT_TEMPLATE
+    size = {"hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 2}
+    heads = {"num_attention_heads": 2, "num_key_value_heads": 1}
+    ends = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
+    torch.manual_seed(0)
+    model = Qwen2ForCausalLM(Qwen2Config(vocab_size=len(tokenizer), tie_word_embeddings=True, **size, **heads, **ends))
+    model.to(torch.bfloat16).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)
 
 
 def save_policy(model, folder, settings, tokenizer=None):

@@ -297,7 +297,7 @@ def build_trainer(
 ) -> AcqoTrainer:
     """Creates the trainer of one stage; ``arguments`` are those of :func:`grpo_arguments`."""
     if arguments.use_vllm:
-        arguments.vllm_structured_outputs_regex = policy.grammar.regex
+        arguments.vllm_structured_outputs_regex = policy.grammar.ascii_regex
         arguments.generation_kwargs = {"stop_token_ids": end_tokens(tokenizer, model.generation_config)}
     return AcqoTrainer(
         dev_measures=dev_measures,

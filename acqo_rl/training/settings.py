@@ -37,6 +37,8 @@ GRPO: dict[str, Any] = {
     "logging_steps": 1,
     "save_total_limit": 2,
     "report_to": "none",
+    # Its weights compare the policy with what the grammar and top-p leave of it, so completions would hardly count.
+    "vllm_importance_sampling_correction": False,
 }
 """Settings of TRL's GRPOConfig that differ from its defaults."""
 

@@ -100,9 +100,9 @@ def test_two_processes_give_the_same_rewards_as_one(shared, tmp_path):
     """Decoding is almost greedy, so that completions do not depend on the seed of a process."""
     greedy = {**shared, **GRPO, "trainer.temperature": 0.01, "trainer.eval_steps": 4}
     run("grpo", {**greedy, "output_dir": tmp_path / "one"})
-    two = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
+    launch = (sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--main_process_port", "0")
     halved = {**greedy, "trainer.per_device_train_batch_size": 4, "output_dir": tmp_path / "two"}
-    words = command_of("grpo", halved, launcher=two)
+    words = command_of("grpo", halved, launcher=(*launch, "--num_processes", "2"))
     done = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT, timeout=300, check=True)
     assert done.stdout.count("nDCG@10 on dev was") == 1
     assert len(set(rewards_of(tmp_path / "one"))) > 1
