@@ -211,8 +211,8 @@ class TestTolerant:
 
     @pytest.mark.parametrize("unit", ["x", "split\n", "\n", "1. ", "= ", "split\nab cd ", "#"])
     def test_a_long_completion_takes_no_longer_than_its_length(self, unit):
-        begin = time.perf_counter()
+        begin = time.process_time()
         parsed = GRAMMAR.parse_tolerantly(unit * (100_000 // len(unit)), QUERY)
-        assert time.perf_counter() - begin < 2
+        assert time.process_time() - begin < 2
         assert parsed.problem
         assert len(parsed.problem) < 400
