@@ -8,11 +8,13 @@ gradients equal those of separate rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from accelerate.utils import gather_object
+from transformers.integrations import is_deepspeed_zero3_enabled
 
 _NODES = {"cpu": 512, "cuda": 2048}
 """Tokens per forward pass. Attention is quadratic in this number; 512 was the fastest value on two CPU cores."""
@@ -66,6 +68,9 @@ def log_probs(
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     """The log-probability (with gradient) and the entropy (without) of the last tokens of each row.
 
+    The processes of a training make equally many forward passes, because wrappers of the model may communicate in each
+    of them. All processes must call this.
+
     Args:
         model: a causal language model that accepts any attention mask and has no sliding window.
         rows: token ids.
@@ -77,7 +82,9 @@ def log_probs(
     """
     values: dict[int, torch.Tensor] = {}
     entropies: dict[int, torch.Tensor] = {}
-    for part in _passes(rows, _NODES.get(next(model.parameters()).device.type, _NODES["cpu"])):
+    passes = _passes(rows, _NODES.get(next(model.parameters()).device.type, _NODES["cpu"]))
+    missing = max(gather_object([len(passes)])) - len(passes)
+    for part in passes:
         tree = PrefixTree.of([rows[i] for i in part])
         before = [path[starts[i] - 1 : -1] for i, path in zip(part, tree.paths, strict=True)]
         needed = sorted({node for path in before for node in path})
@@ -90,6 +97,9 @@ def log_probs(
             at = torch.tensor([position[node] for node in path], dtype=torch.long, device=logs.device)
             values[i] = logs[at, torch.tensor(rows[i][starts[i] :], dtype=torch.long, device=logs.device)]
             entropies[i] = entropy[at]
+    for _ in range(missing):
+        no_logits = _logits(model, PrefixTree.of([rows[0][:1]]), [])
+        values[0] = values[0] + no_logits.sum()  # 0, and so are its gradients
     return [values[i] for i in range(len(rows))], [entropies[i] for i in range(len(rows))]
 
 
@@ -119,22 +129,28 @@ def completion_log_probs(
     return padded[0], padded[1]
 
 
-def _passes(rows: Sequence[Sequence[int]], most: int) -> Iterator[list[int]]:
+def is_sharded(trainer: Any) -> bool:
+    """Whether each process has only a share of the weights, and calls of the model gather them: FSDP and ZeRO-3.
+
+    Such trainings make the passes of their library. Prefix trees are untested with them.
+    """
+    return trainer.is_fsdp_enabled or is_deepspeed_zero3_enabled()
+
+
+def _passes(rows: Sequence[Sequence[int]], most: int) -> list[list[int]]:
     """Splits rows into forward passes of about ``most`` nodes; rows with mostly common tokens stay together."""
-    part: list[int] = []
+    parts: list[list[int]] = []
     nodes = 0
     last: Sequence[int] = []
     for i in sorted(range(len(rows)), key=lambda i: list(rows[i])):
         shared = _common_length(last, rows[i])
-        if nodes + len(rows[i]) - shared > most and 2 * shared < len(rows[i]):
-            if part:
-                yield part
-            part, nodes, shared = [], 0, 0
-        part.append(i)
+        if not parts or (nodes + len(rows[i]) - shared > most and 2 * shared < len(rows[i])):
+            parts.append([])
+            nodes = shared = 0
+        parts[-1].append(i)
         nodes += len(rows[i]) - shared
         last = rows[i]
-    if part:
-        yield part
+    return parts
 
 
 def _logits(model: Any, tree: PrefixTree, nodes: list[int]) -> torch.Tensor:
@@ -147,7 +163,7 @@ def _logits(model: Any, tree: PrefixTree, nodes: list[int]) -> torch.Tensor:
         input_ids=torch.tensor([tree.tokens], device=device),
         position_ids=torch.tensor([tree.depths], device=device),
         attention_mask=hidden[None, None].to(device),
-        logits_to_keep=torch.tensor(nodes, device=device),
+        logits_to_keep=torch.tensor(nodes, dtype=torch.long, device=device),
         use_cache=False,
     ).logits
 

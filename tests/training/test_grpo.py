@@ -1,16 +1,18 @@
 """GRPO on a model with random weights; the reward is the number of distinct letters, so that it varies."""
 
 import json
+import os
+import random
 import shutil
-import subprocess
-import sys
+import signal
+import socket
 from importlib.util import find_spec
 from itertools import groupby
-from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 import torch
+from forked import CONTEXT
 from transformers import AutoTokenizer, LlamaForCausalLM, TrainerCallback
 from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
 from transformers.training_args import OptimizerNames
@@ -28,7 +30,7 @@ from acqo_rl.training.run_folder import last_checkpoint
 from acqo_rl.training.settings import GrpoSettings
 from acqo_rl.types import Query, Turn
 
-POLICY = PolicySettings(max_new_tokens=8)
+POLICY = PolicySettings(max_new_tokens=8, query_tokens=600)
 QUERIES = [Query(str(i), f"capital of country {i}") for i in range(6)]
 TRAINER = {
     "max_steps": 6,
@@ -61,7 +63,9 @@ def begins_a_route(completion):
     return any(route.startswith(completion.split("\n")[0]) for route in ("pass", "resolve", "split"))
 
 
-def trainer_of(model, folder, *, dev=(0.0, 1.0), callbacks=(), lora_rank=0, trainer=TRAINER, **settings):
+def trainer_of(
+    model, folder, *, dev=(0.0, 1.0), callbacks=(), lora_rank=0, trainer=TRAINER, queries=QUERIES, **settings
+):
     """A trainer; its dev measure has the values ``dev`` in turn, and repeats the last one."""
     left = list(dev)
 
@@ -81,7 +85,7 @@ def trainer_of(model, folder, *, dev=(0.0, 1.0), callbacks=(), lora_rank=0, trai
         tokenizer=tokenizer,
         policy=POLICY,
         reward=DistinctLetters(),
-        train_dataset=grpo_dataset(QUERIES, {q.id: {"g": 1} for q in QUERIES}, prompt_of(POLICY, len)),
+        train_dataset=grpo_dataset(queries, {q.id: {"g": 1} for q in queries}, prompt_of(POLICY, len)),
         dev_measures=measure,
     )
     for callback in callbacks:
@@ -127,8 +131,11 @@ def test_settings_reach_the_trainer(tiny, tmp_path):
     assert [arguments.learning_rate for arguments in rates] == [1e-6, 2e-5]
     ordered = trainer_of(tiny, tmp_path, order="gap")._get_train_sampler()
     assert [row for row, _ in groupby(ordered)] == [*range(len(QUERIES))]
-    sampler = trainer_of(tiny, tmp_path)._get_train_sampler()
-    orders = [list(sampler) for epoch in (0, 1, 0) if sampler.set_epoch(epoch)]
+    trainer, orders = trainer_of(tiny, tmp_path), []
+    sampler = trainer._get_train_sampler()
+    for trainer.state.epoch in (None, 1.0, 0.5):
+        trainer.callback_handler.on_epoch_begin(trainer.args, trainer.state, trainer.control)
+        orders.append([*sampler])
     assert orders[0] == orders[2] != orders[1]
 
 
@@ -293,26 +300,89 @@ def test_accumulated_gradients_are_those_of_one_pass(tiny, tmp_path):
     assert 0 < norms[0] == pytest.approx(norms[1], rel=1e-4)
 
 
-PROCESS = """
-import sys, torch
-sys.path[:0] = {paths}
-from test_grpo import token_advantages
-trainer, found = token_advantages({model!r}, {folder!r}, processes=2)
-found = trainer.accelerator.gather(found)
-if trainer.accelerator.is_main_process:
-    torch.save(found, {folder!r} + "/found.pt")
-trainer.accelerator.end_training()
-"""
+def in_two_processes(function, *arguments, status=0):
+    """Calls a function of this file in two processes that communicate, as those of a launcher do."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+    given = [shared | {"RANK": rank, "LOCAL_RANK": rank, "CUDA_VISIBLE_DEVICES": ""} for rank in "01"]
+    processes = [CONTEXT.Process(target=called, args=(some, function, *arguments)) for some in given]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(timeout=240)
+        process.kill()
+        process.join()
+    assert [process.exitcode for process in processes] == [status, status]
+
+
+def called(environment, function, *arguments):
+    os.environ.update(environment)
+    torch.set_num_threads(1)
+    function(*arguments)
+    torch.distributed.destroy_process_group()
+
+
+def save_advantages(model, folder):
+    trainer, found = token_advantages(model, folder, processes=2)
+    found = trainer.accelerator.gather(found)
+    if trainer.accelerator.is_main_process:
+        torch.save(found, folder / "found.pt")
 
 
 @pytest.mark.slow
 def test_two_processes_that_share_a_group_find_the_advantages_of_one(tiny, tmp_path):
-    tests = Path(__file__).parent
-    text = PROCESS.format(paths=[str(tests), str(tests.parent)], model=tiny, folder=str(tmp_path))
-    (tmp_path / "process.py").write_text(text)
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    subprocess.run([*launch, str(tmp_path / "process.py")], check=True, timeout=300)
+    in_two_processes(save_advantages, tiny, tmp_path)
     torch.testing.assert_close(torch.load(tmp_path / "found.pt"), token_advantages(tiny, tmp_path)[1])
+
+
+UNEVEN = [Query(str(i), letter * (20, 500, 300)[i % 3] + f" {i}") for i, letter in enumerate("abcdefgh")]
+"""Queries so different that processes need different numbers of forward passes."""
+
+
+class Kill(TrainerCallback):
+    """Kills its process after a step."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def on_step_end(self, args, state, control, **_):
+        if state.global_step == self.step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def train_unevenly(model, folder, groups, killed_at=None):
+    """Trains for 30 steps on ``groups`` groups per pass.
+
+    Instead of the seed of a process, the prompt and the step decide on a completion, so that any number of processes
+    trains on the same completions. The dev measures of the second process do not rise, and are not used.
+    """
+    given = {"max_steps": 30, "eval_steps": 10, "num_iterations": 2, "beta": 0.1, "learning_rate": 1e-3}
+    sizes = {"per_device_train_batch_size": 2 * groups, "gradient_accumulation_steps": 2}
+    kill = [Kill(killed_at)]
+    trainer = trainer_of(model, folder, callbacks=kill, trainer=TRAINER | given | sizes, queries=UNEVEN, patience=1)
+    is_first = trainer.accelerator.is_main_process
+    trainer._dev_measures = lambda *_: {"nDCG@10": trainer.state.global_step if is_first else 0}
+    texts = trainer.processing_class(["pass<|im_end|>", "split\na<|im_end|>", "split\nab", "resolve\n"])["input_ids"]
+
+    def written(prompts, *_):
+        order = [random.Random(f"{prompt} {trainer.state.global_step}").sample(texts, 2) for prompt in prompts[::2]]
+        return [ids for group in order for ids in group], None
+
+    trainer._generate_single_turn = written
+    resume(trainer)
+    return trainer
+
+
+@pytest.mark.slow
+def test_two_processes_that_are_killed_and_resumed_learn_what_one_does(tiny, tmp_path):
+    in_two_processes(train_unevenly, tiny, tmp_path / "two", 1, 17, status=-signal.SIGKILL)
+    assert last_checkpoint(tmp_path / "two").name == "checkpoint-10"
+    in_two_processes(train_unevenly, tiny, tmp_path / "two", 1)
+    one = train_unevenly(tiny, tmp_path / "one", 2)
+    two, start = (weights_of(load_trainable(str(name), 0, 0)[0]) for name in (tmp_path / "two" / "checkpoint-30", tiny))
+    for name, value in one.model.named_parameters():
+        torch.testing.assert_close(two[name], value.detach(), rtol=1e-4, atol=1e-5)
+        assert not torch.equal(value, start[name])
 
 
 @pytest.mark.parametrize(("dev", "best"), [((0.1, 0.9, 0.2), 1), ((0.9, 0.1), None)])
