@@ -1,6 +1,7 @@
 """Writes files atomically. If there is no space left, the exception names the file."""
 
 import errno
+import glob
 import hashlib
 import os
 import shutil
@@ -9,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
+_LOCK = ".lock"
 _FULL = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT), "disk is full")
 """Texts in the messages of libraries that could not write a file; SQLite writes its own."""
 
@@ -51,16 +53,35 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     Raises:
         OSError: there is no space left, or the folder exists and is not empty.
     """
+    from filelock import FileLock
+
     path.parent.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(path)
     unfinished = path.with_name(f".{path.name}-{uuid4().hex[:8]}")
-    unfinished.mkdir()
+    lock = Path(f"{unfinished}{_LOCK}")
     try:
-        with writing(path):
-            yield unfinished
-        follow_umask(unfinished)
-        unfinished.rename(path)
+        with FileLock(lock):
+            unfinished.mkdir()
+            with writing(path):
+                yield unfinished
+            follow_umask(unfinished)
+            unfinished.rename(path)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
+        lock.unlink(missing_ok=True)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Removes what killed processes have left of :func:`atomic_folder`; a running one holds the lock of its folder."""
+    from filelock import FileLock, Timeout
+
+    for lock in path.parent.glob(f".{glob.escape(path.name)}-????????{_LOCK}"):
+        try:
+            with FileLock(lock, blocking=False):
+                shutil.rmtree(str(lock).removesuffix(_LOCK), ignore_errors=True)
+                lock.unlink()
+        except (Timeout, OSError):
+            continue
 
 
 def follow_umask(folder: Path) -> None:
@@ -77,8 +98,11 @@ def write_atomic(path: Path, lines: Iterable[str]) -> None:
 
 def hash_files(paths: Iterable[Path]) -> str:
     """SHA-256 over the names and contents of files."""
-    digest = hashlib.sha256()
-    for path in paths:
-        with path.open("rb") as file:
-            digest.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
-    return digest.hexdigest()
+    lines = (f"{path.name} {sha256_of(path)}\n" for path in paths)
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file's content."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

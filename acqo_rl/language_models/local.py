@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,7 +104,8 @@ def load_base(base: str, dtype: torch.dtype) -> Any:
     """Loads a causal language model without an adapter.
 
     Raises:
-        ConfigError: the model cannot be loaded without running remote code or reading pickles.
+        ConfigError: the model cannot be loaded without running remote code or reading pickles, or its weights are
+            damaged.
     """
     from transformers import AutoModelForCausalLM
 
@@ -113,9 +114,11 @@ def load_base(base: str, dtype: torch.dtype) -> Any:
         " never run."
     )
     with loading("The model", base, remedy):
-        return AutoModelForCausalLM.from_pretrained(
-            resolve(base), dtype=dtype, use_safetensors=True, trust_remote_code=False
+        model, report = AutoModelForCausalLM.from_pretrained(
+            resolve(base), dtype=dtype, use_safetensors=True, trust_remote_code=False, output_loading_info=True
         )
+        _check_weights(report["missing_keys"], model.state_dict())
+        return model
 
 
 def with_adapter(model: Any, adapter: str, **options: Any) -> Any:
@@ -129,10 +132,26 @@ def with_adapter(model: Any, adapter: str, **options: Any) -> Any:
     Raises:
         ConfigError: the adapter is damaged, or does not fit the base model.
     """
-    from peft import PeftModel
+    from peft import PeftModel, get_peft_model_state_dict
+    from peft.utils.save_and_load import load_peft_weights
 
     with loading("The adapter", adapter, "Check that it was trained on this base model."):
-        return PeftModel.from_pretrained(model, adapter, **options)
+        adapted = PeftModel.from_pretrained(model, adapter, **options)
+        stored = load_peft_weights(adapter, device="cpu")
+        wanted = get_peft_model_state_dict(adapted, save_embedding_layers=False)
+        _check_weights(wanted.keys() ^ stored.keys(), stored)
+        return adapted
+
+
+def _check_weights(misfits: Collection[str], weights: Mapping[str, torch.Tensor]) -> None:
+    """Checks that weights have the right names and that all numbers are finite.
+
+    Raises:
+        ValueError: they do not.
+    """
+    faults = misfits or [name for name, tensor in weights.items() if not tensor.float().sum().isfinite()]
+    if faults:
+        raise ValueError(f"{len(faults)} of its weights are missing, unknown or not finite, such as {min(faults)}")
 
 
 class TransformersModel(LanguageModel):

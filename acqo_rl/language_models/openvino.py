@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from acqo_rl import time_limit
 from acqo_rl.errors import ConfigError
-from acqo_rl.files import hash_files
+from acqo_rl.language_models.cache import cached, checksums
 from acqo_rl.language_models.chat import Chat, StoredChat, save_chat
-from acqo_rl.language_models.embedded import cached, loading, resolve
+from acqo_rl.language_models.embedded import loading, resolve
 from acqo_rl.language_models.local import TransformersModel, base_model_of, default_device, file_of
 from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion, Conversation, Schema
@@ -39,8 +39,10 @@ COMPUTED_IN = {"KV_CACHE_PRECISION": "f16"}
 ARCHITECTURES = ("llama", "qwen2", "qwen3")
 """Values of ``model_type`` in a model's config: attention over all tokens, RMSNorm and a gated feed-forward layer."""
 
-_VERSION = "5"
+_VERSION = "6"
 """Must be increased whenever the written files change, so that cached files are written again."""
+_OLDER_NAMES = ("*.gguf", "[0-9a-f]" * 16)
+"""Of files and folders that earlier versions of this package wrote."""
 _CACHED_TOKENS_PER_ROW = 512
 _TOKENS_PER_BLOCK = 32
 _TOKENS_PER_STEP = 2_048
@@ -197,22 +199,31 @@ def files_of(name: str) -> Path:
             f"To run {name} with OpenVINO, install acqo-rl[openvino]; or use {name} without the prefix {PREFIX}."
         )
     base, adapter = base_model_of(name)
-    made_from = [_VERSION, _content(resolve(base), "config.json")]
-    made_from += [_content(adapter, "adapter_config.json")] if adapter else []
-    key = hashlib.sha256("\n".join(made_from).encode()).hexdigest()
+    content = [_VERSION, _content(resolve(base), "config.json")]
+    content += [_content(adapter, "adapter_config.json")] if adapter else []
+    place = Path(adapter or resolve(base))
+    owner = _short_hash(str(place.absolute() if place.is_dir() else place))
 
     def write(folder: Path) -> None:
         _log.info("converting %s for OpenVINO", name)
         model = TransformersModel.from_pretrained(name)
         write_graph(model.model, model.chat, folder)
 
-    return cached(f"openvino/{key[:16]}", write)
+    older = (*_OLDER_NAMES, f"{owner}-*")
+    return cached(f"openvino/{owner}-{_short_hash(*content)}", write, older)
+
+
+def _short_hash(*texts: str) -> str:
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
 
 
 def _content(name: str, config_file: str) -> str:
-    """SHA-256 over the weights and the config of a model or an adapter, in a folder or on the Hub."""
-    folder = Path(str(file_of(name, config_file))).parent
-    return hash_files((folder / config_file, *sorted(folder.glob("*.safetensors"))))
+    """The names and checksums of the files of a model or an adapter in a folder; on the Hub, its commit."""
+    folder = Path(name)
+    if not folder.is_dir():
+        return Path(str(file_of(name, config_file))).parent.name
+    files = sorted(path for pattern in ("*", "*/*.jinja") for path in folder.glob(pattern) if path.is_file())
+    return json.dumps([[path.relative_to(folder).as_posix() for path in files], checksums(files)])
 
 
 def write_graph(model: Any, chat: Chat, folder: Path) -> None:

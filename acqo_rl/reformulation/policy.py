@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from acqo_rl.errors import ConfigError, GrammarError
+from acqo_rl.language_models.cache import checksums
 from acqo_rl.reformulation import grammar, prompt
 from acqo_rl.reformulation.grammar import TAGS, Grammar
 from acqo_rl.reformulation.languages import detector
@@ -69,35 +70,46 @@ class PolicySettings:
         return FeedbackSpec(self.feedback_results, self.feedback_words)
 
     def save(self, folder: str | Path) -> None:
-        """Writes the settings to the folder of the model's weights."""
+        """Writes the settings, with the checksums of the weights, to the folder of these."""
         stored = asdict(self)
         if words := stored.pop("words"):
             Path(folder, WORDS_FILE).write_text("".join(f"{word}\n" for word in sorted(words)), encoding="utf-8")
+        weights = sorted(Path(folder).glob("*.safetensors"))
+        stored["checksums"] = {path.name: checksum for path, checksum in zip(weights, checksums(weights), strict=True)}
         Path(folder, SETTINGS_FILE).write_text(json.dumps(stored, indent=2) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, file: str | Path) -> PolicySettings:
-        """Reads the settings of an exported model, and its words from the same folder.
+        """Reads the settings of an exported model, and its words from the same folder; checks the weights in it.
 
         Raises:
+            ConfigError: the weights are damaged.
             GrammarError: the file is damaged, or the model was trained with another grammar or prompt version.
         """
         from pydantic import ConfigDict, create_model
 
         strict = ConfigDict(extra="forbid", strict=True)
         required: dict[str, Any] = {item.name: (item.type, ...) for item in fields(cls) if item.name != "words"}
-        required["languages"] = (required["languages"][0], None)
+        required |= {"languages": (required["languages"][0], None), "checksums": (dict[str, str], {})}
         try:
             stored = create_model(cls.__name__, __config__=strict, **required).model_validate_json(
                 Path(file).read_bytes()
             )
             listed = Path(file).with_name(WORDS_FILE)
             words = frozenset(listed.read_text(encoding="utf-8").split()) if listed.is_file() else None
-            settings = cls(**stored.model_dump(), words=words)
+            content = stored.model_dump()
+            saved = content.pop("checksums")
+            paths = [path for path in map(Path(file).with_name, saved) if path.exists()]
+            settings = cls(**content, words=words)
         except (ValueError, ConfigError) as error:
             raise GrammarError(
                 f"{file} does not contain valid settings of a policy ({error}); fix it, or export the model again."
             ) from error
+        if checksums(paths) != [saved[path.name] for path in paths]:
+            raise ConfigError(
+                f"The weights in {Path(file).parent} are damaged: their checksums differ from {SETTINGS_FILE}; copy"
+                " or export the model again."
+            )
         for what, seen, wanted in (
             ("grammar", settings.grammar_version, grammar.VERSION),
             ("prompt", settings.prompt_version, prompt.VERSION),

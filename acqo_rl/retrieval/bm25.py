@@ -97,10 +97,28 @@ class Bm25Retriever(Retriever):
         language: str = "english",
         fingerprint: str = "",
     ) -> Bm25Retriever:
-        """Loads an index written by ``save``."""
+        """Loads an index written by ``save``.
+
+        Raises:
+            ValueError: its parts do not fit together.
+        """
         import bm25s
 
-        index = bm25s.BM25.load(folder, show_progress=False, backend="auto")
+        own = {"backend": "auto", "method": "lucene", "dtype": "float32", "int_dtype": "int32"}
+        index = bm25s.BM25.load(folder, show_progress=False, **own)
+        ends, places, scores = (index.scores[name] for name in ("indptr", "indices", "data"))
+        words = sorted(place for word, place in index.vocab_dict.items() if word)
+        if not (
+            [array.dtype.kind for array in (ends, places, scores)] == ["i", "i", "f"]
+            and words == list(range(len(ends) - 1))
+            and index.scores["num_docs"] == len(doc_ids)
+            and ends[0] == 0
+            and ends[-1] == len(places) == len(scores)
+            and (np.diff(ends) >= 0).all()
+            and 0 <= places.min() <= places.max() < len(doc_ids)
+            and 0 < scores.min() <= scores.max() <= math.log1p(len(doc_ids))
+        ):
+            raise ValueError("words, documents and scores do not fit together")
         return cls(index, doc_ids, language=language, fingerprint=fingerprint)
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:

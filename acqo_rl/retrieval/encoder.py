@@ -6,6 +6,7 @@ import copy
 import hashlib
 import json
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -19,7 +20,8 @@ from numpy.typing import NDArray
 
 from acqo_rl.errors import ConfigError, DataError, check_positive
 from acqo_rl.fusion import best_first, spans_of
-from acqo_rl.language_models.embedded import cached, loading, resolve
+from acqo_rl.language_models.cache import cached, checksums
+from acqo_rl.language_models.embedded import loading, resolve
 from acqo_rl.language_models.local import default_device
 from acqo_rl.language_models.openvino import is_installed, threads
 from acqo_rl.roles import Encoder
@@ -258,10 +260,10 @@ def _fingerprint(settings: dict[str, Any]) -> str:
 
 def _content_hash(folder: Path) -> str:
     digest = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.suffix in _MODEL_FILES):
+    files = sorted(path for path in folder.rglob("*") if path.suffix in _MODEL_FILES)
+    for path, checksum in zip(files, checksums(files), strict=True):
         digest.update(json.dumps(path.relative_to(folder).as_posix()).encode())
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
+        digest.update(bytes.fromhex(checksum))
     return digest.hexdigest()
 
 
@@ -292,7 +294,9 @@ class OpenVinoMiniLm:
         self.tokenizer.no_truncation()
         self.tokenizer.no_padding()
         self._network = openvino.Core().compile_model(
-            cached(_FOLDER, _convert) / "encoder.xml", "CPU", {**threads(), "INFERENCE_PRECISION_HINT": "f32"}
+            cached(_FOLDER, _convert, ("minilm-*",)) / "encoder.xml",
+            "CPU",
+            {**threads(), "INFERENCE_PRECISION_HINT": "f32"},
         )
         self._turn = Lock()
 
@@ -341,5 +345,7 @@ def _convert(folder: Path) -> None:
 
     model.eval().requires_grad_(False)
     example = torch.ones((2, 5), dtype=torch.int64)
-    graph = openvino.convert_model(Traced(), example_input=(example, example, torch.zeros_like(example)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the tracer
+        graph = openvino.convert_model(Traced(), example_input=(example, example, torch.zeros_like(example)))
     openvino.save_model(graph, folder / "encoder.xml", compress_to_fp16=False)

@@ -62,6 +62,7 @@ class FaissRetriever(Retriever):
 
         Raises:
             IndexMismatchError: the encoder has another dimension.
+            ValueError: the spans do not fit.
         """
         if index.d != encoder.dim:
             raise IndexMismatchError(
@@ -74,6 +75,8 @@ class FaissRetriever(Retriever):
         self._doc_ids = list(compress(doc_ids, starts))
         self._max_depth = min(index.ntotal, getattr(index, "max_depth", index.ntotal))
         self.encoder = encoder
+        if spans is not None and (spans.shape != (len(doc_ids), 2) or spans.dtype != np.int32):
+            raise ValueError(f"the spans are not int32 numbers in the shape {(len(doc_ids), 2)}")
         self._spans = np.broadcast_to(np.int32(0), (len(doc_ids), 2)) if spans is None else spans
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
@@ -214,6 +217,25 @@ def write_index(index: Any, path: Path) -> None:
     faiss = import_faiss()
     with atomic(path) as unfinished, unfinished.open("wb") as file:
         faiss.write_index(index, faiss.PyCallbackIOWriter(file.write))
+
+
+def read_index(path: Path, count: int, dimension: int) -> Any:
+    """Reads an index.
+
+    Raises:
+        RuntimeError: FAISS cannot read it.
+        ValueError: it has another number of vectors or dimensions or another metric, or numbers that are not
+            finite.
+    """
+    faiss = import_faiss()
+    index = faiss.read_index(str(path))
+    if (index.ntotal, index.d, index.metric_type) != (count, dimension, faiss.METRIC_INNER_PRODUCT):
+        raise ValueError(f"{path.name} does not have {count} vectors of {dimension} dimensions for inner products")
+    if isinstance(index, faiss.IndexFlat):
+        numbers = faiss.rev_swig_ptr(index.get_xb(), count * dimension)
+        if not np.isfinite(numbers @ numbers):
+            raise ValueError(f"{path.name} contains numbers that are not finite")
+    return index
 
 
 def import_faiss() -> Any:

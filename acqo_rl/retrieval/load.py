@@ -1,6 +1,5 @@
 """Loads and describes indexes: folders, servers, collections of search engines, and several of these as one hybrid."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +16,14 @@ from acqo_rl.retrieval.engines.opening import open_collection, retriever_of
 from acqo_rl.retrieval.faiss_index import FaissRetriever
 from acqo_rl.retrieval.manifest import (
     BM25_NAME,
-    IDS_NAME,
     INDEX_NAME,
     SPANS_NAME,
     Bm25Settings,
     DenseSettings,
     IndexInfo,
     check_contents,
+    checked,
+    read_ids,
     read_manifest,
 )
 from acqo_rl.retrieval.places import is_url, parts_of
@@ -81,16 +81,17 @@ def _load(
         faiss_index.check_device(device)
     check_contents(folder, manifest)
     _check_corpus(folder, manifest.corpus_hash, corpus_hash)
-    doc_ids = json.loads((folder / IDS_NAME).read_text(encoding="utf-8"))
     settings, fingerprint = manifest.settings, manifest.fingerprint
-    if isinstance(settings, Bm25Settings):
-        return Bm25Retriever.load(folder / BM25_NAME, doc_ids, language=settings.language, fingerprint=fingerprint)
-    index = faiss_index.import_faiss().read_index(str(folder / INDEX_NAME))
-    faiss_index.set_parameters(index, settings.search_parameters)
-    index = faiss_index.to_device(index, device)
-    encoder = fitting_encoder(folder, settings.encoder, settings.encoder_fingerprint, encoder, seconds)
-    path = folder / SPANS_NAME
-    return FaissRetriever(index, doc_ids, encoder, fingerprint, np.load(path) if path.exists() else None)
+    with checked(folder):
+        doc_ids = read_ids(folder, manifest)
+        if isinstance(settings, Bm25Settings):
+            return Bm25Retriever.load(folder / BM25_NAME, doc_ids, language=settings.language, fingerprint=fingerprint)
+        index = faiss_index.read_index(folder / INDEX_NAME, len(doc_ids), settings.dimension)
+        faiss_index.set_parameters(index, settings.search_parameters)
+        index = faiss_index.to_device(index, device)
+        encoder = fitting_encoder(folder, settings.encoder, settings.encoder_fingerprint, encoder, seconds)
+        path = folder / SPANS_NAME
+        return FaissRetriever(index, doc_ids, encoder, fingerprint, np.load(path) if path.exists() else None)
 
 
 def describe(index: str) -> IndexInfo:

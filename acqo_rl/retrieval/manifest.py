@@ -5,14 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from acqo_rl.errors import IndexMismatchError
+from pydantic import ConfigDict, TypeAdapter
+
+from acqo_rl.errors import AcqoError, IndexMismatchError
 from acqo_rl.files import write_atomic
 from acqo_rl.retrieval import tokens
+from acqo_rl.text import one_line
+from acqo_rl.types import Amount, Positive, Share
 
 FORMAT_VERSION = 2
 FILE_NAME = "manifest.json"
@@ -22,6 +28,7 @@ SPANS_NAME = "spans.npy"
 BM25_NAME = "bm25"
 PARTS = ("dense", "bm25")
 """Folders of the parts of a hybrid index."""
+_EXACT = ConfigDict(strict=True, extra="forbid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +49,14 @@ class DenseSettings:
 
     encoder: dict[str, Any] | None
     encoder_fingerprint: str
-    dimension: int
+    dimension: Positive
     factory: str
     build_parameters: str = ""
     search_parameters: str = ""
-    normalised: bool = True
-    metric: str = "inner_product"
+    normalised: Literal[True] = True
+    metric: Literal["inner_product"] = "inner_product"
     passages: str = ""
+    __pydantic_config__ = _EXACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +71,10 @@ class Bm25Settings:
     """
 
     language: str = "english"
-    k1: float = 1.5
-    b: float = 0.75
+    k1: Amount = 1.5
+    b: Share = 0.75
     words: int = tokens.VERSION
+    __pydantic_config__ = _EXACT
 
 
 _SETTINGS = {"dense": DenseSettings, "bm25": Bm25Settings}
@@ -83,9 +92,10 @@ class Manifest:
     """
 
     settings: DenseSettings | Bm25Settings
-    document_count: int
+    document_count: Positive
     corpus_hash: str
     checksums: dict[str, str] = field(default_factory=dict)
+    __pydantic_config__ = _EXACT
 
     @property
     def kind(self) -> str:
@@ -187,15 +197,47 @@ def read_manifest(folder: Path) -> Manifest:
         raise IndexMismatchError(
             f"{folder} contains no complete index ({FILE_NAME} is missing); fix the path, or build it by acqo index."
         )
-    try:
+    with checked(folder):
         row = json.loads(path.read_text(encoding="utf-8"))
-        if row["format_version"] != FORMAT_VERSION:
-            raise ValueError(f"its format version is {row['format_version']}, expected {FORMAT_VERSION}")
-        given = row["settings"]
-        if row["kind"] == "bm25" and given.get("words") != tokens.VERSION:
-            raise ValueError(f"its tokens of BM25 have version {given.get('words')}, expected {tokens.VERSION}")
-        return Manifest(_SETTINGS[row["kind"]](**given), row["document_count"], row["corpus_hash"], row["checksums"])
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        if row.pop("format_version") != FORMAT_VERSION:
+            raise ValueError(f"its format version is not {FORMAT_VERSION}")
+        kind = row.pop("kind")
+        if kind == "bm25" and row["settings"].get("words") != tokens.VERSION:
+            raise ValueError(
+                f"its tokens of BM25 have version {row['settings'].get('words')}, expected {tokens.VERSION}"
+            )
+        manifest = TypeAdapter(Manifest).validate_json(json.dumps(row))
+        if manifest.kind != kind:
+            raise ValueError(f"its kind is {kind!r}, but its settings are those of {manifest.kind!r}")
+        return manifest
+
+
+def read_ids(folder: Path, manifest: Manifest) -> list[str]:
+    """Reads the document id of each entry of an index.
+
+    Raises:
+        ValueError: the ids are not those of as many documents as the manifest counts.
+    """
+    ids = TypeAdapter(list[str]).validate_json((folder / IDS_NAME).read_bytes(), strict=True)
+    documents = [doc_id for doc_id, _ in groupby(ids)]
+    if not len(set(documents)) == len(documents) == manifest.document_count:
+        raise ValueError(f"{IDS_NAME} does not have the ids of {manifest.document_count} documents")
+    return ids
+
+
+@contextmanager
+def checked(folder: Path) -> Iterator[None]:
+    """Reports what is wrong with the files of an index.
+
+    Raises:
+        IndexMismatchError: a file is damaged.
+    """
+    try:
+        yield
+    except AcqoError:
+        raise
+    except Exception as error:  # the libraries raise all kinds
         raise IndexMismatchError(
-            f"{folder} is not an index that can be searched ({error!r}); delete it and build it again."
+            f"{folder} is not an index that can be searched ({type(error).__name__}: {one_line(str(error))[:300]});"
+            " delete it and build it again."
         ) from error

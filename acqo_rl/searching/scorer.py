@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,10 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.files import sha256_of
 from acqo_rl.language_models.embedded import resolve
 from acqo_rl.reformulation.languages import Languages
 
 SETTINGS, WEIGHTS = "acqo_scorer.json", "scorer.safetensors"
+FEATURES = {"choice 1": 112, "hop 1": 74, "order 1": 83}
+"""Kind -> number of features."""
 CLIP = 5.0
 """Limit of a standardised feature."""
 
@@ -77,6 +81,7 @@ class Scorer:
             "layers": len(self.layers),
             "margin": self.margin,
             "languages": self.languages,
+            "checksum": sha256_of(folder / WEIGHTS),
         }
         (folder / SETTINGS).write_text(json.dumps(settings, indent=2), encoding="utf-8")
 
@@ -95,13 +100,21 @@ class Scorer:
             settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
             found, layers, margin = settings["kind"], settings["layers"], float(settings["margin"])
             languages = tuple(settings["languages"]) if settings.get("languages") else None
+            if sha256_of(folder / WEIGHTS) != settings["checksum"]:
+                raise ValueError(f"{WEIGHTS} is not the one that was saved with {SETTINGS}")
             tensors = load_file(folder / WEIGHTS)
             pairs = tuple((tensors[f"weight.{i}"], tensors[f"bias.{i}"]) for i in range(layers))
-            mean, scale = tensors["mean"], tensors["scale"]
-            if pairs[0][0].shape[1] != len(mean):
-                raise ValueError(f"{len(mean)} features, but weights for {pairs[0][0].shape[1]}")
+            is_finite = math.isfinite(margin) and all(np.isfinite(tensor).all() for tensor in tensors.values())
+            if len(tensors) != 2 + 2 * layers or not is_finite or tensors["scale"].min() <= 0:
+                raise ValueError("it has other tensors, or numbers that are not finite or, in the scale, not positive")
+            scorer = cls(found, tensors["mean"], tensors["scale"], pairs, margin, languages)
+            width = len(scorer.mean)
+            scorer.score(np.zeros((1, width), np.float32))  # fails if the shapes do not fit
         except (OSError, ValueError, LookupError, TypeError, SafetensorError) as error:
             raise ConfigError(f"{path} is not a scorer ({error!r}); train one with acqo train-scorer.") from error
-        if found != kind:
-            raise ConfigError(f"{path} scores {found!r}, but {kind!r} is needed; give such a network, or train one.")
-        return cls(found, mean, scale, pairs, margin, languages)
+        if (found, width) != (kind, FEATURES[kind]):
+            raise ConfigError(
+                f"{path} scores {found!r} by {width} features, but {kind!r} by {FEATURES[kind]} is needed; give such a"
+                " network, or train one."
+            )
+        return scorer

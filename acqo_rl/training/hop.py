@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.significance import paired_bootstrap
 from acqo_rl.evaluation.tables import Table, interval
 from acqo_rl.files import atomic
@@ -107,10 +108,17 @@ def write_options(options: Sequence[ScoredOptions], file: Path) -> None:
 
 
 def read_options(file: Path) -> list[ScoredOptions]:
-    """Reads a file written by :func:`write_options`."""
+    """Reads a file written by :func:`write_options`.
+
+    Raises:
+        ConfigError: the file is damaged.
+    """
     names = [f.name for f in fields(ScoredOptions)]
-    with np.load(file, allow_pickle=False) as there:
-        rows = [[there[f"{i}.{name}"] for name in names] for i in range(len(there.files) // len(names))]
+    try:
+        with np.load(file, allow_pickle=False) as there:
+            rows = [[there[f"{i}.{name}"] for name in names] for i in range(len(there.files) // len(names))]
+    except Exception as error:  # NumPy and zipfile raise all kinds
+        raise ConfigError(f"{file} is damaged ({error}); delete it, and its options are searched again.") from error
     return [
         ScoredOptions(str(query_id), tuple(searched.tolist()), tuple(found.tolist()), features, rewards)
         for query_id, searched, found, features, rewards in rows

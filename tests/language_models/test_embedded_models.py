@@ -68,13 +68,29 @@ def test_what_is_cached_is_written_once_and_completely(tmp_path, monkeypatch):
 
     def overtaken(folder):
         (folder / "slow").touch()
-        place.mkdir()
-        (place / "quick").touch()
+        cached("model", lambda folder: (folder / "quick").touch())
 
     with pytest.raises(OSError, match="disk full"):
         cached("model", fail)
     assert list(place.parent.iterdir()) == []
     assert cached("model", overtaken) == place
     assert cached("model", fail) == place
-    assert [path.name for path in place.iterdir()] == ["quick"]
+    assert {path.name for path in place.iterdir()} == {"quick", "checksums.json"}
     assert list(place.parent.iterdir()) == [place]
+
+
+@pytest.mark.parametrize("name", ["weights", "checksums.json"])
+@pytest.mark.parametrize("damage", [lambda content: b"x" + content[1:], lambda content: b"", None])
+def test_what_is_damaged_in_the_cache_is_written_again(tmp_path, monkeypatch, name, damage):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    def write(folder):
+        (folder / "weights").write_bytes(bytes(2 << 20))
+
+    file = cached("model", write) / name
+    if damage:
+        file.write_bytes(damage(file.read_bytes()))
+    else:
+        file.unlink()
+    assert (cached("model", write) / "weights").read_bytes() == bytes(2 << 20)
+    cached("model", pytest.fail)

@@ -61,3 +61,42 @@ def test_an_adapter_that_does_not_fit_its_base_model_is_refused(tmp_path):
     config.write_text(config.read_text().replace('"r": 4', '"r": 5'))
     with pytest.raises(ConfigError):
         Policy.from_pretrained(config.parent)
+
+
+def edited(change):
+    """Changes the first weights of a policy or of its base model."""
+
+    def edit(file):
+        from safetensors.torch import load_file, save_file
+
+        weights = load_file(file)
+        save_file(change(weights, min(weights)), file, metadata={"format": "pt"})
+
+    return edit
+
+
+@pytest.mark.parametrize("name", ["model/adapter_model.safetensors", "base/model.safetensors"])
+@pytest.mark.parametrize(
+    "damage",
+    {
+        "NaN": edited(lambda weights, name: weights | {name: weights[name] * float("nan")}),
+        "infinite": edited(lambda weights, name: weights | {name: weights[name].fill_(float("inf"))}),
+        "missing": edited(lambda weights, name: {n: w for n, w in weights.items() if n != name}),
+        "renamed": edited(lambda weights, name: {f"{n}x" if n == name else n: w for n, w in weights.items()}),
+        "narrow": edited(lambda weights, name: weights | {name: weights[name][:, :-1].contiguous()}),
+    }.values(),
+)
+def test_weights_that_are_not_finite_or_have_other_names_or_shapes_are_refused(tmp_path, name, damage):
+    adapter_model(tmp_path)
+    damage(tmp_path / name)
+    for load in (TransformersModel.from_pretrained, lambda path: load_trainable(path, 2, 0)):
+        with pytest.raises(ConfigError) as refused:
+            load(str(tmp_path / "model"))
+        assert "\n" not in str(refused.value)
+
+
+def test_weights_of_another_policy_are_refused(tmp_path):
+    weights = adapter_model(tmp_path) / "adapter_model.safetensors"
+    edited(lambda some, name: some | {name: some[name] + 1})(weights)
+    with pytest.raises(ConfigError, match="checksum"):
+        Policy.from_pretrained(weights.parent)

@@ -2,7 +2,9 @@
 
 import json
 from dataclasses import asdict, replace
+from functools import partial
 
+import faiss
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
 from acqo_rl.retrieval import tokens
 from acqo_rl.retrieval.build import Shards, build_bm25_index, build_dense_index
 from acqo_rl.retrieval.load import load_retriever
-from acqo_rl.retrieval.manifest import read_manifest
+from acqo_rl.retrieval.manifest import _checksum, read_manifest
 from acqo_rl.text import passage_text
 from acqo_rl.types import Document
 
@@ -121,6 +123,69 @@ def test_files_of_the_right_size_with_other_content_are_refused(dense, encoder, 
             load_retriever(tmp_path / "bm25" if path.parent.name == "bm25" else dense, encoder=encoder)
         path.write_bytes(content)
     load_retriever(dense, encoder=encoder)
+
+
+def as_vectors(file, change):
+    index = faiss.read_index(str(file))
+    vectors = change(index.reconstruct_n(0, index.ntotal))
+    changed = faiss.IndexFlatIP(vectors.shape[1])
+    changed.add(vectors)
+    faiss.write_index(changed, str(file))
+
+
+def as_array(file, change):
+    np.save(file, change(np.load(file)))
+
+
+def as_json(file, change):
+    file.write_text(json.dumps(change(json.loads(file.read_text()))))
+
+
+CUTS = [lambda some: some[1:], lambda some: some[:-1]]
+OF_IDS = [*CUTS, lambda ids: [*ids, "more"], lambda ids: [ids[-1], *ids[1:]], lambda ids: [*map(len, ids)], repr]
+OF_NUMBERS = [*CUTS, lambda numbers: -1 - numbers, lambda numbers: numbers[None], lambda numbers: numbers * np.nan]
+OF_WORDS = [list, lambda words: dict.fromkeys(words, 0), lambda words: {word: i + 1 for word, i in words.items()}]
+OF_VECTORS = [*CUTS, lambda vectors: vectors * np.nan, lambda vectors: vectors[:, 1:].copy()]
+DAMAGES = {
+    "doc_ids.json": (as_json, OF_IDS),
+    "index.faiss": (as_vectors, OF_VECTORS),
+    "bm25/vocab.index.json": (as_json, OF_WORDS),
+    **{f"bm25/{name}.csc.index.npy": (as_array, OF_NUMBERS) for name in ("data", "indices", "indptr")},
+}
+
+
+@pytest.mark.parametrize("kind", ["dense", "bm25"])
+def test_damages_whose_checksums_fit_are_refused(tmp_path, documents, encoder, kind):
+    if kind == "dense":
+        build_dense_index(tmp_path, documents, encoder)
+    else:
+        build_bm25_index(tmp_path, documents)
+    load_retriever(tmp_path, encoder=encoder)
+    manifest = (tmp_path / "manifest.json").read_text()
+
+    def is_refused(what):
+        with pytest.raises(IndexMismatchError) as refused:
+            load_retriever(tmp_path, encoder=encoder)
+        assert "\n" not in str(refused.value), what
+
+    for name, checksum in json.loads(manifest)["checksums"].items():
+        file = tmp_path / name
+        content = file.read_bytes()
+        edit, changes = DAMAGES.get(name, (None, ()))
+        cut = partial(file.write_bytes, content[: len(content) // 2])
+        for damage in (cut, *(partial(edit, file, change) for change in changes)):
+            damage()
+            (tmp_path / "manifest.json").write_text(manifest.replace(checksum, _checksum(file)))
+            is_refused(damage)
+            file.write_bytes(content)
+    row = json.loads(manifest)
+    for inner in (row, row["settings"]):
+        for entry in inner.keys() - {"build_parameters", "search_parameters", "passages", "encoder", "checksums"}:
+            for wrong in (None, [], -1):
+                changed = json.loads(manifest)
+                (changed if inner is row else changed["settings"])[entry] = wrong
+                (tmp_path / "manifest.json").write_text(json.dumps(changed))
+                is_refused((entry, wrong))
 
 
 def test_an_index_of_another_corpus_or_encoder_is_refused(dense, documents, encoder, make_encoder):

@@ -1,10 +1,15 @@
 """Qdrant collections that other programs wrote."""
 
+import pickle
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 from engine_cases import CORPUS, UnitEncoder, put_documents
 from qdrant_client import models
 
-from acqo_rl.errors import IndexMismatchError
+from acqo_rl.errors import IndexMismatchError, SearchError
 from acqo_rl.retrieval.engines import qdrant
 from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.retrieval.load import load_retriever
@@ -57,3 +62,19 @@ def test_inner_products_are_searched_and_are_no_cosines_and_other_metrics_are_re
     assert documents_of(f"qdrant:{tmp_path}/dots?text=body")["1"].text == "a stone"
     with pytest.raises(IndexMismatchError):
         load_retriever(f"qdrant:{tmp_path}/far", encoder=UnitEncoder())
+
+
+def test_a_folder_that_would_run_code_is_refused(tmp_path, monkeypatch):
+    put_documents("qdrant", f"qdrant:{tmp_path}/pages", CORPUS)
+    qdrant._folder(str(tmp_path)).close()
+    monkeypatch.setattr(qdrant, "_folder", qdrant._folder.__wrapped__)
+
+    class Malicious:
+        def __reduce__(self):
+            return Path.touch, (tmp_path / "run",)
+
+    with closing(sqlite3.connect(tmp_path / "collection" / "pages" / "storage.sqlite")) as storage, storage:
+        storage.execute("INSERT INTO points VALUES ('x', ?)", (pickle.dumps(Malicious()),))
+    with pytest.raises(SearchError, match="malicious"):
+        load_retriever(f"qdrant:{tmp_path}/pages", encoder=UnitEncoder())
+    assert not (tmp_path / "run").exists()

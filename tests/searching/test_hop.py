@@ -138,7 +138,7 @@ def test_documents_on_a_server_are_fetched_and_their_titles_are_not_needed():
     assert np.isfinite(found.features).all()
 
 
-def test_a_scorer_is_saved_and_loaded_and_a_damaged_one_is_refused(tmp_path):
+def test_a_scorer_is_saved_and_loaded(tmp_path):
     scorer, features = (
         replace(random_scorer(), margin=2.0),
         np.random.default_rng(0).normal(size=(5, FEATURES)).astype(np.float32),
@@ -148,12 +148,44 @@ def test_a_scorer_is_saved_and_loaded_and_a_damaged_one_is_refused(tmp_path):
     without = replace(scorer, margin=0.0).score(features)
     assert scorer.score(features) - without == pytest.approx([2.0, 0.0, 0.0, 0.0, 0.0])
     assert np.allclose(sum([one.score(features) for one in scorer.networks()]) / 2, scorer.score(features), atol=1e-5)
-    replace(scorer, mean=scorer.mean[1:]).save(tmp_path)
+
+
+SHIFTED = {
+    "mean": [np.zeros(FEATURES - 1, np.float32), np.full(FEATURES, np.nan, np.float32)],
+    "scale": [np.zeros(FEATURES, np.float32), np.full(FEATURES, np.inf, np.float32)],
+    "margin": [float("nan")],
+    "layers": [
+        random_scorer().layers[1:],
+        *(
+            tuple((weights * factor, bias[..., cut:]) for weights, bias in random_scorer().layers)
+            for factor, cut in ((np.float32(np.inf), 0), (1, 1))
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in SHIFTED.items() for value in values])
+def test_a_scorer_with_wrong_shapes_or_numbers_is_refused(tmp_path, name, value):
+    replace(random_scorer(), **{name: value}).save(tmp_path)
     with pytest.raises(ConfigError):
         Scorer.load(str(tmp_path), KIND)
-    (tmp_path / "scorer.safetensors").write_bytes(b"damaged")
-    with pytest.raises(ConfigError):
+
+
+def test_a_scorer_of_other_features_or_with_a_damaged_file_is_refused(tmp_path):
+    narrow = random_scorer().layers[1:]
+    replace(random_scorer(), mean=np.zeros(8, np.float32), scale=np.ones(8, np.float32), layers=narrow).save(tmp_path)
+    with pytest.raises(ConfigError, match="8 features"):
         Scorer.load(str(tmp_path), KIND)
+    random_scorer(1).save(tmp_path)
+    of_another = (tmp_path / "scorer.safetensors").read_bytes()
+    random_scorer().save(tmp_path)
+    for file in tmp_path.iterdir():
+        content = file.read_bytes()
+        for damaged in (of_another, content[:-2], b"[]"):
+            file.write_bytes(damaged)
+            with pytest.raises(ConfigError):
+                Scorer.load(str(tmp_path), KIND)
+        file.write_bytes(content)
 
 
 def test_a_learned_hop_stops_without_candidates():

@@ -30,7 +30,7 @@ from acqo_rl.searching.scorer import Scorer
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.training.choice import collect as choice_options
 from acqo_rl.training.choice import with_asking
-from acqo_rl.training.hop import ScoredOptions, Training, against_imitation, collect, train, with_returns
+from acqo_rl.training.hop import ScoredOptions, Training, against_imitation, collect, read_options, train, with_returns
 from acqo_rl.training.order import collect as order_examples
 from acqo_rl.training.rewards import Reward, gold_ranks
 from acqo_rl.types import Document, Query, Reformulation, SubQuery
@@ -140,6 +140,10 @@ def test_a_resumed_run_equals_an_uninterrupted_one_and_the_reward_teaches(kind, 
     written = kept.stat().st_mtime_ns
     main(config(kind, tmp_path / "cut"))
     assert kept.stat().st_mtime_ns == written
+    for content in (kept.read_bytes()[:-30], b"", b"damaged"):
+        others[0].write_bytes(content)
+        with pytest.raises(ConfigError, match="delete it"):
+            read_options(others[0])
     name = "model/scorer.safetensors"
     assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     main(config(kind, tmp_path / "cut"))

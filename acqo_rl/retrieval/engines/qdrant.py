@@ -1,9 +1,12 @@
 """Qdrant, as a server or as a folder that this process opens (qdrant-client's local mode)."""
 
 import atexit
+import io
+import pickle
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,7 @@ from numpy.typing import NDArray
 from qdrant_client import QdrantClient, models
 from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
+from qdrant_client.local import persistence
 
 from acqo_rl.language_models.http_clients import TEMPORARY, is_loopback, key_in
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Engine, Hit, Row, Schema
@@ -26,6 +30,28 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PAGE = 1000
 _SAMPLED = 100
 _METRICS = {models.Distance.COSINE: COSINE, models.Distance.DOT: DOT}
+
+
+class _PointReader(pickle.Unpickler):
+    """Reads a point of a folder, and refuses a pickle of anything else, which would run code."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """The class of a part of a point.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        found = getattr(models, name, None)
+        if module != models.PointStruct.__module__ or not isinstance(found, type):
+            raise ValueError(f"the folder contains {module}.{name}, which is no part of a point, and may be malicious")
+        return found
+
+
+_reader: Any = persistence
+# qdrant-client would run the code that the folder of somebody else contains
+_reader.pickle = SimpleNamespace(
+    dumps=_reader.pickle.dumps, loads=lambda content: _PointReader(io.BytesIO(content)).load()
+)
 
 
 class QdrantEngine(Engine):
