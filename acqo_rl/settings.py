@@ -4,7 +4,9 @@ import re
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import MISSING, Field, field, fields, is_dataclass
-from typing import Any
+from typing import IO, Any
+
+import yaml
 
 from acqo_rl.errors import ConfigError
 
@@ -62,3 +64,28 @@ def _given(settings: Any) -> Iterator[tuple[str, Any, Any]]:
         yield item.name, value, item
         if is_dataclass(value):
             yield from _given(value)
+
+
+def read_yaml(content: str | IO[str], loader: Any) -> Any:
+    """The value of YAML without aliases, because a few of them can make a value that is larger than the memory.
+
+    Args:
+        content: a text or an open file, which errors name.
+        loader: class of PyYAML.
+
+    Raises:
+        yaml.YAMLError: it is malformed or has an alias.
+        ValueError: a value is none of its type, or it is nested too deeply.
+    """
+
+    class Loader(loader):  # type: ignore[misc]
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.AliasEvent):
+                remedy = "aliases (*NAME) are not read; write the value itself"
+                raise yaml.composer.ComposerError(None, None, remedy, self.peek_event().start_mark)
+            return super().compose_node(parent, index)
+
+    try:
+        return yaml.load(content, Loader)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error

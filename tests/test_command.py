@@ -79,6 +79,9 @@ def test_numbers_in_a_file_are_texts_where_a_setting_is_a_text(parse):
         ("data: x\nrate: .inf\n", "inf"),
         ("data: [\n", "line 2"),
         ("data: \x07\n", "position"),
+        ("a: &a [x]\ndata: *a\n", r"aliases(.|\n)*line 2"),
+        ("a: &a {b: *a}\n", "aliases"),
+        (f"data: {'[' * 5000}", "nested too deeply"),
     ],
 )
 def test_an_invalid_file_is_rejected_with_its_name(parse, text, named):

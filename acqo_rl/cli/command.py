@@ -15,7 +15,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from acqo_rl.errors import AcqoError, ConfigError, did_you_mean
-from acqo_rl.settings import check_used, default_of
+from acqo_rl.settings import check_used, default_of, read_yaml
 from acqo_rl.types import Written
 
 _IS_FAULT = (FileNotFoundError, ConnectionError, TimeoutError)
@@ -88,7 +88,7 @@ def _read(file: Path) -> dict[str, Any]:
     Loader.add_constructor("tag:yaml.org,2002:float", lambda _, node: Written(node.value))
     try:
         with file.open(encoding="utf-8") as stream:  # the loader names an open file in its errors
-            settings = yaml.load(stream, Loader)
+            settings = read_yaml(stream, Loader)
     except ValueError as error:
         raise ValueError(f"{file}: {error}") from error
     if not isinstance(settings, dict):

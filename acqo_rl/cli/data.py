@@ -49,7 +49,7 @@ from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.settings import setting
 from acqo_rl.types import Positive, Seed, Share
 
-OF_FILES = ("documents", "queries", "qrels", "document_fields", "query_fields", "max_skipped")
+OF_FILES = ("documents", "queries", "qrels", "document_fields", "query_fields", "max_skipped", "max_repeated")
 
 
 @dataclass
@@ -71,6 +71,9 @@ class PrepareDataConfig:
     query_fields: list[str] = setting("field names of queries: id=NAME, text=NAME, history=NAME.", [], of="files")
     max_skipped: Share | None = setting(
         "maximum share of files and rows that may be skipped; by default 0.05.", None, of="files"
+    )
+    max_repeated: Share | None = setting(
+        "maximum share of the pages in which a line may stand, else it is dropped; by default 0.01.", None, of="files"
     )
     sources: list[str] = setting("BEIR folders to merge.", [], of="union")
 

@@ -9,10 +9,12 @@ import csv
 import logging
 import math
 import mimetypes
+import re
 import shutil
 import sys
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from posixpath import dirname, normpath
@@ -21,8 +23,8 @@ from urllib.parse import unquote, urlsplit
 
 from acqo_rl.data.beir import Located, documents_of, queries_of, read_beir, read_judged, read_splits, write_beir
 from acqo_rl.data.draw import draw, split_by_hash
-from acqo_rl.data.lines import Faults, read_jsonl, read_lines
-from acqo_rl.data.pages import PAGES, read_page
+from acqo_rl.data.lines import Faults, read_jsonl, read_lines, shorten
+from acqo_rl.data.pages import PAGES, PageReader
 from acqo_rl.errors import ConfigError, DataError, check_positive
 from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Document, Qrels, Query
@@ -47,7 +49,17 @@ _SHOWN = 3
 
 
 MAX_SKIPPED = 0.05
-"""Maximum share of files and rows that may be skipped, unless a setting allows more. ``ASSETS`` do not count."""
+"""Maximum share of files and rows that may be skipped, unless a setting allows more. Assets and links do not count."""
+MAX_REPEATED = 0.01
+"""Maximum share of the pages in which a line, a part of titles or the text of a link may stand, unless a setting says
+otherwise; what stands in more is taken for navigation and dropped."""
+_ALWAYS = 9
+"""Number of pages in which it may always stand."""
+_LONG = 200
+"""Number of characters of a line from which it is content."""
+_BETWEEN = re.compile(r"(\s*[^\w\s]+\s+)")
+"""Punctuation before white space, which separates the parts of a title."""
+LINKS = "symbolic links, which are not followed"
 ASSETS = "images, fonts, media, styles and scripts"
 _ASSET_TYPES = ("image/", "font/", "audio/", "video/", "text/css", "text/javascript", "application/javascript")
 
@@ -67,6 +79,7 @@ def write_files(
     document_fields: Sequence[str] = (),
     query_fields: Sequence[str] = (),
     max_skipped: float | None = None,
+    max_repeated: float | None = None,
 ) -> str:
     """Writes documents, queries and judgements as a BEIR folder.
 
@@ -80,9 +93,10 @@ def write_files(
             joins those that a table has; it needs one of them. Each name must be in a table.
         query_fields: ``id=NAME``, ``text=NAME`` or ``history=NAME``, for fields with other names.
         max_skipped: maximum share of files and rows that may be skipped; by default ``MAX_SKIPPED``.
+        max_repeated: maximum share of the pages in which a line may stand; by default ``MAX_REPEATED``.
 
     Returns:
-        The text of a README, with what was skipped.
+        The text of a README, with what was skipped, dropped and not read.
 
     Raises:
         ConfigError: a setting is malformed, or there are no documents.
@@ -90,18 +104,17 @@ def write_files(
     """
     of_documents, of_queries = read_fields(DOCUMENT, document_fields), read_fields(QUERY, query_fields)
     skipped: Tally = defaultdict(list)
-    links: dict[str, list[str]] = defaultdict(list)
-    with Faults() as faults:
-        rows = _rows(documents, of_documents, "document_fields", faults, skipped, links)
+    pages: dict[str, dict[str, Any]] = {}
+    with Faults() as faults, PageReader() as reader:
+        rows = _rows(documents, of_documents, "document_fields", faults, skipped, reader, pages)
         corpus = documents_of(_with_text(rows, "documents without text", skipped), faults)
-        for doc_id in links.keys() & corpus.keys():
-            page = corpus[doc_id]
-            if texts := [one for one in dict.fromkeys(links[doc_id]) if normalised(one) != normalised(page.title)]:
-                corpus[doc_id] = replace(page, metadata={**page.metadata, LINKED_AS: texts[:_LINKS]})
-        rows = _rows(queries, of_queries, "query_fields", faults, skipped, {})
+        pages = {doc_id: page for doc_id, page in pages.items() if doc_id in corpus}
+        dropped = _drop_repeated(corpus, pages, MAX_REPEATED if max_repeated is None else max_repeated)
+        _add_links(corpus, pages)
+        rows = _rows(queries, of_queries, "query_fields", faults, skipped, reader, {})
         asked, metadata = queries_of(_with_text(rows, "queries without text", skipped), faults)
         judged = _read_qrels(qrels, faults, asked, corpus)
-    left_out = sum(len(names) for kind, names in skipped.items() if kind != ASSETS)
+    left_out = sum(len(names) for kind, names in skipped.items() if kind not in (ASSETS, LINKS))
     total = left_out + len(corpus) + len(asked)
     if left_out > (MAX_SKIPPED if max_skipped is None else max_skipped) * total:
         raise DataError(
@@ -112,7 +125,11 @@ def write_files(
     if not corpus:
         raise ConfigError("No documents were found; give tables, pages or folders of pages as documents.")
     write_beir(folder, corpus.values(), asked.values(), judged, metadata)
-    if note := f"Skipped: {_counted(skipped)}." if skipped else "":
+    parts = [f"{doc_id} {page['missing']:.0%}" for doc_id, page in pages.items() if page.get("missing")]
+    incomplete = {"documents, with the share that is missing": parts} if parts else {}
+    notes = {"Skipped": skipped, "Dropped, because of standing in many pages": dropped, "Incomplete": incomplete}
+    note = " ".join(f"{name}: {_counted(tally)}." for name, tally in notes.items() if tally)
+    if note:
         _log.warning(note)
     splits = ", ".join(f"{len(judgements):,} {split}" for split, judgements in judged.items()) or "none"
     return f"""# Imported files
@@ -158,16 +175,17 @@ def _rows(
     setting: str,
     faults: Faults,
     skipped: Tally,
-    links: dict[str, list[str]],
+    reader: PageReader,
+    pages: dict[str, dict[str, Any]],
 ) -> Iterator[Located]:
     """Yields the rows of all files as in BEIR; of a folder, only its pages. Rows without an id are numbered.
 
-    The texts of links between pages are added to ``links``, under the id of the page that they lead to.
+    What else is known about pages is added to ``pages``, by id.
     """
     count = 0
     columns: set[str] = set()
     for path in map(Path, paths):
-        for file in _files_of(path) if path.is_dir() else [path]:
+        for file in _files_of(path, skipped) if path.is_dir() else [path]:
             name = file.relative_to(path if path.is_dir() and len(paths) == 1 else path.parent).as_posix()
             suffix = file.suffix.lower()
             if suffix in _TABLES and not path.is_dir():
@@ -181,12 +199,11 @@ def _rows(
                     yield file, number, {"_id": str(count), "text": line}
             elif suffix in PAGES and file.is_file():
                 try:
-                    page = read_page(file)
-                    for text, address in page.pop("links", ()):
-                        if len(text.split()) > 1 and not urlsplit(address).netloc:
-                            place = normpath(f"{dirname(name)}/{unquote(urlsplit(address).path)}").removeprefix("/")
-                            links["_".join(place.split())].append(text)
-                    yield file, None, {"_id": "_".join(name.split()), **page}
+                    page = reader.read(file)
+                    row = {"_id": "_".join(name.split()), "title": page.pop("title"), "text": page.pop("text")}
+                    row["metadata"] = page.pop("metadata", {})
+                    pages[row["_id"]] = page
+                    yield file, None, row
                 except DataError as error:
                     if path.is_dir():
                         skipped["pages that cannot be read"].append(name)
@@ -203,13 +220,85 @@ def _rows(
         faults.add(Path(paths[-1]), None, f"no table has the field {missing[0]!r} of --{setting}.")
 
 
-def _files_of(folder: Path) -> list[Path]:
-    """All files in a folder and its subfolders except hidden ones, sorted by path."""
-    return [
+def _files_of(folder: Path, skipped: Tally) -> list[Path]:
+    """All files in a folder and its subfolders except hidden ones and links, sorted by path."""
+    shown = [
         file
         for file in sorted(folder.rglob("*"))
-        if file.is_file() and not any(part.startswith(".") for part in file.relative_to(folder).parts)
+        if not any(part.startswith(".") for part in file.relative_to(folder).parts)
     ]
+    if links := [file.relative_to(folder).as_posix() for file in shown if file.is_symlink()]:
+        skipped[LINKS] += links
+    return [file for file in shown if file.is_file() and not file.is_symlink()]
+
+
+def _repeated(texts: Iterable[Iterable[str]], most: float) -> dict[str, int]:
+    """The texts that more than ``most`` pages have, the most frequent first, with the number of these pages."""
+    counts = Counter(text for those in texts for text in set(those))
+    return {text: count for text, count in counts.most_common() if text and count > most}
+
+
+def _drop_repeated(corpus: dict[str, Document], pages: Mapping[str, dict[str, Any]], share: float) -> Tally:
+    """Drops what stands in many pages: lines that are no code, parts of titles, and links; returns what was dropped."""
+    most = max(_ALWAYS, share * len(pages))
+    lines = _repeated((_prose(corpus[doc_id], page) for doc_id, page in pages.items()), most)
+    parts = _repeated((_parts(page) for page in pages.values()), most)
+    texts = _repeated(((text for text, _ in page.get("links", ())) for page in pages.values()), most)
+    for doc_id, page in pages.items():
+        document = corpus[doc_id]
+        prose = _prose(document, page)
+        kept = [line for line in document.text.split("\n") if next(prose) not in lines]
+        text = re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip("\n")
+        if len(kept) == document.text.count("\n") + 1 or not text:
+            text = document.text
+        title = _without_parts(page["titles"], parts, lines) if "titles" in page else document.title
+        corpus[doc_id] = replace(document, title=title, text=text)
+        page["links"] = [(text, address) for text, address in page.get("links", ()) if text not in texts]
+    kinds = {"lines": lines, "parts of titles": parts, "texts of links": texts}
+    return {kind: [repr(text) for text in dropped] for kind, dropped in kinds.items() if dropped}
+
+
+def _prose(document: Document, page: Mapping[str, Any]) -> Iterator[str]:
+    """Each line of a page without further white space; of code and long lines, nothing."""
+    code = set(page.get("code", ()))
+    for number, line in enumerate(document.text.split("\n")):
+        yield "" if number in code or len(line) > _LONG else " ".join(line.split())
+
+
+def _parts(page: Mapping[str, Any]) -> Iterator[str]:
+    for title in page.get("titles", ()):
+        yield title
+        yield from _BETWEEN.split(title)[::2]
+
+
+def _without_parts(titles: Sequence[str], parts: Collection[str], lines: Collection[str]) -> str:
+    """The first title that is not in many pages, without its first and last parts that are; else the first one."""
+    found = []
+    for title in titles:
+        words = _BETWEEN.split(title)
+        while len(words) > 1 and words[-1] in parts:
+            del words[-2:]
+        while len(words) > 1 and words[0] in parts:
+            del words[:2]
+        found.append("".join(words))
+    return next((title for title in found if title not in parts and title not in lines), found[0])
+
+
+def _add_links(corpus: dict[str, Document], pages: Mapping[str, dict[str, Any]]) -> None:
+    """Adds the texts of the links between pages to the metadata of the page that they lead to."""
+    links: dict[str, list[str]] = defaultdict(list)
+    for doc_id, page in pages.items():
+        for text, address in page["links"]:
+            with suppress(ValueError):  # no address
+                parts = urlsplit(address)
+                if len(text.split()) > 1 and not parts.netloc:
+                    place = normpath(f"{dirname(doc_id)}/{unquote(parts.path)}").removeprefix("/")
+                    links["_".join(place.split())].append(text)
+    for doc_id in links.keys() & corpus.keys():
+        document = corpus[doc_id]
+        texts = [text for text in dict.fromkeys(links[doc_id]) if normalised(text) != normalised(document.title)]
+        if texts:
+            corpus[doc_id] = replace(document, metadata={**document.metadata, LINKED_AS: texts[:_LINKS]})
 
 
 def _as_in_beir(row: dict[str, Any], fields: Mapping[str, Sequence[str]], number: str) -> dict[str, Any]:
@@ -254,6 +343,14 @@ def _read_csv(file: Path, suffix: str, faults: Faults) -> Iterator[tuple[int, di
         return
     try:
         with file.open(encoding="utf-8-sig", newline="") as lines:
+            first = lines.readline()
+            lines.seek(0)
+            own = _FORMATS[suffix].get("delimiter", ",")
+            other = next((sign for sign in ";\t|," if sign in first.removeprefix("sep=")), own)
+            if (own not in first.rstrip() and other != own) or first.startswith("sep="):
+                remedy = f"the first line is {shorten(first.strip())} and its delimiter seems to be {other!r}"
+                faults.add(file, 1, f"{remedy}; write {own!r} between fields, and the header in the first line.")
+                return
             rows = csv.DictReader(lines, **_FORMATS[suffix])
             header = rows.fieldnames or ()
             if len(set(header)) < len(header):

@@ -65,7 +65,8 @@ TRAIN = """--data data --index bm25 --index_device cpu --seed 3
 STAGE = f"{TRAIN} --model model --split dev --limit 4 --fusion rrf --lora_rank 4 --trainer.max_steps 1"
 RUNS = f"""
 data --dataset files --output data --documents {EXAMPLE}/corpus.jsonl --queries {EXAMPLE}/queries.jsonl
-    --qrels {EXAMPLE}/qrels/test.tsv --document_fields text=text --query_fields text=text --max_skipped .5
+    --qrels {EXAMPLE}/qrels/test.tsv --document_fields text=text --query_fields text=text
+    --max_skipped .5 --max_repeated .5
 data --dataset files --output all --documents {EXAMPLE}/corpus.jsonl --queries {EXAMPLE}/queries.jsonl
     --qrels all={EXAMPLE}/qrels/test.tsv
 data --dataset union --output union --sources data --limit 2 --seed 3
@@ -225,7 +226,7 @@ def test_every_setting_is_what_a_file_or_the_command_line_gives(command_name, nu
     values, others = (values_in(settings_of(main), one) for one in (number, 1 - number))
     words = list(words_of(values))
     for given, arguments in ((values, []), ({}, words), (others, words)):
-        (tmp_path / "config.yaml").write_text(yaml.safe_dump(given))
+        (tmp_path / "config.yaml").write_text(json.dumps(given))  # not yaml.safe_dump, which writes aliases
         read = command.parse(main, ["--config", str(tmp_path / "config.yaml"), *arguments])
         assert asdict(read) == values
 

@@ -1,0 +1,201 @@
+"""No text of a page is lost or welded without a message, whatever its markup."""
+
+import io
+import re
+from collections import Counter
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from markdown_it.common.html_blocks import block_names
+from pypdf import PdfReader, PdfWriter
+from test_importer import documents_of, imported, pdf, write  # noqa: F401
+
+from acqo_rl.data.pages import PageReader
+from acqo_rl.errors import DataError
+
+LEFT_OUT = {"base", "basefont", "body", "frame", "frameset", "head", "html", "iframe", "link", "noframes", "title"}
+LANDMARKS = {"aside", "footer", "header", "main", "nav"}
+OTHERS = {"button-bar", "hgroup", "label", "listing", "marquee", "object", "output", "pre", "textarea", "video"}
+SEPARATE = sorted(OTHERS.union(block_names) - LEFT_OUT - LANDMARKS)
+VOID = {"col", "hr", "param", "source", "track", "br", "img", "wbr", "menuitem"}
+
+
+@pytest.fixture(scope="module")
+def read(tmp_path_factory):
+    """Reads a page from its content."""
+    folder = tmp_path_factory.mktemp("pages")
+    with PageReader() as reader:
+
+        def page(content, name="page.html"):
+            file = folder / name
+            file.write_bytes(content if isinstance(content, bytes) else content.encode())
+            return reader.read(file)
+
+        yield page
+
+
+def markup(tree, words):
+    """The HTML of nested elements, with one word before, between and behind them."""
+    tag, children = tree
+    inside = "".join(f"{next(words)}{markup(child, words)}" for child in children)
+    return f"<{tag}>" if tag in VOID else f"<{tag}>{inside}{next(words)}</{tag}>"
+
+
+TREES = st.recursive(
+    st.tuples(st.sampled_from(SEPARATE), st.just(())),
+    lambda trees: st.tuples(st.sampled_from(SEPARATE), st.lists(trees, min_size=1, max_size=3)),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(TREES, st.booleans())
+def test_words_between_elements_are_neither_lost_nor_welded(read, tree, inner):
+    """Also in orders that HTML forbids, such as cells without a table."""
+    words = (f"word{number}" for number in range(10_000))
+    content = f"{next(words)}{markup(tree, words)}{next(words)}"
+    expected = Counter(re.findall(r"word\d+", content))
+    page = read(f"<article>{content}</article>" if inner else content)
+    assert Counter(re.findall(r"\w*word\w*", page["text"])) == expected
+    assert page["missing"] == 0
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<div>" * 2000 + "first" + "</div>" * 2000 + "last",
+        "<p>first</p><pre>" + "x" * 10_000_001 + "</pre><p>last",
+        "<p>first</p></body></html><p>more</html>last",
+        "<p " + " ".join(f"a{n}=1" for n in range(300_000)) + ">first</p>last",
+        "<main>first</main><p>between<main>last</main>",
+        "<nav>first<p>more<p>last",
+        "<nav>menu</nav><p>first<aside>more<p>last",
+        "<p>first<script>let one = '<nav>'</script><p>last",
+    ],
+    ids=["deep", "large", "stray end", "attributes", "two mains", "open nav", "open aside", "tag in a script"],
+)
+def test_a_page_is_read_to_its_end(read, content):
+    page = read(content)
+    assert page["text"].startswith("first")
+    assert page["text"].endswith("last")
+    assert page["missing"] == 0
+
+
+def test_an_xhtml_page_has_elements_without_contents(read):
+    page = read(
+        '<?xml version="1.0"?><html><head><title>T</title><script src="a"/></head><body><p>first</p></body></html>'
+    )
+    assert (page["title"], page["text"], page["missing"]) == ("T", "first", 0)
+
+
+@pytest.mark.parametrize("start", ["<!-- ", "<script>", "<style>", "<template>", "<title>"])
+def test_text_behind_a_part_without_an_end_is_named_as_missing(write, imported, caplog, start):  # noqa: F811
+    words = " ".join(f"word{n}" for n in range(100))
+    write("pages/whole.html", f"<h1>Whole</h1><p>{words}<p>{words}")
+    imported([write("pages/broken.html", f"<h1>Broken</h1><p>{words}{start}<p>{words}").parent])
+    assert re.findall(r"Incomplete.*: (\d) documents, .*\((.*) (\d+)%\)", caplog.text) == [("1", "broken.html", "50")]
+
+
+@given(st.lists(st.sampled_from(["- ", "1. ", "> "]), min_size=1, max_size=60))
+@settings(max_examples=30, deadline=None)
+def test_markdown_is_read_at_any_depth(read, signs):
+    nested = "".join(f"{''.join(signs[:depth])}word{depth}\n\n" for depth in range(1, len(signs) + 1))
+    page = read(f"# First\n\n{nested}\n\nlast", "page.md")
+    assert page["text"].split()[-1] == "last"
+    assert page["missing"] == 0
+
+
+FIELDS = {"by": "Mia", "tags": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("front", "metadata"),
+    [
+        ("---\ntitle: Mills\nby: Mia\ntags: [a, b]\n---\n", FIELDS),
+        ("---\ntitle: Mills\nby: Mia\ntags: [a, b]\n...\n", FIELDS),
+        ("\n \n---\ntitle: Mills\nby: Mia\ntags: [a, b]\n---\n", FIELDS),
+        ('+++\ntitle = "Mills"\nby = "Mia"\ntags = ["a", "b"]\n+++\n', FIELDS),
+        ("+++\ntitle = 'Mills'\nday = 2024-02-03\nn = 1.10\n+++\n", {"day": "2024-02-03", "n": "1.10"}),
+        ("Title: Mills\nBy: Mia\n  and Ole\n\n", {"By": "Mia and Ole"}),
+    ],
+)
+def test_front_matter_in_all_its_forms(read, front, metadata):
+    page = read(f"{front}# Grinding\n\nThey grind.\n", "page.md")
+    assert (page["title"], page["text"]) == ("Mills", "Grinding\n\nThey grind.")
+    assert page["metadata"] == metadata
+
+
+@pytest.mark.parametrize("start", ["Title: what is missing\nhere is text\n", "---\nIntro\n---\n", "Note: this\n\n"])
+def test_text_that_resembles_front_matter_is_text(read, start):
+    page = read(f"{start}last\n", "page.md")
+    assert page["metadata"] == {}
+    assert set(re.findall(r"\w+", start)) <= set(re.findall(r"\w+", page["text"]))
+
+
+def test_pages_of_a_pdf_without_text_are_named(write, imported, caplog):  # noqa: F811
+    writer = PdfWriter()
+    for text in ("The ferry sails.", "", "", ""):
+        writer.append(PdfReader(io.BytesIO(pdf(text))))
+    content = io.BytesIO()
+    writer.write(content)
+    [document] = documents_of(imported([write("scan.pdf", content.getvalue())]))
+    assert document.text == "The ferry sails."
+    assert "scan.pdf 75%" in caplog.text
+
+
+BOMB = "\n".join(f"{name}: &{name} [{', '.join(f'*{chr(ord(name) - 1)}' for _ in range(9))}]" for name in "bcdefghij")
+
+
+def test_a_page_that_needs_too_much_is_named_and_the_next_one_is_read(tmp_path):
+    heavy, light = tmp_path / "heavy.html", tmp_path / "light.html"
+    heavy.write_text("".join(f"<p><font size={n}>" for n in range(20_000)))
+    light.write_text("<p>light")
+    (tmp_path / "bomb.md").write_text(f"---\na: &a [x]\n{BOMB}\n---\nText.")
+    with PageReader(seconds=1) as reader:
+        with pytest.raises(DataError, match=r"heavy\.html: needs more than 1 s"):
+            reader.read(heavy)
+        with pytest.raises(DataError, match=r"bomb\.md: .*aliases"):
+            reader.read(tmp_path / "bomb.md")
+        assert reader.read(light)["text"] == "light"
+
+
+def test_links_of_the_file_system_are_not_followed(write, imported, caplog):  # noqa: F811
+    secret = write("private/secret.txt", "secret")
+    folder = write("pages/page.txt", "public").parent
+    (folder / "notes.txt").symlink_to(secret)
+    (folder / "more").symlink_to(secret.parent, target_is_directory=True)
+    assert [document.text for document in documents_of(imported([folder], max_skipped=0))] == ["public"]
+    assert "2 symbolic links, which are not followed (more, notes.txt)" in caplog.text
+
+
+@pytest.fixture
+def manual(write):  # noqa: F811
+    """A folder of pages that share navigation."""
+    for number in range(20):
+        write(
+            f"manual/page{number}.html",
+            f"<title>Topic {number} - The Manual</title><div><a href=page1.html>&lt;&lt;&lt; Prev page</a></div>"
+            f"<h1>Topic {number}</h1><p>Fact {number}.<pre>import mill</pre>"
+            f"<h2>Related Topics</h2><p><a href=page{(number + 1) % 20}.html>all of topic {number}</a>",
+        )
+    return write("manual/short.html", "<h2>Related Topics</h2><h2>Mills</h2>").parent
+
+
+def test_what_stands_in_many_pages_is_dropped_and_said(manual, imported, caplog):  # noqa: F811
+    documents = {document.id: document for document in documents_of(imported([manual]))}
+    page = documents["page1.html"]
+    assert (page.title, page.text.split("\n\n")) == (
+        "Topic 1",
+        ["Topic 1", "Fact 1.", "import mill", "all of topic 1"],
+    )
+    assert page.metadata == {"linked_as": ["all of topic 0"]}
+    assert documents["short.html"].title == "Mills"
+    for dropped in ("2 lines ('Related Topics', '<<< Prev page')", "('The Manual'", "1 texts of links"):
+        assert dropped in caplog.text
+
+
+def test_what_stands_in_many_pages_can_be_kept(manual, imported):  # noqa: F811
+    page = documents_of(imported([manual], max_repeated=1))[1]
+    assert page.title == "Topic 1 - The Manual"
+    assert {"<<< Prev page", "Related Topics"} <= set(page.text.splitlines())
