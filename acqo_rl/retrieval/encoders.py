@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
 from inspect import signature
 from pathlib import Path
 from threading import Lock
@@ -165,26 +164,19 @@ class ServerEncoder(Encoder):
 
 
 def embed_once(encoder: Encoder) -> None:
-    """Makes an encoder that several indexes share embed a query once; those that ask meanwhile wait for it."""
+    """Makes an encoder that several indexes share embed a query once; calls wait for each other."""
     if "encode_queries" in vars(encoder):
         return
-    known: LRUCache[str, Future[NDArray[np.float32]]] = LRUCache(_REMEMBERED)
+    known: LRUCache[str, NDArray[np.float32]] = LRUCache(_REMEMBERED)
     lock, encode = Lock(), encoder.encode_queries
 
     def encode_new(texts: Sequence[str]) -> NDArray[np.float32]:
         with lock:
-            new = {text: Future[NDArray[np.float32]]() for text in texts if text not in known}
-            vectors = [new.get(text) or known[text] for text in texts]
-            known.update(new)
-        try:
-            for waiting, vector in zip(new.values(), encode([*new]), strict=True):
-                waiting.set_result(vector)
-        except Exception as error:
-            for text, waiting in new.items():
-                known.pop(text, None)
-                waiting.set_exception(error)
-            raise
-        return np.array([vector.result() for vector in vectors], np.float32).reshape(len(texts), encoder.dim)
+            vectors = {text: known[text] for text in texts if text in known}
+            new = [text for text in dict.fromkeys(texts) if text not in vectors]
+            vectors |= zip(new, encode(new), strict=True)
+            known.update(vectors)
+        return np.array([vectors[text] for text in texts], np.float32).reshape(len(texts), encoder.dim)
 
     encoder.encode_queries = encode_new  # type: ignore[method-assign]
 
