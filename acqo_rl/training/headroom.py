@@ -163,7 +163,8 @@ def advise(headroom: Headroom, measure: str) -> tuple[Decision, str]:
     form, best = headroom.bounds
     lost = {one.name: _difference(one, headroom.topic_changes[0], measure) for one in headroom.topic_changes[1:]}
     lost = {name: loss for name, loss in lost.items() if loss.significant and loss.mean <= -LEAST_GAIN}
-    usable = (one for one in headroom.baselines if one.name not in lost)
+    gains = {one.name: _difference(one, raw, measure).mean for one in headroom.baselines}
+    usable = (one for one in headroom.baselines if one.name not in lost or gains[one.name] + lost[one.name].mean >= 0)
     cheap = max(usable, key=lambda one: one.scores(measure).mean())
     gain = _difference(cheap, raw, measure)
     name = cheap.name
@@ -185,7 +186,8 @@ def advise(headroom: Headroom, measure: str) -> tuple[Decision, str]:
     )
     without_training = "" if cheap is raw else f" Without training, {name} gains {interval(gain, starred=False)}."
     harm = "".join(
-        f" {name} is not advised without training: it loses {interval(loss, starred=False)} where the topic changes."
+        f" Where the topic changes, {name} loses {interval(loss, starred=False)}"
+        f"{'.' if gains[name] + loss.mean >= 0 else ', more than it gains elsewhere, so it is not advised.'}"
         for name, loss in lost.items()
     )
     return decision, f"{verdict}: {why}{without_training}{harm}"
