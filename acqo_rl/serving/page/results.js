@@ -80,7 +80,8 @@ function row(result, scoredBy) {
 
 /** Score and similarity, with the numbers of the lists where these give them. */
 function formulas({ places, score, similarity }, scoredBy) {
-  const from = (terms, value, number) => (scored(value) === scored(number) ? `${terms} = ` : "") + scored(number);
+  const holds = (value, number) => places.length > 1 && scored(value) === scored(number);
+  const from = (terms, value, number) => (holds(value, number) ? `${terms} = ` : "") + scored(number);
   const sum = places.reduce((total, place) => total + 1 / place.rank, 0);
   const terms = places.map((place) => `1/${place.rank}`).join(" + ");
   const scores = places.map((place) => place.score);
