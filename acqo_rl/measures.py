@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from acqo_rl.errors import ConfigError, DataError
-from acqo_rl.types import Qrels, Ranking, Run
+from acqo_rl.types import Qrels, Query, Ranking, Run
 
 MEASURES = ("nDCG@10", "AP@10", "R@10", "R@100", "RR@10", "Success@10", "AllGold@10")
 """The measures reported by default. ``Success@10`` is the hit rate."""
@@ -37,6 +37,22 @@ def gold_of(qrels: Qrels, query_id: str) -> list[str]:
 def judged(qrels: Qrels) -> Qrels:
     """The judgements without queries that have no relevant document, because those cannot be measured."""
     return {query_id: documents for query_id, documents in qrels.items() if gold_of(qrels, query_id)}
+
+
+def measurable(queries: Sequence[Query], qrels: Qrels) -> list[Query]:
+    """The queries that have a relevant document.
+
+    Raises:
+        DataError: there are none.
+    """
+    relevant = judged(qrels)
+    kept = [query for query in queries if query.id in relevant]
+    if not kept:
+        raise DataError(
+            f"None of the {len(queries)} queries has a relevant document in the judgements of {len(qrels)} queries: "
+            "check that queries and qrels are of the same data set and split, and that some scores are above 0."
+        )
+    return kept
 
 
 def check_measures(measures: Sequence[str], depth: int) -> None:

@@ -136,12 +136,14 @@ class Query:
         history: earlier turns, oldest first; empty if there is no conversation.
             :func:`acqo_rl.conversations.read_history` reads them from messages, pairs and texts.
         feedback: top results of a first search, best first; empty unless the policy reads feedback.
+        left_out: ids of documents that are no results, such as the document whose text the query is.
     """
 
     id: str
     text: str
     history: tuple[Turn, ...] = ()
     feedback: tuple[Snippet, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
@@ -275,7 +277,8 @@ class Ranking:
     Attributes:
         doc_ids: unique document ids.
         scores: one score per document, in non-increasing order.
-        retriever: name of the retriever; scores are comparable only within one retriever.
+        retriever: name of the retriever, or of what scored the documents after the searches; scores are comparable only
+            within one retriever.
         query: the text that was searched.
         weight: weight of this list in the fusion; a weight of 2 equals two copies of the list.
         similarities: for a fused ranking, each document's best score over the fused lists; otherwise empty. A fused

@@ -17,6 +17,8 @@ A reformulator is NAME or NAME=MODEL:
     auto=MODEL         searches without a model first, reads the results and asks the policy only where it should
                        help; auto alone never asks a model
     policy=MODEL       a trained policy; any other name is a policy too: warm_start=runs/warm final=runs/final
+    auto0=auto         another name for a reformulator, also with a model: a=hyde=MODEL. So one report compares
+                       auto0=auto with auto=MODEL
     trained:demo       a MODEL alone, if it contains ":" or "/", is a policy; its name here is trained-demo
 
 The report names the engine that ran a policy: with OpenVINO, its model has the prefix openvino: (see --engine).
@@ -64,6 +66,7 @@ from acqo_rl.measures import MEASURES, check_measures
 from acqo_rl.reformulation.heuristic import kinds_of
 from acqo_rl.reformulation.load import (
     check_strategy,
+    kind_of,
     prompts_model,
 )
 from acqo_rl.reformulation.settings import REWRITE_RETRIEVE_READ, WithStrategy
@@ -104,7 +107,7 @@ def main(config: EvaluateConfig) -> None:
     """Computes what is missing, then writes the report."""
     models = check(config)
     reranker = load_reranker(config.reranker) if config.reranker else None
-    baseline = next(name for name in models if name != REWRITE_RETRIEVE_READ)
+    baseline = next(name for name, model in models.items() if kind_of(name, model)[0] != REWRITE_RETRIEVE_READ)
     data = read_beir(config.data, config.split)
     data_folder = str(Path(config.data).resolve())
     open_run(config.output, {"data": data_folder, "split": config.split}, inputs_of(data_folder, [config.split]))
@@ -139,11 +142,12 @@ def check(config: EvaluateConfig) -> dict[str, str]:
         GrammarError: a model is not a policy of this version.
     """
     models = name_reformulators(config.reformulator, config.model, config.engine)
-    for name, model in models.items():
-        config.networks(name)
-        if name != REWRITE_RETRIEVE_READ:
-            check_strategy(name, model)
-    if models.keys() == {REWRITE_RETRIEVE_READ}:
+    kinds = [kind_of(name, model) for name, model in models.items()]
+    for kind, model in kinds:
+        config.networks(kind)
+        if kind != REWRITE_RETRIEVE_READ:
+            check_strategy(kind, model)
+    if all(kind == REWRITE_RETRIEVE_READ for kind, _ in kinds):
         raise ConfigError(f"{REWRITE_RETRIEVE_READ} needs a reformulator to be compared to; add raw.")
     name_indexes(config.index)
     for name in config.fusion:
@@ -173,8 +177,6 @@ def open_systems(
     file = Path(config.output, "cache.sqlite")
     retrievers = open_retrievers(config.index, config, corpus, file)
     reformulators, steps = open_reformulators(models, config.strategy, config, corpus, file)
-    if REWRITE_RETRIEVE_READ in reformulators and not any(parts.has_dense for parts in retrievers.values()):
-        raise ConfigError(f"{REWRITE_RETRIEVE_READ} compares cosines; give a dense index, alone or in a hybrid.")
     return retrievers, partial(
         evaluate_systems,
         reformulators=reformulators,
@@ -213,6 +215,6 @@ def settings_of(
     settings |= {key: given[key] for key in shown if given[key]}
     if config.reranker:
         settings |= {"reranker": config.reranker, "rerank_depth": config.rerank_depth}
-    if any(map(prompts_model, models)):
+    if any(prompts_model(kind_of(name, model)[0]) for name, model in models.items()):
         settings["strategies"] = asdict(config.strategy)
     return settings

@@ -3,12 +3,13 @@ r"""Estimate, before anything is trained, whether training is worth it.
     acqo headroom --data BEIR_DIR --index INDEX --output outputs/headroom
     acqo headroom --data BEIR_DIR --index INDEX --limit 100 --output outputs/first_look
     acqo headroom --data BEIR_DIR --index INDEX --output outputs/headroom \
-        --reformulator raw rules hyde=openai:qwen3@http://localhost:8000/v1
+        --reformulator auto rules hyde=openai:qwen3@http://localhost:8000/v1
 
-The command measures what the raw query, the rules and the last two turns reach, and scores the warm start's candidates
-of each query by the reward. The best candidate of each query is an upper bound for a policy that picks among them. The
-form of candidate that is best on one half of the queries, measured on the other half, is a lower bound. If there are
-conversations, queries that need none are also searched after another conversation (topic change). The last line
+The command measures what is served without training: the raw query, auto without a model, the rules and the last two
+turns. It scores the warm start's candidates of each query by the reward. The best candidate of each query is an upper
+bound for a policy that picks among them. The form of candidate that is best on one half of the queries, measured on the
+other half, is a lower bound. If auto is measured, its hops and its order follow the candidates too. If there are
+conversations, the queries without one are also searched after that of another query (topic change). The last line
 advises to train, to try training, to use a reformulator without training, or to search the raw query; docs/headroom.md
 lists the conditions.
 
@@ -17,22 +18,25 @@ scored.jsonl. The same command continues after an interruption.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from acqo_rl.addresses import Address
 from acqo_rl.data.beir import read_beir
+from acqo_rl.evaluation.cache import CachedRetriever
 from acqo_rl.evaluation.report import relative_to, write_report
-from acqo_rl.evaluation.run import Evaluation, evaluate
+from acqo_rl.evaluation.run import Evaluation
 from acqo_rl.evaluation.summary import Study, summarise
-from acqo_rl.evaluation.systems import System
+from acqo_rl.evaluation.systems import IndexParts, System, evaluate_systems, open_reformulators
 from acqo_rl.evaluation.tables import aligned
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.heuristic import kinds_of
-from acqo_rl.reformulation.load import lexicon_for, load_reformulator
+from acqo_rl.reformulation.settings import StrategySettings
+from acqo_rl.retrieval.load import describe
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.searching.names import name_reformulators
-from acqo_rl.searching.path import SearchPath, add_feedback
+from acqo_rl.searching.path import add_feedback
+from acqo_rl.searching.settings import Steps, StepSettings
 from acqo_rl.settings import setting
 from acqo_rl.training.candidates import candidates_in
 from acqo_rl.training.headroom import Headroom, advise, change_topics, measure_bounds
@@ -56,7 +60,8 @@ class HeadroomConfig(IndexSettings):
     split: str = setting("Queries to estimate with: qrels/SPLIT.tsv.", "train")
     limit: Count = setting("Number of queries, drawn at random; 0 uses all.", 300)
     reformulator: list[str] = setting(
-        "Reformulators to measure beside the raw query, NAME or NAME=MODEL as in acqo evaluate.", ["rules", "turns"]
+        "Reformulators to measure beside the raw query, NAME or NAME=MODEL as in acqo evaluate.",
+        ["auto", "rules", "turns"],
     )
     seed: Seed = setting("Seed of the drawn queries and of the halves.", 0)
 
@@ -69,16 +74,25 @@ def main(config: HeadroomConfig) -> None:
     queries = with_gold(data.queries[config.split], qrels, config.limit, config.seed)
     retriever, fusion, folder = config.open_index_of(config.index, corpus), RankScoreFusion(), Path(config.output)
     open_run(folder, asdict(config), inputs_of(config.data, [config.split], [config.index]), {"reformulator"})
-    lexicon, reward = lexicon_for(models, corpus.values()), Reward("converge", retriever, fusion)
+    reward, file, info = Reward("converge", retriever, fusion), folder / "cache.sqlite", describe(config.index)
+    index = CachedRetriever("index", retriever, info.fingerprint, file, embeds=info.kind != "bm25")
+    reformulators, steps = open_reformulators(models, StrategySettings(), StepSettings(), corpus, file)
 
     def measure(asked: Sequence[Query], kinds: Mapping[str, str]) -> list[Evaluation]:
         """Measures the raw query and each reformulator; ``turns`` only if there are conversations."""
-        found = []
-        for name, model in models.items():
-            if name != "turns" or any(query.history for query in asked):
-                path = SearchPath(load_reformulator(name, model, lexicon=lexicon), retriever, fusion, corpus)
-                found.append(evaluate(path, asked, qrels, name=name, measures=[_MEASURE], kinds=kinds))
-        return found
+        talks = any(query.history for query in asked)
+        evaluations = evaluate_systems(
+            asked,
+            reformulators={name: one for name, one in reformulators.items() if name != "turns" or talks},
+            retrievers={"index": IndexParts((index,))},
+            fusions={fusion.name: fusion},
+            corpus=corpus,
+            qrels=qrels,
+            kinds=kinds,
+            measures=[_MEASURE],
+            steps=steps,
+        )
+        return [replace(one, name=system.reformulator) for system, one in evaluations.items()]
 
     def rest(done: int) -> Iterator[list[ScoredQuery]]:
         found = candidates_in(corpus.values(), read[done:], _MOST_SUB_QUERIES)
@@ -86,12 +100,15 @@ def main(config: HeadroomConfig) -> None:
 
     kinds = kinds_of(queries, data.metadata)
     baselines = measure(queries, kinds)
-    changed = change_topics(baselines[0], queries, config.seed)
+    changed = change_topics(queries, config.seed)
     topics = measure(changed, dict.fromkeys(qrels, "topic change")) if changed else []
     read = add_feedback(queries, retriever, fusion, corpus, FeedbackSpec(1))
     scored = continue_rows(ScoredQuery, folder / "scored.jsonl", len(read), rest)
-    bounds, forms = measure_bounds(read, qrels, scored, kinds, reward, measure=_MEASURE, seed=config.seed)
+    after = next((one for one in steps.values() if one.choice), Steps())
+    bounds, forms = measure_bounds(read, qrels, scored, kinds, reward, after, measure=_MEASURE, seed=config.seed)
     decision, reason = advise(Headroom(tuple(baselines), bounds, tuple(topics)), _MEASURE)
+    if not topics and any(query.history for query in queries):
+        reason += " Topic changes were not measured, because every query has a conversation."
     settings = {
         "decision": decision,
         "reason": reason,

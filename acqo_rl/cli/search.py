@@ -40,7 +40,6 @@ from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.retrieval.places import parts_of
 from acqo_rl.retrieval.rerankers import load_reranker
 from acqo_rl.retrieval.settings import INDEX_HELP
-from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.names import name_reformulators
 from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.searcher import AdaptiveSearcher
@@ -49,7 +48,6 @@ from acqo_rl.settings import setting
 from acqo_rl.text import one_line
 from acqo_rl.types import Document, Positive, Query, Turn
 
-WORDS_OF_ANSWER = 20
 _WORDS = ":new starts a new conversation, :quit ends."
 
 
@@ -104,18 +102,15 @@ def main(config: SearchConfig) -> None:
             stream.reconfigure(errors="replace")
     searcher, corpus = open_searcher(config)
 
-    def answer(text: str, history: object) -> str:
-        """Prints the result of a query; returns the text of the best document."""
+    def answer(text: str, history: object) -> None:
+        """Prints the result of a query."""
         found = searcher.search(Query("query", text, read_history(history, text)), config.k)
         if config.json:
             print(json.dumps(as_json(found, corpus)), flush=True)
         else:
             width = shutil.get_terminal_size((120, 0)).columns
-            reordered = any(step.name in ("order", "reranking") for step in found.trace)
-            score = "1/P" if config.fusion == "rsf" and not reordered else "score"
-            for line in lines(found, corpus, score):
+            for line in lines(found, corpus):
                 print(cut(line, width), flush=True)
-        return next((document.text for document in fetch(corpus, found.fused.doc_ids[:1]).values()), "")
 
     if config.query is None:
         converse(answer, config)
@@ -123,8 +118,8 @@ def main(config: SearchConfig) -> None:
         answer(config.query, config.history)
 
 
-def converse(answer: Callable[[str, object], str], config: SearchConfig) -> None:
-    """Reads queries until the end of the input; the system's turn is the first words of the best document."""
+def converse(answer: Callable[[str, object], None], config: SearchConfig) -> None:
+    """Reads queries until the end of the input; the conversation consists of them, because no answer is written."""
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401  (input() uses it to edit lines)
     if not config.json:
@@ -139,7 +134,5 @@ def converse(answer: Callable[[str, object], str], config: SearchConfig) -> None
             elif word:
                 if not config.json:
                     print()
-                reply = answer(text, history)
+                answer(text, history)
                 history.append(Turn("user", text))
-                if reply:
-                    history.append(Turn("assistant", " ".join(one_line(reply).split(" ")[:WORDS_OF_ANSWER])))

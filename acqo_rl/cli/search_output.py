@@ -15,7 +15,7 @@ CELL = 40
 EXCERPT = 120
 
 
-def lines(answer: SearchResult, corpus: Mapping[str, Document], score_name: str) -> Iterator[str]:
+def lines(answer: SearchResult, corpus: Mapping[str, Document]) -> Iterator[str]:
     """The result as lines for a terminal, without control characters."""
     reformulation, fused = answer.reformulation, answer.fused
     about = searched_texts(reformulation)
@@ -44,7 +44,7 @@ def lines(answer: SearchResult, corpus: Mapping[str, Document], score_name: str)
         ]
         yield from table(("rank", "score", "id", "title"), top_rows)
     yield ""
-    yield "fused"
+    yield f"fused, scored by {fused.retriever}"
     scored = zip(fused.doc_ids, fused.scores, fused.similarities, strict=True)
     documents = fetch(corpus, fused.doc_ids)
     rows = [
@@ -52,7 +52,7 @@ def lines(answer: SearchResult, corpus: Mapping[str, Document], score_name: str)
         for rank, (d, score, best) in enumerate(scored, start=1)
         if (found := documents.get(d))
     ]
-    yield from table(("rank", score_name, "best", "id", "title", "text"), rows)
+    yield from table(("rank", "score", "similarity", "id", "title", "text"), rows)
     yield ""
     yield ", ".join(f"{step.name} {step.ms:.1f} ms" for step in answer.trace)
 

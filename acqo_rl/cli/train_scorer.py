@@ -46,6 +46,7 @@ from acqo_rl.evaluation.tables import aligned
 from acqo_rl.files import atomic_folder, write_atomic
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.load import AUTO, check_strategy, load_reformulator, with_engine_prefix
+from acqo_rl.retrieval.places import parts_of
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.roles import Retriever
 from acqo_rl.searching import choice, hop, order
@@ -166,11 +167,12 @@ def main(config: TrainScorerConfig) -> None:
     else:
         settings = Training(order.KIND, cost=0.0, margin=0.0, imitation=1.0, **given)
         options = order_options(config, sets)
+    indexes = ["+".join(Path(part).name for part in parts_of(index)) for index in config.index]
+    places = zip(config.data, indexes, strict=True)
+    names = [f"{number} {Path(data).name}, {index}" for number, (data, index) in enumerate(places, 1)]
+    table = against_imitation(dict(zip(names, options, strict=True)), replace(settings, imitation=Training.imitation))
     scorer, curve = train([one for some in options for one in some], settings)
     write_json(folder / "curve.json", curve)
-    places = zip(config.data, config.index, strict=True)
-    names = [f"{number} {Path(data).name}, {Path(index).name}" for number, (data, index) in enumerate(places, 1)]
-    table = against_imitation(dict(zip(names, options, strict=True)), replace(settings, imitation=Training.imitation))
     lines = [f"# {table.title}", "", aligned(table), "", table.note]
     write_atomic(folder / "report.md", lines)
     with atomic_folder(folder / "model") as half_done:

@@ -16,7 +16,7 @@ import json
 import logging
 import sys
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, NotRequired
 
@@ -86,7 +86,8 @@ def read_beir(folder: str | Path, *splits: str) -> Beir:
     """Reads the corpus, the queries and the judgements of the given splits.
 
     Judgements of queries or documents that are not in the folder are skipped. Queries that have no relevant document
-    left are skipped too. A warning reports the numbers.
+    left are skipped too. A warning reports the numbers. As in BEIR, a document is no result of the query that has its
+    id, unless it is judged relevant.
 
     Raises:
         DataError: a file is missing or malformed, or a split has no usable judgement; the message lists the faults.
@@ -99,8 +100,17 @@ def read_beir(folder: str | Path, *splits: str) -> Beir:
         qrels = {split: _read_split(folder, split, faults, asked, corpus) for split in splits}
         if splits and not asked and not faults.of(path):
             faults.add(path, None, "there are no queries; write one per line (_id, text), or use acqo label.")
-    queries = {split: [query for query in asked.values() if query.id in qrels[split]] for split in splits}
+    queries = {
+        split: [_measured(query, qrels[split][name], corpus) for name, query in asked.items() if name in qrels[split]]
+        for split in splits
+    }
     return Beir(corpus, queries, qrels, metadata)
+
+
+def _measured(query: Query, judged: Mapping[str, int], corpus: Container[str]) -> Query:
+    """The query without the document of the same id, unless that is relevant."""
+    is_result = query.id not in corpus or judged.get(query.id, 0) > 0
+    return query if is_result else replace(query, left_out=(query.id,))
 
 
 def read_corpus(folder: str | Path) -> dict[str, Document]:

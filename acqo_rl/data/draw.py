@@ -25,11 +25,12 @@ def draw(queries: Sequence[T], most: int, seed: int | str) -> list[T]:
 def after_conversations(queries: Sequence[Query], talks: Sequence[tuple[Turn, ...]], seed: int) -> list[Query]:
     """Each query after a conversation that begins otherwise than its own, drawn at random; without one, left out."""
     generator = random.Random(seed)
-    return [
-        replace(query, history=generator.choice(others))
-        for query in queries
-        if (others := [talk for talk in talks if talk[:1] != query.history[:1]])
-    ]
+    changed = []
+    for query in queries:
+        begins = query.history[:1] or (Turn("user", query.text),)
+        if others := [talk for talk in talks if talk[:1] != begins]:
+            changed.append(replace(query, history=generator.choice(others)))
+    return changed
 
 
 def split_by_hash(key: str) -> str:

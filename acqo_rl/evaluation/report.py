@@ -87,9 +87,12 @@ def answer_of(study: Study) -> str:
         before = summarise(study.evaluations[reference]).overall.measures[measure]
         chance = "" if difference.significant else "; the difference may be due to chance"
         compared = f" against {before:.3f} of {study.name(reference)}, {interval(difference, starred=False)}{chance}"
+    results = study.evaluations[best].results
+    own = sum(bool(result.reformulation.query.left_out) for result in results)
+    left_out = f" As in BEIR, the document with the id of a query is no result of it ({own} queries)." if own else ""
     return (
         f"{study.name(best)} has {measure} {overall.measures[measure]:.3f}{compared}, over {overall.queries} queries, "
-        f"with {overall.quantities['searches']:.1f} searches and {_seconds(study, best):.2g} s per query."
+        f"with {overall.quantities['searches']:.1f} searches and {_seconds(study, best):.2g} s per query.{left_out}"
     )
 
 

@@ -8,8 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from acqo_rl.errors import DataError
-from acqo_rl.measures import MEASURES, check_measures, judged, per_query, to_run
+from acqo_rl.measures import MEASURES, check_measures, judged, measurable, per_query, to_run
 from acqo_rl.reformulation.pass_through import RecentTurns
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.sub_queries import DEPTH, searched_text
@@ -108,13 +107,7 @@ def evaluate(
     from tqdm import tqdm
 
     check_measures(measures, DEPTH)
-    relevant = judged(qrels)
-    measured = [query for query in queries if query.id in relevant]
-    if not measured:
-        raise DataError(
-            f"None of the {len(queries)} queries has a relevant document in the judgements of {len(qrels)} queries: "
-            "check that queries and qrels are of the same data set and split."
-        )
+    measured, relevant = measurable(queries, qrels), judged(qrels)
     found: list[tuple[SearchResult, dict[str, Any]]] = []
     with tqdm(total=len(measured), desc=f"evaluate {name}", unit="query", disable=not progress) as bar:
         for start in range(0, len(measured), batch_size):

@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.cache import (
     CachedReformulator,
     CachedReranker,
@@ -18,6 +19,7 @@ from acqo_rl.evaluation.cache import (
 from acqo_rl.evaluation.run import Evaluation, evaluate
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.load import (
+    kind_of,
     lexicon_for,
     load_reformulator,
     load_strategy_model,
@@ -117,7 +119,13 @@ def evaluate_systems(
         steps: reformulator -> its steps that read results.
         reranker: scores the documents of the reranked systems.
         rerank_depth: number of documents per query that are reranked.
+
+    Raises:
+        ConfigError: a reformulator has ``retry_below``, and no retriever has a dense index.
     """
+    retried = [name for name, one in reformulators.items() if one.retry_below is not None]
+    if retried and not any(parts.has_dense for parts in retrievers.values()):
+        raise ConfigError(f"{retried[0]} compares cosines; give a dense index, alone or in a hybrid.")
     evaluations: Evaluations = {}
     for retriever, fusion, name in product(retrievers, fusions, reformulators):
         parts, reformulator = retrievers[retriever], reformulators[name]
@@ -188,7 +196,7 @@ def open_reformulators(
     """Opens reformulators; strategies share their language models.
 
     Args:
-        models: name -> model.
+        models: name -> model, as :func:`~acqo_rl.searching.names.name_reformulators` returns them.
         strategy: settings of the reformulators.
         settings: of the steps that read results.
         corpus: document id -> document.
@@ -202,20 +210,21 @@ def open_reformulators(
     def language_model(model: str) -> LanguageModel:
         return load_strategy_model(model, strategy)
 
-    def load(name: str, model: str) -> Reformulator:
-        shared = language_model(model) if prompts_model(name) else None
-        return load_reformulator(name, model, strategy, language_model=shared, lexicon=lexicon)
+    def load(kind: str, model: str) -> Reformulator:
+        shared = language_model(model) if prompts_model(kind) else None
+        return load_reformulator(kind, model, strategy, language_model=shared, lexicon=lexicon)
 
-    lexicon = lexicon_for(models, corpus.values())
+    kinds = {name: kind_of(name, model) for name, model in models.items()}
+    lexicon = lexicon_for((kind for kind, _ in kinds.values()), corpus.values())
     opened: dict[str, CachedReformulator] = {}
     steps: dict[str, Steps] = {}
     words = once(partial(words_of, corpus))
-    for name, model in models.items():
-        cache_key = reformulator_key(name, model, strategy)
-        opened[name] = CachedReformulator(name, partial(load, name, model), cache_key, file)
-        if name == REWRITE_RETRIEVE_READ:
+    for name, (kind, model) in kinds.items():
+        cache_key = reformulator_key(kind, model, strategy)
+        opened[name] = CachedReformulator(name, partial(load, kind, model), cache_key, file)
+        if kind == REWRITE_RETRIEVE_READ:
             opened[name].retry_below = strategy.similarity_threshold
-        steps[name] = settings.networks(name).steps(corpus, words, asks=bool(model))
+        steps[name] = settings.networks(kind).steps(corpus, words, asks=bool(model))
     return opened, steps
 
 

@@ -23,7 +23,8 @@ def hits(
 
     - ``doc_id``, ``title`` and ``rank`` (from 1) of the document;
     - ``start``, the number of characters before its text in the whole document, which has ``length`` characters;
-    - ``score``, its fused score, and ``similarity``, its best score in one list;
+    - ``score``, which orders the documents, ``scored_by``, what it is from (the fusion, the order or the reranker), and
+      ``similarity``, its best score in one list;
     - ``route``, the route of the query, and ``sub_queries``, the texts that were searched;
     - ``found_by``, the sub-queries whose lists contain the document;
     - ``problem``, the problem of the reformulation, or ``None``;
@@ -60,6 +61,7 @@ def hits(
                 "start": windows[doc_id][0],
                 "length": len(documents[doc_id].text),
                 "score": score,
+                "scored_by": fused.retriever,
                 "similarity": similarity,
                 **searched,
                 "found_by": list(dict.fromkeys(query for query, doc_ids in lists if doc_id in doc_ids)),

@@ -11,7 +11,8 @@
     =                          "=" stands for the raw query
     = Lima                     "= WORDS" stands for the raw query with these words appended
 
-The tags are single tokens in common vocabularies, so the route costs one token.
+The tags are single tokens in common vocabularies, so the route costs one token. A line that is a tag, in any case and
+with any punctuation around it, is no sub-query: a model that writes one has lost the form.
 
 With a list of words, each word of a sub-query must be a word of the query, the conversation or the feedback, or one of
 the list; so each word is searched whole or not at all.
@@ -23,6 +24,7 @@ because repeated words do not improve the results.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 from acqo_rl.errors import GrammarError
@@ -40,9 +42,13 @@ from acqo_rl.text import (
 from acqo_rl.types import Query, Route, SubQuery, SubQueryKind
 
 VERSION = "2"
-"""Must be increased whenever a completion of an older model would be parsed differently."""
+"""Must be increased whenever a completion of an older model would get another meaning.
+
+A completion that is only refused now needs no new version: its problem is reported, and the policy is served as before.
+"""
 
 TAGS: dict[Route, str] = {"pass": "pass", "disambiguate": "resolve", "decompose": "split"}
+_LISTS = f"{TAGS['disambiguate']}|{TAGS['decompose']}"
 ORIGINAL = "="
 _EXPANSION = f"{ORIGINAL} "
 
@@ -51,6 +57,10 @@ _ROUTES: dict[str, Route] = {tag: route for route, tag in TAGS.items()}
 _POSSESSIVE = re.compile("['\u2019]s?$")
 # Control characters and all white space except the space: characters that may end a line or are invisible.
 _BANNED = r"\u0000-\u001f\u007f-\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
+_ASCII_SIGNS = r"!-/:-@\[-`{-~"
+_SIGNS = _ASCII_SIGNS + r"\u00a1-\u00bf\u2010-\u2027\u2030-\u205e\u3001-\u3011\uff01-\uff0f\uff1a-\uff20"
+_COMPARED = 32
+"""Maximum length of a line that is compared with the tags."""
 
 
 class Parsed(NamedTuple):
@@ -76,23 +86,22 @@ class Grammar:
     @property
     def regex(self) -> str:
         """Regular expression for guided decoding; :meth:`parse` accepts its matches if their words are allowed."""
-        return f"({'|'.join(map(self.regex_of, TAGS))})"
+        return f"({TAGS['pass']}|({_LISTS}){self._lines(_BANNED, _SIGNS)})"
 
     def regex_of(self, route: Route) -> str:
         """Regular expression of the completions of one route."""
-        if route == "pass":
-            return TAGS[route]
-        edge, inner = f"[^ {_BANNED}]", f"[^{_BANNED}]"
-        line = f"{edge}({inner}{{0,{MAX_CHARACTERS - 2}}}{edge})?"
-        return f"{TAGS[route]}(\\n{line}){{1,{self.max_sub_queries}}}"
+        return TAGS[route] + ("" if route == "pass" else self._lines(_BANNED, _SIGNS))
 
     @property
     def ascii_regex(self) -> str:
         """A looser expression without characters beyond ASCII, for engines that know no others.
 
-        It only fixes the tags and the number of lines; :meth:`parse_tolerantly` reads the rest.
+        It only fixes the tags, and the number and the length of lines; :meth:`parse_tolerantly` reads the rest.
         """
-        return f"({TAGS['pass']}|({TAGS['disambiguate']}|{TAGS['decompose']})(\\n[^\\n]+){{1,{self.max_sub_queries}}})"
+        return f"({TAGS['pass']}|({_LISTS}){self._lines('', _ASCII_SIGNS)})"
+
+    def _lines(self, banned: str, signs: str) -> str:
+        return f"(\\n({_line(banned, signs)})){{1,{self.max_sub_queries}}}"
 
     def render(self, route: Route, sub_queries: Iterable[SubQuery], query: Query) -> str:
         """Renders the canonical completion for a route and its sub-queries; the inverse of :meth:`parse`.
@@ -121,14 +130,14 @@ class Grammar:
         Raises:
             GrammarError: the completion does not match the grammar, or it contains a word that is not allowed.
         """
+        tag, *lines = completion.split("\n")
         if not re.fullmatch(self.regex, completion):
             tags = f"{TAGS['disambiguate']} or {TAGS['decompose']}"
             raise GrammarError(
                 f"{completion[:80]!r} does not match the grammar: {TAGS['pass']} alone, or {tags} and then 1 to "
                 f"{self.max_sub_queries} lines of 1 to {MAX_CHARACTERS} characters, without control characters and "
-                "without spaces at either end."
+                "without spaces at either end; none of them is a tag."
             )
-        tag, *lines = completion.split("\n")
         if invented := self._invented(lines, query):
             raise GrammarError(
                 f"The completion has words that the policy neither read nor has in its list: {', '.join(invented[:3])}."
@@ -138,8 +147,8 @@ class Grammar:
     def parse_tolerantly(self, completion: str, query: Query) -> Parsed:
         """Parses a completion tolerantly; used in serving. An unusable completion becomes the raw query.
 
-        Ignores case, blank lines, numbering and extra white space; drops words that are not allowed, and
-        sub-queries that are too long or too many.
+        Ignores case, blank lines, numbering and extra white space; drops lines that are tags, words that are not
+        allowed, and sub-queries that are too long or too many.
         ``problem`` describes any deviation from the grammar.
         """
         try:
@@ -152,7 +161,7 @@ class Grammar:
         usable = [unnumbered(line) for line in rest]
         invented = set(self._invented(usable, query))
         usable = [" ".join(word for word in words_of(line) if word not in invented) for line in usable]
-        usable = [line for line in usable if 0 < len(line) <= MAX_CHARACTERS]
+        usable = [line for line in usable if re.fullmatch(_line(_BANNED, _SIGNS), line)]
         return _parsed(route, [] if route == "pass" else usable, query, self.max_sub_queries)._replace(problem=problem)
 
     def known_words(self, text: str) -> frozenset[str]:
@@ -166,6 +175,41 @@ class Grammar:
             return []
         known = self.known_words(text_of(query))
         return [word for line in lines for word in words_of(line) if word_key(word) not in known]
+
+
+@cache
+def _line(banned: str, signs: str) -> str:
+    """Expression of the lines of a sub-query: no tag, and no space at either end.
+
+    Engines of guided decoding know no lookahead. So a line of up to ``_COMPARED`` characters is read from its first
+    letter until it can no longer be a tag; the tags begin with different letters.
+
+    Args:
+        banned: characters that no line has, beside the end of a line; as in a class of an expression.
+        signs: punctuation, likewise.
+    """
+    banned += "\\n"
+    begun: list[str] = []
+    left = [("", f" {signs}{''.join(tag[0] + tag[0].upper() for tag in TAGS.values())}")]
+    for tag in TAGS.values():
+        written = ""
+        for letter in tag:
+            either = letter + letter.upper()
+            if written:
+                begun.append(written)
+                left.append((written, either))
+            written += f"[{either}]"
+        left.append((f"{written}[ {signs}]{{0,{_COMPARED}}}", f" {signs}"))
+    ends = "|".join([*begun, *(f"{start}[^ {banned}{excluded}]" for start, excluded in left)])
+    goes_on = "|".join(f"{start}[^{banned}{excluded}]" for start, excluded in left)
+    edge, inner, sign = f"[^ {banned}]", f"[^{banned}]", f"[{signs}]"
+    most = MAX_CHARACTERS - 3 * _COMPARED
+    return (
+        f"({sign}[ {signs}]{{0,{_COMPARED}}})?({ends}|({goes_on}){inner}{{0,{most}}}{edge})"
+        f"|{sign}([ {signs}]{{0,{_COMPARED}}}{sign})?"
+        f"|{_EXPANSION}({inner}{{0,{MAX_CHARACTERS - 3}}}{edge})"
+        f"|{edge}{inner}{{{_COMPARED - 1},{MAX_CHARACTERS - 2}}}{edge}"
+    )
 
 
 def repeats_words(completion: str, query: Query) -> bool:
@@ -205,7 +249,8 @@ def _parsed(route: Route, lines: Iterable[str], query: Query, most: int) -> Pars
     original = SubQuery(query.text, "original")
     key = normalised(query.text)
     read = (_read(line, route, query) for line in lines)
-    sub_queries = distinct(original if normalised(s.text) == key else s for s in read)[:most]
+    searched = (s for s in read if normalised(s.text) not in _ROUTES.keys() - {key})  # a tag that is written twice
+    sub_queries = distinct(original if normalised(s.text) == key else s for s in searched)[:most]
     if not sub_queries or sub_queries == (original,):
         return Parsed("pass", (original,))
     return Parsed(route, sub_queries)

@@ -37,6 +37,18 @@ def prompts_model(name: str) -> bool:
     return name in WHOLE or set(name.split("+")) <= set(STRATEGIES)
 
 
+def kind_of(name: str, model: str) -> tuple[str, str]:
+    """The reformulator that a name stands for, and its model.
+
+    Args:
+        name: of the reformulator.
+        model: its model, or the name of another reformulator, also with ``=`` and a model: ``mine`` with the model
+            ``auto=trained:demo`` is ``auto`` with the model ``trained:demo``.
+    """
+    kind, _, of_kind = model.partition("=")
+    return (kind, of_kind) if kind in (*WITHOUT_MODEL, AUTO) or prompts_model(kind) else (name, model)
+
+
 def with_engine_prefix(name: str, model: str, engine: InferenceEngine) -> str:
     """The model of a reformulator with the prefix of the engine that runs it.
 

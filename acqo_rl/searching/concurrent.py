@@ -4,7 +4,7 @@ The parts of a composite retriever (hybrid, several collections) are called sepa
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -14,7 +14,7 @@ from acqo_rl.searching.result import Failure
 from acqo_rl.searching.sub_queries import Retrievers, searched_text, split_retrievers
 from acqo_rl.searching.workers import Workers
 from acqo_rl.text import one_line
-from acqo_rl.types import Ranking, Reformulation, SubQuery, search_key
+from acqo_rl.types import Query, Ranking, Reformulation, SubQuery, search_key
 
 _Call = tuple[Retriever, list[str]]
 _Key = tuple[int, tuple[bool, str]]
@@ -58,13 +58,13 @@ class ConcurrentSearch:
         """Returns the rankings of each reformulation, in input order: those of the sub-queries, then of the raw query.
 
         Texts seen before are not searched again. Failed searches are missing. Blank sub-queries are not searched. A
-        sub-query that does not reach its ``min_margin`` gets an empty ranking.
+        sub-query that does not reach its ``min_margin`` gets an empty ranking. What a query leaves out is no result.
         """
         self._search(reformulations)
         return [
             (
-                *_by_margin(self._rankings(made.sub_queries, self._retrievers)),
-                *(ranking for _, ranking in self._rankings([_original_of(made)], self._originals)),
+                *_by_margin(self._rankings(made.query, made.sub_queries, self._retrievers)),
+                *(ranking for _, ranking in self._rankings(made.query, [_original_of(made)], self._originals)),
             )
             for made in reformulations
         ]
@@ -73,7 +73,9 @@ class ConcurrentSearch:
         """The best cosine of each reformulation's sub-queries at a dense retriever; minus infinity if there is none."""
         self._search(reformulations)
         dense = [one for one in self._singles[0] if one.cosine]
-        lists = [[r for _, r in self._rankings(made.sub_queries, dense) if r.scores] for made in reformulations]
+        lists = [
+            [r for _, r in self._rankings(made.query, made.sub_queries, dense) if r.scores] for made in reformulations
+        ]
         return [max((ranking.scores[0] for ranking in some), default=-math.inf) for some in lists]
 
     def failures(self, *searched: Reformulation) -> tuple[Failure, ...]:
@@ -119,11 +121,11 @@ class ConcurrentSearch:
         return rankings
 
     def _rankings(
-        self, sub_queries: Iterable[SubQuery], retrievers: Sequence[Retriever]
+        self, query: Query, sub_queries: Iterable[SubQuery], retrievers: Sequence[Retriever]
     ) -> list[tuple[SubQuery, Ranking]]:
-        """The rankings of each sub-query, in the order of the retrievers."""
+        """The rankings of each sub-query of a query, in the order of the retrievers."""
         return [
-            (sub_query, _found_by(sub_query, ranking))
+            (sub_query, _found_by(sub_query, _without(ranking, query.left_out) if query.left_out else ranking))
             for sub_query in sub_queries
             for one in retrievers
             if (ranking := self._ranking(one, searched_text(sub_query))) is not None
@@ -153,6 +155,10 @@ def _by_margin(found: Sequence[tuple[SubQuery, Ranking]]) -> Iterator[Ranking]:
         least = -math.inf if sub_query.min_margin is None else sub_query.min_margin
         lead = ranking.scores[0] - best.get(ranking.retriever, -math.inf) if ranking.scores else math.inf
         yield ranking if lead > least else ranking.first(0)
+
+
+def _without(ranking: Ranking, left_out: Collection[str]) -> Ranking:
+    return ranking.at([i for i, doc_id in enumerate(ranking.doc_ids) if doc_id not in left_out])
 
 
 def _found_by(sub_query: SubQuery, ranking: Ranking) -> Ranking:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from acqo_rl.addresses import Address, whole_of
 from acqo_rl.errors import ConfigError, did_you_mean
-from acqo_rl.reformulation.load import AUTO, WITHOUT_MODEL, InferenceEngine, with_engine_prefix
+from acqo_rl.reformulation.load import AUTO, WITHOUT_MODEL, InferenceEngine, kind_of, with_engine_prefix
 from acqo_rl.retrieval.places import is_place, parts_of, split_places
 
 ORIGINAL = "@original"
@@ -36,6 +36,8 @@ def name_reformulators(
 ) -> dict[str, str]:
     """Returns name -> model, with the prefix of its engine; the model is empty for reformulators without one.
 
+    A reformulator with another name has the model ``KIND=MODEL``; see :func:`acqo_rl.reformulation.load.kind_of`.
+
     Args:
         given: ``NAME`` or ``NAME=MODEL``. A policy may be given by its model alone; its name is then derived from the
             model: ``trained:demo`` is named ``trained-demo``, ``outputs/mine/policy`` is named ``outputs-mine-policy``.
@@ -52,14 +54,16 @@ def name_reformulators(
         if not model and is_model(name):
             name, model = reformulator_name(name), name
         check_name(name, models)
-        if name in WITHOUT_MODEL and model:
-            raise ConfigError(f"{name!r} needs no model, but {item!r} names one.")
-        if name not in WITHOUT_MODEL:
+        kind, model = kind_of(name, model)
+        if kind in WITHOUT_MODEL and model:
+            raise ConfigError(f"{kind!r} needs no model, but {item!r} names one.")
+        if kind not in WITHOUT_MODEL:
             model = model or default_model or ""
-            if not model and name != AUTO:
+            if not model and kind != AUTO:
                 hint = did_you_mean([name], (*WITHOUT_MODEL, AUTO, "policy", "prompted", "adaptive"))
                 raise ConfigError(f"{name!r} needs a model{hint}: give {name}=MODEL or --model MODEL.")
-        models[name] = with_engine_prefix(name, model, engine)
+        model = with_engine_prefix(kind, model, engine)
+        models[name] = model if kind == name else f"{kind}={model}"
     if not models:
         raise ConfigError(
             f"No reformulator is given; choose among {', '.join(WITHOUT_MODEL)}, prompted, adaptive, policy."

@@ -23,6 +23,8 @@ from acqo_rl.types import Document, Ranking, Reformulation, SubQueryKind
 
 KIND = "order 1"
 """Kind of the scorer, with the version of its features."""
+ORDER = "order"
+"""Name of the scores of any order."""
 ORDERED = 20
 """Number of documents that are ordered; the others keep their places behind them."""
 _LINKED = 10
@@ -56,7 +58,7 @@ class LearnedOrder:
     ) -> list[Ranking]:
         """Returns the ordered rankings, in input order; arguments as in :meth:`features`."""
         return [
-            reordered(ranking, self.scores(features)) if len(features) else ranking
+            reordered(ranking, self.scores(features), ORDER) if len(features) else ranking
             for ranking, features in zip(fused, self.features(made, lists, fused), strict=True)
         ]
 

@@ -10,6 +10,8 @@ from acqo_rl.searching.feedback import fetch
 from acqo_rl.text import passage_text
 from acqo_rl.types import Document, Ranking, Reformulation, SubQueryKind
 
+RERANKER = "reranker"
+"""Name of the scores of any reranker."""
 RERANK_DEPTH = 50
 """Default number of documents that are reranked."""
 
@@ -51,7 +53,7 @@ class Reranking:
         scores = iter(self._scores([pair for some in pairs for pair in some]))
         scored = [[next(scores) for _ in some] for some in pairs]
         return [
-            reordered(ranking, _best_of_each(some, min(self.depth, len(ranking.doc_ids))))
+            reordered(ranking, _best_of_each(some, min(self.depth, len(ranking.doc_ids))), RERANKER)
             for ranking, some in zip(rankings, scored, strict=True)
         ]
 
@@ -90,9 +92,13 @@ def _best_of_each(scores: Sequence[float], documents: int) -> list[float]:
     return [max(scores[i::documents]) for i in range(documents)]
 
 
-def reordered(ranking: Ranking, scores: Sequence[float]) -> Ranking:
-    """Puts the first documents in the order of the scores; those behind them get the lowest score."""
+def reordered(ranking: Ranking, scores: Sequence[float], scored_by: str) -> Ranking:
+    """Puts the first documents in the order of the scores; those behind them get the lowest score.
+
+    The ``retriever`` of the ranking becomes ``scored_by``, because scores of a fusion are not comparable to these.
+    """
     best = sorted(range(len(scores)), key=lambda i: -scores[i])
     order = [*best, *range(len(scores), len(ranking.doc_ids))]
     lowest = min(scores, default=0.0)
-    return replace(ranking.at(order), scores=(*(scores[i] for i in best), *[lowest] * (len(order) - len(best))))
+    rest = [lowest] * (len(order) - len(best))
+    return replace(ranking.at(order), scores=(*(scores[i] for i in best), *rest), retriever=scored_by)

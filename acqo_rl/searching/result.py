@@ -56,7 +56,8 @@ class SearchResult:
         reformulation: what was searched, including the searches of the hops.
         rankings: one per distinct sub-query and retriever, ordered by sub-query, then by retriever. Failed searches are
             missing. A composite retriever gives one ranking.
-        fused: the merged ranking, reordered if there is a reranker.
+        fused: the merged ranking, reordered if there is an order or a reranker. Its ``retriever`` says what its scores
+            are: those of the fusion (its name), of the ``order`` or of the ``reranker``.
         failures: failed calls; empty if all calls succeeded.
         trace: the steps with their durations; the steps of a batch are timed together.
         searched: every reformulation that was searched, also for feedback or a choice; the last one is the result's.

@@ -103,8 +103,8 @@ class Result(Passage):
 
     rank: int
     score: float = Field(
-        description="Score of the fusion (high if several rankings have the document near the top), or of the order or "
-        "the reranker after it, which may be negative."
+        description="What orders the results; see `scored_by`. Of a fusion, it is high if several rankings have "
+        "the document near the top. Of an order or a reranker, it may be negative, and `similarity` need not fall."
     )
 
 
@@ -158,6 +158,9 @@ class SearchResponse(BaseModel):
     notes: Notes
     trace: list[Step]
     fusion: str = Field(description="Fusion method: rsf, rrf or combsum.")
+    scored_by: str = Field(
+        description="What `score` is from: the fusion method, or the order or the reranker that followed it."
+    )
     rankings: list[RankingBeforeFusion]
 
     @classmethod
@@ -181,7 +184,8 @@ class SearchResponse(BaseModel):
             failures=[FailureInfo.model_validate(failure) for failure in found.failures],
             notes=[*asked.notes, *found.notes],
             trace=list(found.trace),
-            fusion=found.fused.retriever,
+            fusion=next(step.detail for step in found.trace if step.name == "fusion"),
+            scored_by=found.fused.retriever,
             rankings=_rankings(found, documents) if body.include_rankings else [],
         )
 

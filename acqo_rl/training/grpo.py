@@ -288,6 +288,7 @@ def grpo_dataset(queries: Sequence[Query], qrels: Qrels, prompt: Prompt) -> Data
                 "query": query.text,
                 "visible_text": text_of(query),
                 "gold": gold_of(qrels, query.id),
+                "left_out": list(query.left_out),
             }
             for query in queries
         ]

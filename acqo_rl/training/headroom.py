@@ -18,6 +18,7 @@ from acqo_rl.evaluation.summary import compare
 from acqo_rl.evaluation.tables import interval
 from acqo_rl.roles import Reformulator
 from acqo_rl.searching.path import SearchPath
+from acqo_rl.searching.settings import Steps
 from acqo_rl.training.rewards import Reward
 from acqo_rl.training.warm_start import ScoredCandidate, ScoredQuery
 from acqo_rl.types import FeedbackSpec, Qrels, Query, Reformulation, Turn
@@ -58,17 +59,18 @@ class FixedReformulations(Reformulator):
         return [self.answers[query.id] for query in queries]
 
 
-def change_topics(raw: Evaluation, queries: Sequence[Query], seed: int) -> list[Query]:
-    """The queries whose first result is relevant without a conversation, each after the conversation of another query.
+def change_topics(queries: Sequence[Query], seed: int) -> list[Query]:
+    """The queries without a conversation, each after the conversation of another query.
+
+    Only these are surely self-contained. A follow-up may find its gold document by its words, and mean something else
+    after another conversation.
 
     Args:
-        raw: evaluation of the raw queries.
-        queries: with the conversations; without any, nothing is returned.
+        queries: without any conversation, nothing is returned.
         seed: of the choice of conversations.
     """
-    whole = {r.reformulation.query.id for r in raw.results if 1 in r.gold_ranks.values()}
     talks = [(*query.history, Turn("user", query.text)) for query in queries if query.history]
-    return after_conversations([query for query in queries if query.id in whole], talks, seed)
+    return after_conversations([query for query in queries if not query.history], talks, seed)
 
 
 def measure_bounds(
@@ -77,6 +79,7 @@ def measure_bounds(
     scored: Sequence[ScoredQuery],
     kinds: Mapping[str, str],
     reward: Reward,
+    after: Steps,
     *,
     measure: str,
     seed: int,
@@ -89,6 +92,7 @@ def measure_bounds(
         scored: their candidates, in the same order.
         kinds: query id -> kind.
         reward: scored the candidates.
+        after: its hops and its order follow the candidates, as they follow a policy in serving.
         measure: what is reported.
         seed: of the halves.
 
@@ -100,7 +104,9 @@ def measure_bounds(
     evaluations = []
     for name, options in ((ONE_FORM, chosen), (BEST, best)):
         given = FixedReformulations(name, {query.id: _answer(query, options[query.id], reward) for query in queries})
-        path = SearchPath(given, reward.retriever, reward.fusion, feedback=FeedbackSpec(0))
+        path = SearchPath(
+            given, reward.retriever, reward.fusion, feedback=FeedbackSpec(0), hops=after.hops, order=after.order
+        )
         evaluations.append(evaluate(path, queries, qrels, name=name, measures=[measure], kinds=kinds))
     return (evaluations[0], evaluations[1]), forms
 
@@ -157,7 +163,8 @@ def advise(headroom: Headroom, measure: str) -> tuple[Decision, str]:
     form, best = headroom.bounds
     lost = {one.name: _difference(one, headroom.topic_changes[0], measure) for one in headroom.topic_changes[1:]}
     lost = {name: loss for name, loss in lost.items() if loss.significant and loss.mean <= -LEAST_GAIN}
-    usable = (one for one in headroom.baselines if one.name not in lost)
+    gains = {one.name: _difference(one, raw, measure).mean for one in headroom.baselines}
+    usable = (one for one in headroom.baselines if one.name not in lost or gains[one.name] + lost[one.name].mean >= 0)
     cheap = max(usable, key=lambda one: one.scores(measure).mean())
     gain = _difference(cheap, raw, measure)
     name = cheap.name
@@ -179,7 +186,8 @@ def advise(headroom: Headroom, measure: str) -> tuple[Decision, str]:
     )
     without_training = "" if cheap is raw else f" Without training, {name} gains {interval(gain, starred=False)}."
     harm = "".join(
-        f" {name} is not advised without training: it loses {interval(loss, starred=False)} where the topic changes."
+        f" Where the topic changes, {name} loses {interval(loss, starred=False)}"
+        f"{'.' if gains[name] + loss.mean >= 0 else ', more than it gains elsewhere, so it is not advised.'}"
         for name, loss in lost.items()
     )
     return decision, f"{verdict}: {why}{without_training}{harm}"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from acqo_rl.errors import ConfigError
+from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.evaluation.significance import paired_bootstrap
 from acqo_rl.evaluation.tables import Table, interval
 from acqo_rl.files import atomic
@@ -193,10 +193,19 @@ def train(options: Sequence[ScoredOptions], settings: Training) -> tuple[Scorer,
 
     Returns:
         The scorer, and (step, mean expected reward minus that of stopping) every hundred steps.
+
+    Raises:
+        DataError: all options of each decision have the same reward.
     """
     import torch
     from torch.nn.utils.rnn import pad_sequence
 
+    if all(one.rewards.min() == one.rewards.max() for one in options):
+        raise DataError(
+            f"Nothing can be learnt from {len(options)} decisions of {len({one.query_id for one in options})} queries: "
+            "in none of them does one option find relevant documents better than another. Give at least two queries "
+            "that the index finds relevant documents for, and better more than fifty."
+        )
     features = pad_sequence([torch.from_numpy(one.features) for one in options], batch_first=True)
     gains = pad_sequence([torch.from_numpy(one.gains(settings.cost)) for one in options], batch_first=True)
     valid = pad_sequence([torch.ones(len(one.rewards), dtype=torch.bool) for one in options], batch_first=True)
@@ -242,7 +251,8 @@ def against_imitation(sets: Mapping[str, Sequence[ScoredOptions]], settings: Tra
     queries is compared, without a margin.
 
     Args:
-        sets: name -> options of a training set; those of a query begin with its first decision.
+        sets: name -> options of a training set; those of a query begin with its first decision. A set of which no
+            query is left out has no row.
         settings: of both trainings; at least three networks of each are trained.
     """
     settings = replace(settings, margin=0.0, seeds=max(_SEEDS, settings.seeds))
@@ -253,6 +263,8 @@ def against_imitation(sets: Mapping[str, Sequence[ScoredOptions]], settings: Tra
     rows = []
     for name, options in sets.items():
         first = {one.query_id: one for one in reversed(options) if one.query_id in held}.values()
+        if not first:
+            continue
         gains = np.array([[_gains(one, first, settings.cost) for one in scorer.networks()] for scorer in scorers])
         added = paired_bootstrap((gains[1] - gains[0]).mean(axis=0))
         by_network = ", ".join(f"{gain:+.3f}" for gain in (gains[1] - gains[0]).mean(axis=1))

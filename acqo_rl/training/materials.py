@@ -16,7 +16,7 @@ from acqo_rl.data.draw import draw
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.run import evaluate
 from acqo_rl.fusion import fusion_named
-from acqo_rl.measures import gold_of
+from acqo_rl.measures import measurable
 from acqo_rl.reformulation.heuristic import kinds_of
 from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.roles import Fusion, Reformulator, Retriever
@@ -128,8 +128,12 @@ def start_run(config: PathSettings, feedback: FeedbackSpec) -> tuple[PartialStat
 
 
 def with_gold(queries: Sequence[Query], qrels: Qrels, limit: int, seed: int) -> list[Query]:
-    """At most ``limit`` of the queries with a relevant document, drawn at random, in their order; 0 means all."""
-    kept = [query for query in queries if gold_of(qrels, query.id)]
+    """At most ``limit`` of the queries with a relevant document, drawn at random, in their order; 0 means all.
+
+    Raises:
+        DataError: no query has a relevant document.
+    """
+    kept = measurable(queries, qrels)
     return draw(kept, limit or len(kept), seed)
 
 
@@ -137,9 +141,9 @@ def open_materials(paths: PathSettings, feedback: FeedbackSpec) -> Materials:
     """Reads the data and opens the index.
 
     Raises:
-        DataError: the data cannot be read.
+        DataError: the data cannot be read, or no query of a split has a gold document.
         IndexMismatchError: the index was built from another corpus.
-        ConfigError: no query of a split has a gold document, or a query is in both splits.
+        ConfigError: a query is in both splits.
     """
     data = read_beir(paths.data, paths.split, paths.dev_split)
     corpus, judged, held_out = data.corpus, data.qrels[paths.split], data.qrels[paths.dev_split]
@@ -151,9 +155,6 @@ def open_materials(paths: PathSettings, feedback: FeedbackSpec) -> Materials:
         )
     train = with_gold(data.queries[paths.split], judged, paths.limit, paths.seed)
     dev = with_gold(data.queries[paths.dev_split], held_out, 0, paths.seed)
-    if not train or not dev:
-        empty = paths.dev_split if train else paths.split
-        raise ConfigError(f"No query of {paths.data}/qrels/{empty}.tsv has a relevant document; add judgements.")
     fusion = fusion_named(paths.fusion)
     first_search = retriever, fusion, corpus, feedback
     return Materials(

@@ -114,6 +114,7 @@ class Reward:
         query: Sequence[str],
         gold: Sequence[Sequence[str]],
         visible_text: Sequence[str] | None = None,
+        left_out: Sequence[Sequence[str]] | None = None,
         log_metric: Callable[[str, float], None] | None = None,
         log_extra: Callable[[str, list[Any]], None] | None = None,
         **_: Any,
@@ -128,6 +129,7 @@ class Reward:
             visible_text: the text that the policy read for each completion, including conversation and feedback (a
                 column of the data set, see :func:`acqo_rl.text.text_of`); by default the raw query. The grammar uses
                 it to decide which words may be repeated.
+            left_out: ids of documents that are no results of each completion's query (a column of the data set).
             log_metric: TRL's hook for numbers.
             log_extra: TRL's hook for columns of the completions table.
 
@@ -135,7 +137,8 @@ class Reward:
             Exception: any error of the retriever; a failed search never becomes a reward.
         """
         texts = [c if isinstance(c, str) else c[-1]["content"] for c in completions]
-        parsed = [self._parse(*row) for row in zip(texts, query, visible_text or query, strict=True)]
+        rows = zip(texts, query, visible_text or query, left_out or [()] * len(texts), strict=True)
+        parsed = [self._parse(*row) for row in rows]
         written = {i: reformulation for i, reformulation in enumerate(parsed) if reformulation is not None}
         valid, most = list(written), self.grammar.max_sub_queries
         searched = [as_searched(reformulation, self.raw_query_margin, most) for reformulation in written.values()]
@@ -165,10 +168,12 @@ class Reward:
             query=[query.text for query in queries],
             gold=[gold_of(qrels, query.id) for query in queries],
             visible_text=[text_of(query) for query in queries],
+            left_out=[query.left_out for query in queries],
         )
 
-    def _parse(self, completion: str, text: str, visible_text: str) -> Reformulation | None:
-        query = Query(id="", text=text, history=tuple(Turn("user", line) for line in visible_text.split("\n")))
+    def _parse(self, completion: str, text: str, visible_text: str, left_out: Sequence[str]) -> Reformulation | None:
+        history = tuple(Turn("user", line) for line in visible_text.split("\n"))
+        query = Query(id="", text=text, history=history, left_out=tuple(left_out))
         try:
             parsed = self.grammar.parse(completion, query)
         except GrammarError:

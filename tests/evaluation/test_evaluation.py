@@ -5,13 +5,22 @@ from dataclasses import replace
 import pytest
 from small_study import GOOD, Scripted, evaluated
 
+from acqo_rl.data.beir import read_beir, write_beir
 from acqo_rl.errors import DataError
+from acqo_rl.evaluation.report import answer_of
+from acqo_rl.evaluation.run import evaluate
 from acqo_rl.evaluation.summary import Study, compare, summarise
 from acqo_rl.evaluation.systems import System
 from acqo_rl.evaluation.tables import study_tables
+from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.measures import MEASURES
 from acqo_rl.reformulation.pass_through import PassThrough
-from acqo_rl.types import FeedbackSpec
+from acqo_rl.reformulation.prompt import Prompt
+from acqo_rl.retrieval.bm25 import Bm25Retriever
+from acqo_rl.searching.path import SearchPath
+from acqo_rl.training.grpo import grpo_dataset
+from acqo_rl.training.rewards import Reward
+from acqo_rl.types import Document, FeedbackSpec, Query
 
 
 def test_measures_and_gold_ranks_by_hand(raw, good):
@@ -42,6 +51,25 @@ def test_a_first_search_for_feedback_reaches_the_reformulator_and_is_counted():
 def test_queries_of_another_split_are_refused():
     with pytest.raises(DataError):
         evaluated(PassThrough(), qrels={"elsewhere": {"peru": 1}})
+
+
+def test_the_document_whose_text_is_the_query_is_no_result(tmp_path):
+    """As in BEIR (ArguAna, Quora), in the evaluation, the feedback and the reward, but not in a search."""
+    texts = {"a": "zebras are striped animals", "b": "zebras are grey", "c": "ferries sail", "d": "a ferry sails north"}
+    qrels = {"a": {"b": 1}, "c": {"d": 1, "c": 0}, "d": {"d": 1}}
+    queries = [Query(name, texts[name]) for name in qrels]
+    write_beir(tmp_path, [Document(name, "", text) for name, text in texts.items()], queries, {"test": qrels})
+    data, retriever = read_beir(tmp_path, "test"), Bm25Retriever.build([*texts.values()], [*texts])
+    path = SearchPath(PassThrough(), retriever, RankScoreFusion(), data.corpus, FeedbackSpec(2))
+    found = evaluate(path, data.queries["test"], qrels, name="raw")
+    assert [one.ranking.doc_ids[0] for one in found.results] == ["b", "d", "d"]  # d is judged, so it may answer d
+    assert [one.reformulation.query.feedback[0].text for one in found.results] == [texts[d] for d in "bdd"]
+    assert "2 queries" in answer_of(Study({System("raw", "bm25", "rsf"): found}, {}, "raw", ["nDCG@10"]))
+    reward = Reward("explore", retriever, RankScoreFusion())
+    assert reward.of(data.queries["test"], ["pass"] * 3, qrels) == [2.0] * 3
+    columns = grpo_dataset(data.queries["test"], qrels, Prompt(len)).remove_columns("prompt").to_dict()
+    assert reward([], ["pass"] * 3, **columns) == [2.0] * 3
+    assert path.search(queries[:1])[0].fused.doc_ids[0] == "a"
 
 
 def test_summary_by_hand(good, bad):

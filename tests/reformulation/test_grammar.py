@@ -1,6 +1,7 @@
 """The grammar: renderer, strict parser, expression for guided decoding, tolerant parser."""
 
 import re
+import string
 import time
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acqo_rl.errors import GrammarError
-from acqo_rl.reformulation.grammar import MAX_CHARACTERS, Grammar
+from acqo_rl.reformulation.grammar import MAX_CHARACTERS, TAGS, Grammar
 from acqo_rl.text import each_word_once, normalised, one_line
 from acqo_rl.types import Query, SubQuery
 
@@ -26,7 +27,15 @@ def searches(text):
     return each_word_once(one_line(text)[:MAX_CHARACTERS].strip())
 
 
-TEXTS = st.text(max_size=40).map(searches).filter(lambda t: normalised(t) and normalised(t) != normalised(QUERY.text))
+def can_be_searched(text):
+    return normalised(text) and normalised(text) != normalised(QUERY.text) and not is_tag(text)
+
+
+def is_tag(line):
+    return not line.startswith("= ") and line.strip(f"{string.punctuation} \u2026\u00ab\u00bb").lower() in TAGS.values()
+
+
+TEXTS = st.text(max_size=40).map(searches).filter(can_be_searched)
 
 
 @st.composite
@@ -87,7 +96,8 @@ def test_a_single_sub_query_that_is_the_query_is_the_pass_route(line):
 
 
 PIECES = st.one_of(
-    st.sampled_from(["pass", "resolve", "split", "\n", "=", " ", "x" * 199, "\u00a0", "\r", "\u2028", "\u3000", "."]),
+    st.sampled_from([*TAGS.values(), "Pass", "SPLIT", "pas", "'", ": ", "\u2026"]),
+    st.sampled_from(["\n", "=", " ", "x" * 199, "\u00a0", "\r", "\u2028", "\u3000", "."]),
     st.text(max_size=6),
 )
 
@@ -134,11 +144,29 @@ def by_the_rules(completion):
 
 def is_search(line):
     plain = all(c == " " or not (c.isspace() or ord(c) < 32 or 127 <= ord(c) < 160 or hidden(c)) for c in line)
-    return 1 <= len(line) <= MAX_CHARACTERS and line == line.strip(" ") and plain
+    return 1 <= len(line) <= MAX_CHARACTERS and line == line.strip(" ") and plain and not is_tag(line)
 
 
 def hidden(c):
     return "\u200b" <= c <= "\u200f" or "\u202a" <= c <= "\u202e" or "\u2060" <= c <= "\u206f" or c == "\ufeff"
+
+
+SIGNS = st.text(" !.:;,'\"*_#()[]{}<>`|~/-\u2026\u00ab\u00bb\uff1a", max_size=12)
+CASES = st.sampled_from([str.lower, str.upper, str.capitalize, str.swapcase])
+
+
+@given(SIGNS, st.sampled_from([*TAGS.values()]), CASES, SIGNS, st.sampled_from([[], ["Lima weather"]]))
+@settings(max_examples=300)
+def test_a_tag_is_no_sub_query(before, tag, case, after, others):
+    """A model that writes one has lost the form; neither the parser nor guided decoding lets it search the tag."""
+    line = f"{before}{case(tag)}{after}".strip()
+    written = "\n".join(["resolve", *others, line])
+    assert not re.fullmatch(GRAMMAR.regex, written)
+    assert not line.isascii() or not re.fullmatch(GRAMMAR.ascii_regex, written)
+    parsed = GRAMMAR.parse_tolerantly(written, QUERY)
+    assert [s.text for s in parsed.sub_queries] == (others or [QUERY.text])
+    assert "tag" in parsed.problem
+    assert GRAMMAR.parse_tolerantly(f"split\n{tag} {case(tag)}", QUERY).sub_queries == (ORIGINAL,)
 
 
 class TestWords:

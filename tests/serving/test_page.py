@@ -7,6 +7,8 @@ import httpx
 import pytest
 from serving_stand_ins import DOCUMENTS, Parts, Scripted, collection, serving
 
+from acqo_rl.fusion import fusion_named
+from acqo_rl.roles import Reranker
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.app import _PAGE
 from acqo_rl.serving.http import Web
@@ -14,6 +16,16 @@ from acqo_rl.serving.limits import Limits
 from acqo_rl.types import Document
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+class Backwards(Reranker):
+    """Gives scores below zero, the highest to the longest document."""
+
+    name = "backwards"
+
+    def score(self, pairs):
+        return [-1.0 / len(passage) for _, passage in pairs]
+
 
 EVIL = "<script>window.hacked=1</script><img src=x onerror='window.hacked=1'>"
 EVIL_DOCUMENT = Document("evil", f"Title {EVIL}", f"Planted about Peru {EVIL}")
@@ -122,7 +134,7 @@ def test_every_control_is_reachable_by_keyboard_shows_its_focus_and_has_a_name(v
 
 
 def test_all_parts_are_shown(visit, url):
-    """Lima has P = 1 / (1/1 + 1/2) and the best score 0.3."""
+    """Lima is first and second, and has the best score 0.3."""
     page = visit(url)
     search(page, BOTH)
     assert page.locator("#decision-title").inner_text() == "Split into 2 parts"
@@ -132,12 +144,33 @@ def test_all_parts_are_shown(visit, url):
     assert page.locator("#lists h3").count() == 2
     assert page.locator("#lists article").first.locator("li").all_inner_texts()[0].startswith("Lima 0.300 → 1")
     assert page.locator("#trace b").all_inner_texts() == ["reformulation", "retrieval", "fusion"]
-    assert rows(page).first.locator("td.number").all_inner_texts() == ["0.667", "0.300"]
+    assert rows(page).first.locator("td.number").all_inner_texts() == ["1.500", "0.300"]
     rows(page).first.locator("summary").click()
     assert rows(page).first.locator(".formula").all_inner_texts() == [
-        "P = 1 / (1/1 + 1/2) = 0.667",
-        "S = max(0.300, 0.200) = 0.300",
+        "Score of rsf: 1/1 + 1/2 = 1.500",
+        "Similarity: max(0.300, 0.200) = 0.300",
     ]
+
+
+@pytest.mark.parametrize(
+    ("scored_by", "settings"),
+    [
+        ("rrf", {"fusion": fusion_named("rrf")}),
+        ("rsf", {"names": ("world", "archive")}),
+        ("reranker", {"reranker": Backwards()}),
+    ],
+)
+def test_every_equation_is_true_whatever_scored_the_results(visit, scored_by, settings):
+    with served(**settings) as url:
+        page = visit(url)
+        search(page, BOTH)
+        found = httpx.post(f"{url}/v1/search", json={"query": BOTH, "limit": 10}).json()
+        assert page.locator("#scored-by").inner_text() == found["scored_by"] == scored_by
+        values = [result[key] for result in found["results"] for key in ("score", "similarity")]
+        for line, value in zip(page.locator(".formula").all_text_contents(), values, strict=True):
+            terms, _, number = line.partition(": ")[2].rpartition("= ")
+            assert [float(number), eval(terms or number)] == pytest.approx([value] * 2, abs=6e-4)
+            assert "1/" not in terms or scored_by == "rsf"
 
 
 def test_a_follow_up_is_asked_in_the_conversation(visit, url):

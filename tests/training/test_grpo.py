@@ -118,8 +118,9 @@ def test_completions_end_at_the_end_token_of_the_chat_template(tiny, tmp_path, m
 
 def test_a_query_becomes_a_row_with_the_columns_of_the_reward():
     query = Query("a", "one", (Turn("user", "Hi."),))
-    read = {"query": "one", "visible_text": "one\nHi.", "gold": ["g"], "prompt": Prompt(len).render(query)}
-    assert grpo_dataset([query], {"a": {"g": 1, "x": 0}}, Prompt(len)).to_list() == [read]
+    read = {"query": "one", "visible_text": "one\nHi.", "gold": ["g"], "left_out": []}
+    rows = grpo_dataset([query], {"a": {"g": 1, "x": 0}}, Prompt(len)).to_list()
+    assert rows == [read | {"prompt": Prompt(len).render(query)}]
 
 
 def test_settings_reach_the_trainer(tiny, tmp_path):

@@ -9,7 +9,7 @@ from tiny_policy import full_model
 from acqo_rl.cli import main, module_of, train_scorer
 from acqo_rl.cli.train_scorer import TrainScorerConfig
 from acqo_rl.data.beir import read_beir, write_beir
-from acqo_rl.errors import ConfigError
+from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.evaluation.run import evaluate
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.pass_through import PassThrough, pass_through
@@ -99,6 +99,23 @@ def config(folder, monkeypatch):
         return TrainScorerConfig("choice", **{"model": policy, "cost": 0.0, "price": 0.1, **given})
 
     return make
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_labels_that_teach_nothing_are_explained(kind, tmp_path, config):
+    """None is relevant, one query is, or no search finds what is relevant."""
+    documents, queries, _ = world()
+    labels = {
+        "zero": {query.id: {"t1": 0} for query in queries},
+        "one": {"q0": {"t0": 1, "c0": 1}},
+        "elsewhere": {query.id: {"far": 1} for query in queries},
+    }
+    for name, qrels in labels.items():
+        data, index = str(tmp_path / name), str(tmp_path / name / "index")
+        write_beir(data, [*documents, Document("far", "", "Unrelated.")], queries, {"train": qrels})
+        main(["index", "--data", data, "--output", index, "--kind", "bm25"])
+        with pytest.raises(DataError, match="relevant document"):
+            train_scorer.main(config(kind, tmp_path / f"{name}-out", data=[data], index=[index]))
 
 
 def measured(kind, folder, trained):

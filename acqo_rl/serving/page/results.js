@@ -26,8 +26,8 @@ export function showResults(found) {
   $("notices").replaceChildren(...notices(found));
   $("nothing").hidden = found.results.length > 0;
   $("fusion").hidden = !found.results.length;
-  $("first-key").replaceChildren(found.fusion === "rsf" ? "P" : "Score");
-  $("documents").replaceChildren(...found.results.map((result) => row(result, found.fusion)));
+  $("scored-by").replaceChildren(found.scored_by);
+  $("documents").replaceChildren(...found.results.map((result) => row(result, found.scored_by)));
   $("lists").replaceChildren(...found.rankings.map((ranking, number) => list(ranking, number, found.results)));
   $("trace").replaceChildren(...found.trace.map(step));
   $("status").replaceChildren(`${head}: ${plural(found.total_results, "document")} in ${duration(found.processing_time_ms)}.`);
@@ -67,32 +67,36 @@ function notices({ query_rewrite_info: { problem }, failures }) {
   return lines.length ? [h("div", { class: "problem" }, lines.map((line) => h("p", {}, line)))] : [];
 }
 
-function row(result, fusion) {
+function row(result, scoredBy) {
   const places = result.places.map((place) => h("span", { class: "place" }, mark(place.ranking), ` ${place.rank}`));
-  const key = fusion === "rsf" ? 1 / result.score : result.score;
   return h("tr", {},
     h("td", {}, String(result.rank)),
     h("td", {}, fold(name(result), h("p", { class: "note" }, `${result.knowledge_pool} · ${result.document_id}`),
-      formulas(result, fusion).map((text) => h("p", { class: "formula" }, text)), h("p", {}, partOf(result)))),
+      formulas(result, scoredBy).map((text) => h("p", { class: "formula" }, text)), h("p", {}, partOf(result)))),
     h("td", { class: "places" }, places),
-    h("td", { class: "number" }, key.toFixed(3)),
-    h("td", { class: "number" }, result.similarity.toFixed(3)));
+    h("td", { class: "number" }, scored(result.score)),
+    h("td", { class: "number" }, scored(result.similarity)));
 }
 
-/** Both keys with the numbers from which they are computed. */
-function formulas({ places, score, similarity }, fusion) {
-  const sum = places.map((place) => `1/${place.rank}`).join(" + ");
-  const scores = places.map((place) => place.score.toFixed(3)).join(", ");
-  return [fusion === "rsf" ? `P = 1 / (${sum}) = ${(1 / score).toFixed(3)}` : `Score of ${fusion} = ${score.toFixed(3)}`,
-    `S = max(${scores}) = ${similarity.toFixed(3)}`];
+/** Score and similarity, with the numbers of the lists where these give them. */
+function formulas({ places, score, similarity }, scoredBy) {
+  const holds = (value, number) => places.length > 1 && scored(value) === scored(number);
+  const from = (terms, value, number) => (holds(value, number) ? `${terms} = ` : "") + scored(number);
+  const sum = places.reduce((total, place) => total + 1 / place.rank, 0);
+  const terms = places.map((place) => `1/${place.rank}`).join(" + ");
+  const scores = places.map((place) => place.score);
+  return [`Score of ${scoredBy}: ${scoredBy === "rsf" ? from(terms, sum, score) : scored(score)}`,
+    `Similarity: ${from(`max(${scores.map(scored).join(", ")})`, Math.max(...scores), similarity)}`];
 }
+
+const scored = (number) => number.toFixed(3);
 
 function list({ query, retriever, documents }, number, results) {
   const merged = new Map(results.flatMap((r) => r.places.filter((p) => p.ranking === number).map((p) => [p.rank, r.rank])));
   return h("article", {}, h("h3", {}, mark(number), " ", query), h("p", { class: "note" }, retriever),
     documents.length ? null : h("p", { class: "note" }, "No documents, or not used: see its sub-query."),
     h("ol", {}, documents.slice(0, 20).map((document, i) => h("li", {}, name(document), h("span", { class: "note" },
-      ` ${document.score.toFixed(3)}${merged.has(i + 1) ? ` → ${merged.get(i + 1)}` : ""}`)))));
+      ` ${scored(document.score)}${merged.has(i + 1) ? ` → ${merged.get(i + 1)}` : ""}`)))));
 }
 
 const name = (document) => document.title || document.text?.slice(0, 80) || document.document_id;
