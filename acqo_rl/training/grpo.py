@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from accelerate.utils import broadcast_object_list
 from datasets import Dataset
 from torch.utils.data import Sampler
 from transformers import EarlyStoppingCallback
@@ -22,7 +23,7 @@ from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.text import text_of
 from acqo_rl.training.model import load_trainable, save_run
-from acqo_rl.training.prefix_tree import completion_log_probs
+from acqo_rl.training.prefix_tree import completion_log_probs, is_sharded
 from acqo_rl.training.rewards import Reward
 from acqo_rl.training.run_folder import last_checkpoint
 from acqo_rl.training.settings import FULL_RATE, GRPO, LORA_RATE, GrpoSettings, trainer_arguments
@@ -33,7 +34,7 @@ class AcqoTrainer(GRPOTrainer):
     """TRL's trainer with changes.
 
     - The prompt of a group is processed only once, for log-probabilities and, on a CPU, for sampling.
-    - The route has a baseline of its own; not under FSDP, or if the texts of single tokens are not known.
+    - The route has a baseline of its own; not with shards of the weights, or if the texts of single tokens are not known.
     - Evaluation runs the search path on dev queries.
     """
 
@@ -57,8 +58,8 @@ class AcqoTrainer(GRPOTrainer):
             self._constraints = [self._guided(grammar.regex_of(route)) for route in TAGS]
             if grammar.words is not None:
                 self._known_words = KnownWords(self.processing_class, self.eos_token_ids, grammar.known_words)
-        if self.is_fsdp_enabled:
-            # All processes must make the same number of forward passes; prefix trees and routes need different numbers.
+        if is_sharded(self):
+            # All processes must call the model equally often, also in generation; for routes, they do not.
             self._shared_prefix, self._constraints = False, []
 
     def _guided(self, regex: str) -> GuidedDecoding:
@@ -196,7 +197,9 @@ class AcqoTrainer(GRPOTrainer):
         given = self.accelerator.unwrap_model(self.model), self.processing_class, self._policy_settings
         with torch.no_grad():
             sampling = policy_of(*given, temperature=self.temperature, top_p=self.args.top_p, seed=self.args.seed)
-            metrics = {f"eval_{n}": value for n, value in self._dev_measures(policy_of(*given), sampling).items()}
+            measures = [self._dev_measures(policy_of(*given), sampling)]
+        broadcast_object_list(measures)  # they decide when training ends, so that they must not differ in a last digit
+        metrics = {f"eval_{name}": value for name, value in measures[0].items()}
         self.log(metrics)
         self.model.train()
         self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)

@@ -76,6 +76,13 @@ def resume(trainer: Any) -> None:
             if state.is_world_process_zero:
                 follow_umask(folder / f"checkpoint-{state.global_step}")
 
+    save_random_state = trainer._save_rng_state
+
+    def save_in_all_processes(checkpoint: str) -> None:
+        save_random_state(checkpoint)
+        trainer.accelerator.wait_for_everyone()  # the trainer state, which is written next, marks it as complete
+
+    trainer._save_rng_state = save_in_all_processes
     trainer.add_callback(Readable)
     with writing(folder):
         trainer.train(resume_from_checkpoint=last_checkpoint(folder))

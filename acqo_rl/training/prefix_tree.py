@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from accelerate.utils import gather_object
+from transformers.integrations import is_deepspeed_zero3_enabled
 
 _NODES = {"cpu": 512, "cuda": 2048}
 """Tokens per forward pass. Attention is quadratic in this number; 512 was the fastest value on two CPU cores."""
@@ -66,6 +68,9 @@ def log_probs(
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     """The log-probability (with gradient) and the entropy (without) of the last tokens of each row.
 
+    The processes of a training make equally many forward passes, because wrappers of the model may communicate in each
+    of them. All processes must call this.
+
     Args:
         model: a causal language model that accepts any attention mask and has no sliding window.
         rows: token ids.
@@ -77,7 +82,8 @@ def log_probs(
     """
     values: dict[int, torch.Tensor] = {}
     entropies: dict[int, torch.Tensor] = {}
-    for part in _passes(rows, _NODES.get(next(model.parameters()).device.type, _NODES["cpu"])):
+    passes = list(_passes(rows, _NODES.get(next(model.parameters()).device.type, _NODES["cpu"])))
+    for part in passes:
         tree = PrefixTree.of([rows[i] for i in part])
         before = [path[starts[i] - 1 : -1] for i, path in zip(part, tree.paths, strict=True)]
         needed = sorted({node for path in before for node in path})
@@ -90,6 +96,9 @@ def log_probs(
             at = torch.tensor([position[node] for node in path], dtype=torch.long, device=logs.device)
             values[i] = logs[at, torch.tensor(rows[i][starts[i] :], dtype=torch.long, device=logs.device)]
             entropies[i] = entropy[at]
+    for _ in range(max(gather_object([len(passes)])) - len(passes)):
+        no_logits = _logits(model, PrefixTree.of([rows[0][:1]]), [])
+        values[0] = values[0] + no_logits.sum()  # 0, and so are its gradients
     return [values[i] for i in range(len(rows))], [entropies[i] for i in range(len(rows))]
 
 
@@ -117,6 +126,14 @@ def completion_log_probs(
         filled = torch.nn.utils.rnn.pad_sequence(some, batch_first=True)
         padded.append(torch.nn.functional.pad(filled, (0, completion_length - filled.shape[1])))
     return padded[0], padded[1]
+
+
+def is_sharded(trainer: Any) -> bool:
+    """Whether each process has only a share of the weights, and calls of the model gather them: FSDP and ZeRO-3.
+
+    Such trainings make the passes of their library. Prefix trees are untested with them.
+    """
+    return trainer.is_fsdp_enabled or is_deepspeed_zero3_enabled()
 
 
 def _passes(rows: Sequence[Sequence[int]], most: int) -> Iterator[list[int]]:
@@ -147,7 +164,7 @@ def _logits(model: Any, tree: PrefixTree, nodes: list[int]) -> torch.Tensor:
         input_ids=torch.tensor([tree.tokens], device=device),
         position_ids=torch.tensor([tree.depths], device=device),
         attention_mask=hidden[None, None].to(device),
-        logits_to_keep=torch.tensor(nodes, device=device),
+        logits_to_keep=torch.tensor(nodes, dtype=torch.long, device=device),
         use_cache=False,
     ).logits
 

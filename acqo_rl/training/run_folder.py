@@ -154,9 +154,9 @@ def _content(folder: Path) -> set[str]:
 
 
 def last_checkpoint(folder: str | Path) -> Path | None:
-    """The newest complete checkpoint; a checkpoint without trainer state is incomplete."""
-    checkpoints = [p for p in Path(folder).glob("checkpoint-*") if (p / "trainer_state.json").exists()]
-    return max(checkpoints, key=lambda p: int(p.name.rsplit("-", 1)[1]), default=None)
+    """The newest complete checkpoint; the last bytes to be written are those of the trainer state."""
+    states = [file for file in Path(folder).glob("checkpoint-*/trainer_state.json") if file.read_bytes()[-2:] == b"}\n"]
+    return max((file.parent for file in states), key=lambda p: int(p.name.rsplit("-", 1)[1]), default=None)
 
 
 def write_json(file: str | Path, value: Any) -> None:

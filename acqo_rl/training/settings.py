@@ -1,5 +1,6 @@
 """Settings of the training stages; the parser of the commands checks their types and ranges."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from math import inf
@@ -177,6 +178,8 @@ def trainer_arguments(kind: type[Any], given: Mapping[str, Any], **ours: Any) ->
     from pydantic import TypeAdapter
 
     on_gpu = torch.cuda.is_available()
+    if not on_gpu:
+        os.environ["ACCELERATE_TORCH_DEVICE"] = "cpu"  # of several processes it would be cpu:0, which torch cannot load
     ours |= {"bf16": on_gpu, "use_cpu": not on_gpu, "dataloader_pin_memory": on_gpu}
     hints = get_type_hints(kind)
     if unknown := sorted(given.keys() - hints.keys()):

@@ -9,7 +9,7 @@ from trl import SFTTrainer
 
 from acqo_rl.language_models.decoding import keeps_every_token
 from acqo_rl.reformulation.prompt import Prompt
-from acqo_rl.training.prefix_tree import log_probs
+from acqo_rl.training.prefix_tree import is_sharded, log_probs
 from acqo_rl.types import Query
 
 
@@ -33,7 +33,7 @@ class CompletionTrainer(SFTTrainer):
     """Processes common prefixes once per batch, skips padding, and computes logits only for completion tokens.
 
     TRL's own loss does none of this on a CPU. It is still used for models that the prefix tree does not support, and
-    with FSDP, where all processes must make the same forward passes.
+    with shards of the weights.
     """
 
     def compute_loss(
@@ -44,7 +44,7 @@ class CompletionTrainer(SFTTrainer):
         num_items_in_batch: torch.Tensor | int | None = None,
     ) -> Any:
         """The mean negative log-likelihood of the completion tokens of the optimizer step."""
-        plain = return_outputs or self.is_fsdp_enabled
+        plain = return_outputs or is_sharded(self)
         if plain or not keeps_every_token(self.accelerator.unwrap_model(model)):
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         rows, starts = [], []

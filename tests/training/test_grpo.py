@@ -1,9 +1,13 @@
 """GRPO on a model with random weights; the reward is the number of distinct letters, so that it varies."""
 
 import json
+import os
+import random
 import shutil
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
@@ -28,7 +32,7 @@ from acqo_rl.training.run_folder import last_checkpoint
 from acqo_rl.training.settings import GrpoSettings
 from acqo_rl.types import Query, Turn
 
-POLICY = PolicySettings(max_new_tokens=8)
+POLICY = PolicySettings(max_new_tokens=8, query_tokens=600)
 QUERIES = [Query(str(i), f"capital of country {i}") for i in range(6)]
 TRAINER = {
     "max_steps": 6,
@@ -61,7 +65,9 @@ def begins_a_route(completion):
     return any(route.startswith(completion.split("\n")[0]) for route in ("pass", "resolve", "split"))
 
 
-def trainer_of(model, folder, *, dev=(0.0, 1.0), callbacks=(), lora_rank=0, trainer=TRAINER, **settings):
+def trainer_of(
+    model, folder, *, dev=(0.0, 1.0), callbacks=(), lora_rank=0, trainer=TRAINER, queries=QUERIES, **settings
+):
     """A trainer; its dev measure has the values ``dev`` in turn, and repeats the last one."""
     left = list(dev)
 
@@ -81,7 +87,7 @@ def trainer_of(model, folder, *, dev=(0.0, 1.0), callbacks=(), lora_rank=0, trai
         tokenizer=tokenizer,
         policy=POLICY,
         reward=DistinctLetters(),
-        train_dataset=grpo_dataset(QUERIES, {q.id: {"g": 1} for q in QUERIES}, prompt_of(POLICY, len)),
+        train_dataset=grpo_dataset(queries, {q.id: {"g": 1} for q in queries}, prompt_of(POLICY, len)),
         dev_measures=measure,
     )
     for callback in callbacks:
@@ -293,26 +299,83 @@ def test_accumulated_gradients_are_those_of_one_pass(tiny, tmp_path):
     assert 0 < norms[0] == pytest.approx(norms[1], rel=1e-4)
 
 
-PROCESS = """
-import sys, torch
-sys.path[:0] = {paths}
-from test_grpo import token_advantages
-trainer, found = token_advantages({model!r}, {folder!r}, processes=2)
-found = trainer.accelerator.gather(found)
-if trainer.accelerator.is_main_process:
-    torch.save(found, {folder!r} + "/found.pt")
-trainer.accelerator.end_training()
-"""
+def in_two_processes(call, folder, status=0):
+    """Calls a function of this file with ``torchrun``."""
+    tests = Path(__file__).parent
+    (folder / "process.py").write_text(
+        f"import sys\nsys.path[:0] = {[str(tests), str(tests.parent)]}\nimport test_grpo\ntest_grpo.{call}\n"
+    )
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    with subprocess.Popen([*launch, str(folder / "process.py")], start_new_session=True) as launcher:
+        try:
+            assert launcher.wait(timeout=120) == status
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(launcher.pid, signal.SIGKILL)
+
+
+def save_advantages(model, folder):
+    trainer, found = token_advantages(model, folder, processes=2)
+    found = trainer.accelerator.gather(found)
+    if trainer.accelerator.is_main_process:
+        torch.save(found, Path(folder, "found.pt"))
+    trainer.accelerator.end_training()
 
 
 @pytest.mark.slow
 def test_two_processes_that_share_a_group_find_the_advantages_of_one(tiny, tmp_path):
-    tests = Path(__file__).parent
-    text = PROCESS.format(paths=[str(tests), str(tests.parent)], model=tiny, folder=str(tmp_path))
-    (tmp_path / "process.py").write_text(text)
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    subprocess.run([*launch, str(tmp_path / "process.py")], check=True, timeout=300)
+    in_two_processes(f"save_advantages({tiny!r}, {str(tmp_path)!r})", tmp_path)
     torch.testing.assert_close(torch.load(tmp_path / "found.pt"), token_advantages(tiny, tmp_path)[1])
+
+
+UNEVEN = [Query(str(i), letter * (20, 500, 300)[i % 3] + f" {i}") for i, letter in enumerate("abcdefgh")]
+"""Queries so different that processes need different numbers of forward passes."""
+
+
+class Kill(TrainerCallback):
+    """Kills its process after a step."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def on_step_end(self, args, state, control, **_):
+        if state.global_step == self.step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def train_unevenly(model, folder, groups, killed_at=None):
+    """Trains for 30 steps on ``groups`` groups per pass.
+
+    Instead of the seed of a process, the prompt and the step decide on a completion, so that any number of processes
+    trains on the same completions. The dev measures of the second process do not rise, and are not used.
+    """
+    given = {"max_steps": 30, "eval_steps": 10, "num_iterations": 2, "beta": 0.1, "learning_rate": 1e-3}
+    sizes = {"per_device_train_batch_size": 2 * groups, "gradient_accumulation_steps": 2}
+    kill = [Kill(killed_at)]
+    trainer = trainer_of(model, folder, callbacks=kill, trainer=TRAINER | given | sizes, queries=UNEVEN, patience=1)
+    is_first = trainer.accelerator.is_main_process
+    trainer._dev_measures = lambda *_: {"nDCG@10": trainer.state.global_step if is_first else 0}
+    texts = trainer.processing_class(["pass<|im_end|>", "split\na<|im_end|>", "split\nab", "resolve\n"])["input_ids"]
+
+    def written(prompts, *_):
+        order = [random.Random(f"{prompt} {trainer.state.global_step}").sample(texts, 2) for prompt in prompts[::2]]
+        return [ids for group in order for ids in group], None
+
+    trainer._generate_single_turn = written
+    resume(trainer)
+    return trainer
+
+
+def test_two_processes_that_are_killed_and_resumed_learn_what_one_does(tiny, tmp_path):
+    call = f"train_unevenly({tiny!r}, {str(tmp_path / 'two')!r}, 1"
+    in_two_processes(f"{call}, killed_at=17)", tmp_path, status=1)
+    assert last_checkpoint(tmp_path / "two").name == "checkpoint-10"
+    in_two_processes(f"{call})", tmp_path)
+    one = train_unevenly(tiny, tmp_path / "one", 2)
+    two, start = (weights_of(load_trainable(str(name), 0, 0)[0]) for name in (tmp_path / "two" / "checkpoint-30", tiny))
+    for name, value in one.model.named_parameters():
+        torch.testing.assert_close(two[name], value.detach(), rtol=1e-3, atol=1e-4)
+        assert not torch.equal(value, start[name])
 
 
 @pytest.mark.parametrize(("dev", "best"), [((0.1, 0.9, 0.2), 1), ((0.9, 0.1), None)])

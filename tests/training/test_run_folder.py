@@ -75,8 +75,10 @@ def test_the_last_checkpoint_is_the_newest_complete_one(tmp_path):
     assert last_checkpoint(tmp_path) is None
     for step in (2, 10, 9):
         (tmp_path / f"checkpoint-{step}").mkdir()
-        (tmp_path / f"checkpoint-{step}" / "trainer_state.json").write_text("{}")
-    (tmp_path / "checkpoint-12").mkdir()  # the process was killed while it was written
+        (tmp_path / f"checkpoint-{step}" / "trainer_state.json").write_text("{}\n")
+    for step in (12, 13):  # the process was killed while they were written
+        (tmp_path / f"checkpoint-{step}").mkdir()
+    (tmp_path / "checkpoint-13" / "trainer_state.json").write_text('{"epoch":\n')
     assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-10"
 
 
