@@ -8,7 +8,7 @@ import torch
 from accelerate.utils import broadcast_object_list
 from datasets import Dataset
 from torch.utils.data import Sampler
-from transformers import EarlyStoppingCallback
+from transformers import EarlyStoppingCallback, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 from trl.models import unwrap_model_for_generation
 
@@ -34,7 +34,7 @@ class AcqoTrainer(GRPOTrainer):
     """TRL's trainer with changes.
 
     - The prompt of a group is processed only once, for log-probabilities and, on a CPU, for sampling.
-    - The route has a baseline of its own; not with shards of the weights, or if the texts of single tokens are not known.
+    - The route has a baseline of its own; not with sharded weights, or if the texts of single tokens are not known.
     - Evaluation runs the search path on dev queries.
     """
 
@@ -69,8 +69,15 @@ class AcqoTrainer(GRPOTrainer):
 
     def _get_train_sampler(self, dataset: Dataset | None = None) -> Sampler[int]:
         sampler = super()._get_train_sampler(dataset)
-        if sampler.shuffle:  # by the epoch, so that a resumed run draws the same prompts
-            sampler.set_epoch = lambda epoch: sampler.generator.manual_seed(self.args.seed + epoch)
+
+        class DrawByEpoch(TrainerCallback):
+            """Lets a resumed run draw the same prompts; ``set_epoch`` would not reach the sampler of each process."""
+
+            def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+                sampler.generator.manual_seed(args.seed + int(state.epoch or 0))
+
+        if sampler.shuffle:
+            self.add_callback(DrawByEpoch)
         return sampler
 
     def _calculate_rewards(

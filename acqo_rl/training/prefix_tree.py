@@ -8,7 +8,7 @@ gradients equal those of separate rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,7 +82,8 @@ def log_probs(
     """
     values: dict[int, torch.Tensor] = {}
     entropies: dict[int, torch.Tensor] = {}
-    passes = list(_passes(rows, _NODES.get(next(model.parameters()).device.type, _NODES["cpu"])))
+    passes = _passes(rows, _NODES.get(next(model.parameters()).device.type, _NODES["cpu"]))
+    missing = max(gather_object([len(passes)])) - len(passes)
     for part in passes:
         tree = PrefixTree.of([rows[i] for i in part])
         before = [path[starts[i] - 1 : -1] for i, path in zip(part, tree.paths, strict=True)]
@@ -96,7 +97,7 @@ def log_probs(
             at = torch.tensor([position[node] for node in path], dtype=torch.long, device=logs.device)
             values[i] = logs[at, torch.tensor(rows[i][starts[i] :], dtype=torch.long, device=logs.device)]
             entropies[i] = entropy[at]
-    for _ in range(max(gather_object([len(passes)])) - len(passes)):
+    for _ in range(missing):
         no_logits = _logits(model, PrefixTree.of([rows[0][:1]]), [])
         values[0] = values[0] + no_logits.sum()  # 0, and so are its gradients
     return [values[i] for i in range(len(rows))], [entropies[i] for i in range(len(rows))]
@@ -136,22 +137,20 @@ def is_sharded(trainer: Any) -> bool:
     return trainer.is_fsdp_enabled or is_deepspeed_zero3_enabled()
 
 
-def _passes(rows: Sequence[Sequence[int]], most: int) -> Iterator[list[int]]:
+def _passes(rows: Sequence[Sequence[int]], most: int) -> list[list[int]]:
     """Splits rows into forward passes of about ``most`` nodes; rows with mostly common tokens stay together."""
-    part: list[int] = []
+    parts: list[list[int]] = []
     nodes = 0
     last: Sequence[int] = []
     for i in sorted(range(len(rows)), key=lambda i: list(rows[i])):
         shared = _common_length(last, rows[i])
-        if nodes + len(rows[i]) - shared > most and 2 * shared < len(rows[i]):
-            if part:
-                yield part
-            part, nodes, shared = [], 0, 0
-        part.append(i)
+        if not parts or (nodes + len(rows[i]) - shared > most and 2 * shared < len(rows[i])):
+            parts.append([])
+            nodes = shared = 0
+        parts[-1].append(i)
         nodes += len(rows[i]) - shared
         last = rows[i]
-    if part:
-        yield part
+    return parts
 
 
 def _logits(model: Any, tree: PrefixTree, nodes: list[int]) -> torch.Tensor:

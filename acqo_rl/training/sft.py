@@ -33,7 +33,7 @@ class CompletionTrainer(SFTTrainer):
     """Processes common prefixes once per batch, skips padding, and computes logits only for completion tokens.
 
     TRL's own loss does none of this on a CPU. It is still used for models that the prefix tree does not support, and
-    with shards of the weights.
+    with sharded weights.
     """
 
     def compute_loss(
