@@ -5,6 +5,9 @@ import shutil
 import subprocess
 import sys
 
+import pytest
+import torch
+from shared import load_script
 from test_entry_points import ROOT
 
 from acqo_rl.data.beir import read_beir
@@ -81,3 +84,21 @@ def test_bridge_questions(tmp_path):
 
 def words(text):
     return set(re.findall(r"[\w'-]+", text))
+
+
+@pytest.fixture
+def adapt():
+    return load_script(ROOT / "benchmarks" / "adapt.py", "adapt")
+
+
+@pytest.mark.parametrize("loss", ["expected", "grpo", "imitate"])
+def test_each_loss_of_adapt_prefers_the_best_completion(adapt, loss):
+    """A step makes the best completion more likely than the others, and leaves a question without a spread alone."""
+    for rewards, rises in (([0.2, 1.0, 0.5], True), ([0.5, 0.5, 0.5], loss == "imitate")):
+        texts = ["pass", "resolve\nbest", "resolve\nother"]
+        listed = adapt.Listed("q", "pass", texts, dict(zip(texts, rewards, strict=True)))
+        logits = torch.zeros(3, requires_grad=True)
+        logs = [value[None] for value in logits.log_softmax(0)]
+        adapt.loss_of(loss, logs, [value.detach() for value in logs], listed).backward()
+        favoured = rewards.index(max(rewards))
+        assert (logits.grad.argmin() == favoured and logits.grad[favoured] < -0.01) == rises

