@@ -57,7 +57,7 @@ _ALWAYS = 9
 """Number of pages in which it may always stand."""
 _LONG = 200
 """Number of characters of a line from which it is content."""
-_BETWEEN = re.compile(r"(\s*[^\w\s]+\s+)")
+_BETWEEN = re.compile(r"((?:(?<!\s)\s++)?[^\w\s]++\s+)")
 """Punctuation before white space, which separates the parts of a title."""
 LINKS = "symbolic links, which are not followed"
 ASSETS = "images, fonts, media, styles and scripts"

@@ -115,7 +115,7 @@ def read_options(file: Path) -> list[ScoredOptions]:
     """
     names = [f.name for f in fields(ScoredOptions)]
     try:
-        with np.load(file, allow_pickle=False) as there:
+        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as there:
             rows = [[there[f"{i}.{name}"] for name in names] for i in range(len(there.files) // len(names))]
     except Exception as error:  # NumPy and zipfile raise all kinds
         raise ConfigError(f"{file} is damaged ({error}); delete it, and its options are searched again.") from error

@@ -88,7 +88,7 @@ headroom --data all --index bm25 --output headroom --split all --limit 12 --refo
     --index_device cpu
 warm-start {STAGE} --output_dir warm --examples 8 --min_gain .01 --tie_tolerance .01 --min_helped_share .1
 grpo {STAGE} --output_dir grpo --stage converge --rollouts 2 --min_mean_reward -1 --max_mean_reward 3
-    --hardest_fraction .9 --eval_limit 1 --eval_measure R@5 --patience 2 --trainer.eval_steps 1
+    --hardest_fraction .9 --eval_limit 1 --eval_measure R@5 --patience 2 --order gap --trainer.eval_steps 1
     --trainer.per_device_train_batch_size 2 --trainer.num_generations 2
 train {TRAIN} --model model --output_dir recipe --test_split dev --plan --launcher python --prompted_baseline false
     --warm_start.examples 8 --stage1.limit 4 --stage2.limit 4 --hop.steps 7
@@ -182,7 +182,7 @@ def test_every_setting_arrives(command_name, arrived):
 
 
 VALUES = (False, True, 0, 3, 1e-6, 0.5, 2.0, "AP@9", "AP@8", "/a", "/b", ["a"], ["4"], ["http://a"], ["http://b"])
-VALUES += ([3], [4], {"a": 3}, {"a": [3]})
+VALUES += ([3], [4], {"a": 3}, {"a": [3]}, {"complex": "hyde"}, {"hyde": 1}, {"hyde": 1.0})
 
 
 def two_values(hint):
@@ -212,7 +212,7 @@ def values_in(config, number):
 def words_of(values, before=""):
     """Settings as arguments."""
     for name, value in values.items():
-        if isinstance(value, dict) and value.keys() != {"a"}:
+        if isinstance(value, dict) and value not in VALUES:
             yield from words_of(value, f"{name}.")
         else:
             yield f"--{before}{name}"
@@ -302,7 +302,7 @@ def test_a_setting_that_nothing_of_a_run_uses_is_refused(command_name, tmp_path)
     main = module_of(command_name).main
     values = values_in(settings_of(main), 0)
     needed = {i.name: values[i.name] for i in fields(settings_of(main)) if default_of(i) is MISSING}
-    (tmp_path / "needed.yaml").write_text(yaml.safe_dump(needed))
+    (tmp_path / "needed.yaml").write_text(json.dumps(needed))
     for words in (*UNUSED[command_name], *USED.get(command_name, ())):
         config = command.parse(main, ["--config", str(tmp_path / "needed.yaml"), *words.split()])
         if words in UNUSED[command_name]:

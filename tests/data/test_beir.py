@@ -67,14 +67,14 @@ def test_corpus_hash_tells_every_change():
 
 
 def test_fields_of_their_own_are_metadata_and_what_may_be_missing_is_empty(tmp_path):
-    """Documents without metadata share one mapping: one for each of millions would take hundreds of megabytes."""
     row = {"_id": "a", "title": "A", "text": "x", "url": "http://a", "page": 3, "none": None, "metadata": {"page": 4}}
     lines = [json.dumps(row), '{"_id": "b", "text": "t", "metadata": {}}', '{"_id": "c", "text": "t"}']
     (tmp_path / "corpus.jsonl").write_text("\n".join(lines))
     documents = read_corpus(tmp_path)
     assert documents["a"] == Document("a", "A", "x", {"url": "http://a", "page": 4})
     assert documents["c"] == Document("c", "", "t")
-    assert documents["b"].metadata is documents["c"].metadata
+    assert documents["b"].metadata == documents["c"].metadata == {}
+    assert documents["b"].metadata is not documents["c"].metadata
     assert pickle.loads(pickle.dumps(documents)) == documents
 
 

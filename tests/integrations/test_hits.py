@@ -63,6 +63,7 @@ DETAILS = (
     "start",
     "length",
     "score",
+    "scored_by",
     "similarity",
     "route",
     "sub_queries",

@@ -6,7 +6,6 @@ import shlex
 from pathlib import Path
 
 import pytest
-import yaml
 from forked import run_command
 from handbook import Writer, pages, write_pages
 from shared import ENVIRONMENT
@@ -101,7 +100,7 @@ def test_a_policy_is_trained_and_searches_in_front_of_a_collection(collection, t
             "trainer": TRAINER,
         },
     }
-    (tmp_path / "small.yaml").write_text(yaml.safe_dump(small))
+    (tmp_path / "small.yaml").write_text(json.dumps(small))
 
     commands = (
         COLLECTION.replace("qdrant://localhost:6333/wiki?encoder=BAAI/bge-small-en-v1.5", collection)

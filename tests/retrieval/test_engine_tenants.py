@@ -55,7 +55,7 @@ def reranker():
 def client(index, reranker):
     collection = open_collection(
         f"pages={index}&tenant=owner",
-        open_index=lambda place, **options: load_retriever(place, encoder=UnitEncoder(), **options),
+        open_index=lambda place, **options: load_retriever(place, **{**options, "encoder": UnitEncoder()}),
     )
     strategies = Strategies({"rules": ""}, StrategySettings())
     service = Service([collection], strategies, RankScoreFusion(), Timeouts(), reranker=reranker)

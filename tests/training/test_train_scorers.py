@@ -158,9 +158,9 @@ def test_a_resumed_run_equals_an_uninterrupted_one_and_the_reward_teaches(kind, 
     main(config(kind, tmp_path / "cut"))
     assert kept.stat().st_mtime_ns == written
     for content in (kept.read_bytes()[:-30], b"", b"damaged"):
-        others[0].write_bytes(content)
+        (tmp_path / "damaged.npz").write_bytes(content)
         with pytest.raises(ConfigError, match="delete it"):
-            read_options(others[0])
+            read_options(tmp_path / "damaged.npz")
     name = "model/scorer.safetensors"
     assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     main(config(kind, tmp_path / "cut"))
