@@ -13,7 +13,6 @@ from typing import Literal, get_args, get_origin, get_type_hints
 from unittest.mock import patch
 
 import pytest
-import yaml
 from annotated_types import Ge, Gt, Le, Lt
 from embedding_server import EmbeddingServer
 from forked import CONTEXT

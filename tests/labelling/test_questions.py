@@ -183,7 +183,19 @@ def written(tmp_path, monkeypatch):
     """Runs the command over the handbook; gives the folder and the model."""
     write_pages(tmp_path / "handbook")
     data, index = str(tmp_path / "data"), str(tmp_path / "index")
-    main(["data", "--dataset", "files", "--documents", str(tmp_path / "handbook"), "--output", data, "--max_repeated", "1"])
+    main(
+        [
+            "data",
+            "--dataset",
+            "files",
+            "--documents",
+            str(tmp_path / "handbook"),
+            "--output",
+            data,
+            "--max_repeated",
+            "1",
+        ]
+    )
     main(["index", "--data", data, "--kind", "bm25", "--output", index])
 
     def run(*settings, model):
