@@ -37,7 +37,7 @@ COMPUTED_IN = {"KV_CACHE_PRECISION": "f16"}
 """OpenVINO's settings of precision that are not its defaults; by default it rounds keys and values to 8 bits."""
 
 _REMEMBERED = {"CPU_RUNTIME_CACHE_CAPACITY": "50"}
-"""Kernels that OpenVINO keeps for later batches of the same shape: 5,000 by default, several hundred MB after hours.
+"""Kernels that OpenVINO keeps for later batches of the same shape. With its default, their memory grew under load.
 
 Batches seldom have the shape of an earlier one; the layers of a model share their kernels.
 """
