@@ -46,8 +46,6 @@ Conversation = list[dict[str, str]]
 Schema = Mapping[str, Any]
 """A JSON schema."""
 
-"""Shared by all documents without metadata, to save memory: a corpus may hold millions of them."""
-
 
 class Written(float):
     """A number that was read from a text; its ``str`` is this text, such as ``1.10``."""

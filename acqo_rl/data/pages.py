@@ -40,20 +40,22 @@ _SECONDS, _GIGABYTES = 30, 4
 """Limits of the CPU time and of the memory that a page may need."""
 
 _FRONT = re.compile(
-    r"(?:[ \t]*\n)*(?:---[ \t]*\n(?P<yaml>(?:(?!---|\.\.\.[ \t]*$).*\n)*)(?:---|\.\.\.)"
+    r"\A(?:[ \t]*+\n)*+(?:---[ \t]*\n(?P<yaml>(?:(?!---|\.\.\.[ \t]*$).*\n)*)(?:---|\.\.\.)"
     r"|\+\+\+[ \t]*\n(?P<toml>(?:(?!\+\+\+).*\n)*)\+\+\+"
     r"|(?=title:)(?P<fields>(?:\w[\w -]*:.*\n(?:[ \t]+\S.*\n)*)+))[ \t]*(?:\n|\Z)",
     re.MULTILINE | re.IGNORECASE,
 )
 
-_UNSEEN = re.compile(r"<!--.*?-->|<(script|style)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
-_TAG = re.compile(r"""<[a-z/!?](?:=\s*"[^"]*"|=\s*'[^']*'|[^>])*+>""", re.IGNORECASE)
+_UNSEEN = re.compile(r"<!--|<(script|style)\b", re.IGNORECASE)
+_ENDS = {"": re.compile("-->")} | {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in ("script", "style")}
+"""What ends a comment, a script or a style."""
+_TAG = re.compile(r"""<[a-z/!?](?:=\s*"[^"]*"|=\s*'[^']*'|[^>])*+(>?)""", re.IGNORECASE)
 _LONG_TAG = re.compile(r"(<[a-z][^\s<>/]*)[^<>]{10000,}", re.IGNORECASE)
-_EMPTY_TAG = re.compile(r"<([\w:-]+)([^<>]*)/>")
+_EMPTY_TAG = re.compile(r"<([\w:-]++)([^<>]*)/>")
 """An element without contents in XHTML; HTML ignores the slash."""
 _UNSEEN_MARKDOWN = re.compile(
-    r"\]\([^\s)]*|!\[[^\]]*\](?:\([^)\n]*\))?|\]\[[^\]]*\]|^ {0,3}\[[^\]\n]+\]:.*"
-    r"|^\s*(?:```|~~~).*|^[ \t>*+-]*(?:\d+[.)][ \t>*+-]*)+",
+    r"\]\([^\s)]*|!\[[^\]]{0,1000}\](?:\([^)\n]*\))?|\]\[[^\]]*\]|^ {0,3}\[[^\]\n]+\]:.*"
+    r"|^[^\S\n]*(?:```|~~~).*|^[ \t>*+-]*(?:\d+[.)][ \t>*+-]*)+",
     re.MULTILINE,
 )
 """Addresses, texts instead of images, labels, languages of code, and numbers of lists."""
@@ -73,8 +75,8 @@ _HEADINGS = "h1, h2, h3, h4, h5, h6"
 # for the use within programs.
 _LINE, _PARAGRAPH, _CELL, _CODE, _SPACE, _TAB = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5"
 _KEPT = {"\n": _CODE, " ": _SPACE, "\t": _TAB}
-_BREAKS = re.compile(f"[ {_CELL}]*[{_LINE}{_PARAGRAPH}][ {_CELL}{_LINE}{_PARAGRAPH}]*")
-_CELLS = re.compile(f" *{_CELL} *")
+_BREAKS = re.compile(f"(?<![ {_CELL}])[ {_CELL}]*+[{_LINE}{_PARAGRAPH}][ {_CELL}{_LINE}{_PARAGRAPH}]*")
+_CELLS = re.compile(f"(?<! ) *+{_CELL} *")
 _PARAGRAPHS = f"p, pre, blockquote, table, ul, ol, dl, {_HEADINGS}"
 _LINES = ", ".join(["br", *(name for name in block_names if name not in ("td", "th"))])
 _CODES = "pre, textarea, listing, xmp, plaintext"
@@ -168,9 +170,27 @@ def _letters(text: str) -> Counter[str]:
     return Counter({sign: number for sign, number in Counter(text).items() if sign.isalnum()})
 
 
+def _without_unseen(source: str) -> str:
+    """HTML with a space in place of each comment, script and style that ends."""
+    parts: list[str] = []
+    endless: set[str] = set()
+    place = 0
+    for start in _UNSEEN.finditer(source):
+        kind = (start[1] or "").lower()
+        if start.start() < place or kind in endless:
+            continue
+        end = _ENDS[kind].search(source, start.end())
+        if end is None:
+            endless.add(kind)
+        else:
+            parts.append(source[place : start.start()])
+            place = end.end()
+    return " ".join([*parts, source[place:]])
+
+
 def _shown(source: str) -> str:
-    """The text of HTML by a simple rule: all that is in no tag, and in no comment, script or style that ends."""
-    return html.unescape(_TAG.sub(" ", _UNSEEN.sub(" ", source)))
+    """The text of HTML by a simple rule: all that is in no tag that ends, nor in a comment, script or style."""
+    return html.unescape(_TAG.sub(lambda tag: " " if tag[1] else tag[0], _without_unseen(source)))
 
 
 def _read_html(page: str, source: str) -> dict[str, Any]:
@@ -184,7 +204,7 @@ def _read_html(page: str, source: str) -> dict[str, Any]:
     body, shown = tree.body, _letters(_shown(source))
     if body is None:  # a frameset
         return {"titles": [], "text": "", "missing": float(bool(shown))}
-    tags = Counter(re.findall(r"</?[a-z]+", _UNSEEN.sub("", page).lower()))
+    tags = Counter(re.findall(r"</?[a-z]+", _without_unseen(page).lower()))
     headings = body.css("h1") or body.css(_HEADINGS)
     titles = [" ".join(one.text().split()) for one in (*tree.css("head > title"), *headings)]
     if tags["<title"] == tags["</title"]:

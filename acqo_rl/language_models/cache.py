@@ -33,9 +33,11 @@ def cached(name: str, write: Callable[[Path], None], replaces: Iterable[str] = (
     if target.exists() and not (target / _CHECKSUMS).exists():  # an earlier version of this package has written it
         with suppress(OSError):
             _write_checksums(target)
-    if not _is_whole(target):
-        target = _writable(_folder()) / name
-    if not _is_whole(target):
+    is_whole = _is_whole(target)
+    if not is_whole and (writable := _writable(_folder()) / name) != target:
+        target = writable
+        is_whole = _is_whole(target)
+    if not is_whole:
         if target.exists():
             _log.warning("%s is not as it was written, and is written again", target)
             shutil.rmtree(target)

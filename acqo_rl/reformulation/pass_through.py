@@ -60,8 +60,10 @@ def past_small_talk(
     """
     asked = [i for i, query in enumerate(queries) if not is_small_talk(query.text) and can_read(query, languages)]
     answers = dict(zip(asked, reformulate([queries[i] for i in asked]), strict=True)) if asked else {}
-    passed = (with_language_note(pass_through(query, name), languages) for query in queries)
-    return [answers.get(i, one) for i, one in enumerate(passed)]
+    return [
+        answers[i] if i in answers else with_language_note(pass_through(query, name), languages)
+        for i, query in enumerate(queries)
+    ]
 
 
 class RecentTurns(Reformulator):
