@@ -5,15 +5,13 @@ import threading
 from itertools import pairwise
 
 import numpy as np
-import pytest
 
+from acqo_rl.networks.hop import FEATURES
+from acqo_rl.networks.scorer import Scorer
 from acqo_rl.reformulation.prompted import strategies_for
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.roles import Hop, LanguageModel, Reformulator, Retriever
 from acqo_rl.searching.concurrent import ConcurrentSearch
-from acqo_rl.searching.hop import KIND
-from acqo_rl.searching.hop_candidates import FEATURES, WHOLE
-from acqo_rl.searching.scorer import Scorer
 from acqo_rl.searching.sub_queries import normalise_sub_queries, split_retrievers
 from acqo_rl.types import Completion, Ranking, Reformulation, SubQuery
 
@@ -145,29 +143,37 @@ class ScriptedHop(Hop):
 def random_scorer(seed=0, networks=2):
     """A scorer with random weights."""
     generator = np.random.default_rng(seed)
-    sizes = (FEATURES, 8, 4, 1)
+    sizes = (len(FEATURES.names), 8, 4, 1)
     layers = tuple(
         (generator.normal(size=(networks, one, two)).astype(np.float32), np.zeros((networks, 1, two), np.float32))
         for one, two in pairwise(sizes)
     )
-    return Scorer(KIND, np.zeros(FEATURES, np.float32), np.ones(FEATURES, np.float32), layers)
+    return plain_scorer(FEATURES, layers)
 
 
 def eager_scorer():
     """A scorer that never stops; it prefers names that many words of the question surround."""
-    weight = np.zeros((1, FEATURES, 1), np.float32)
-    weight[0, 0], weight[0, 1 + WHOLE + 14] = -100.0, 1.0
-    return Scorer(
-        KIND,
-        np.zeros(FEATURES, np.float32),
-        np.ones(FEATURES, np.float32),
-        ((weight, np.zeros((1, 1, 1), np.float32)),),
-    )
+    return linear_scorer(FEATURES, stops=-100.0, share_of_question_words_around_name=1.0)
 
 
-def features_in_short(features):
-    """One number for the features of each option, which changes with each of them."""
-    return pytest.approx((features @ np.cos(np.arange(features.shape[1]))).tolist(), abs=1e-3)
+def linear_scorer(table, **weights):
+    """A scorer that adds up some features, each with its weight."""
+    weight = np.zeros((1, len(table.names), 1), np.float32)
+    for name, value in weights.items():
+        weight[0, table.names.index(name)] = value
+    return plain_scorer(table, ((weight, np.zeros((1, 1, 1), np.float32)),))
+
+
+def plain_scorer(table, layers):
+    """A scorer that does not standardise the features."""
+    size = len(table.names)
+    return Scorer(table.names, np.zeros(size, np.float32), np.ones(size, np.float32), layers)
+
+
+def read_in_short(network, table, features):
+    """One number for what a network of the package reads of each option; it changes with each feature."""
+    columns = list(Scorer.load(f"trained:{network}", table).columns)
+    return (features[:, columns] @ np.cos(np.arange(len(columns)))).tolist()
 
 
 def search_reformulations(reformulations, retriever, depth=100):

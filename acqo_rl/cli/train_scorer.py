@@ -45,18 +45,19 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.tables import aligned
 from acqo_rl.files import atomic_folder, write_atomic
 from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.networks import choice, hop, order
+from acqo_rl.networks.corpus_words import CorpusWords
+from acqo_rl.networks.scorer import Scorer
 from acqo_rl.reformulation.load import AUTO, check_strategy, load_reformulator, with_engine_prefix
 from acqo_rl.retrieval.places import parts_of
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.roles import Retriever
-from acqo_rl.searching import choice, hop, order
+from acqo_rl.searching.choice import Choice
 from acqo_rl.searching.concurrent import ConcurrentSearch
-from acqo_rl.searching.corpus_words import CorpusWords
 from acqo_rl.searching.hop import MOST_HOPS, Hops, LearnedHop
-from acqo_rl.searching.hop_candidates import CandidateReader
 from acqo_rl.searching.names import name_reformulators
+from acqo_rl.searching.order import LearnedOrder
 from acqo_rl.searching.path import SearchPath
-from acqo_rl.searching.scorer import Scorer
 from acqo_rl.searching.settings import NO_ORDER, StepSettings
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.settings import setting
@@ -162,10 +163,10 @@ def main(config: TrainScorerConfig) -> None:
         settings = Training(cost=2 * config.cost, **given)
         options = hop_options(config, sets, settings)
     elif config.task == "choice":
-        settings = Training(choice.KIND, cost=0.0, margin=0.0, **given)
+        settings = Training(choice.FEATURES.names, cost=0.0, margin=0.0, **given)
         options = choice_options(config, sets, settings)
     else:
-        settings = Training(order.KIND, cost=0.0, margin=0.0, imitation=1.0, **given)
+        settings = Training(order.FEATURES.names, cost=0.0, margin=0.0, imitation=1.0, **given)
         options = order_options(config, sets)
     indexes = ["+".join(Path(part).name for part in parts_of(index)) for index in config.index]
     places = zip(config.data, indexes, strict=True)
@@ -225,7 +226,7 @@ def hop_options(
     fusion, search_path = RankScoreFusion(), path_before(config, hops=0)
 
     def options_of(one: TrainingSet, states: Sequence[Reformulation], part: slice) -> Iterator[ScoredOptions]:
-        reader, reward = CandidateReader(one.corpus, one.words), Reward("converge", one.retriever, fusion)
+        reader, reward = LearnedHop(None, one.corpus, one.words), Reward("converge", one.retriever, fusion)
         for batch in collect(states[part], one.qrels, reader, one.retriever, fusion, reward):
             yield from batch
 
@@ -264,7 +265,7 @@ def order_options(config: TrainScorerConfig, sets: Sequence[TrainingSet]) -> lis
     search_path = path_before(config, config.hops)
 
     def examples(path: SearchPath, one: TrainingSet, part: slice) -> Iterator[ScoredOptions]:
-        some, reader = one.queries[part], order.LearnedOrder(None, one.corpus, one.words)
+        some, reader = one.queries[part], LearnedOrder(None, one.corpus, one.words)
         for start in range(0, len(some), _BATCH):
             yield from order_examples(path.search(some[start : start + _BATCH], DEPTH), one.qrels, reader)
 
@@ -276,13 +277,13 @@ def choice_options(
 ) -> list[list[ScoredOptions]]:
     """The options of both decisions of each set, with the value of asking the policy."""
     policy = load_reformulator(AUTO, with_engine_prefix(AUTO, str(config.model), "auto"))
-    fusion, scorer = RankScoreFusion(), Scorer.load(StepSettings.hop, hop.KIND)
+    fusion, scorer = RankScoreFusion(), Scorer.load(StepSettings.hop, hop.FEATURES)
 
     def options_of(one: TrainingSet, queries: Sequence[Query], part: slice) -> Iterator[ScoredOptions]:
         """The options of both decisions of some queries, alternating."""
         path = SearchPath(policy, one.retriever, fusion, one.corpus)
         search = ConcurrentSearch(one.retriever, DEPTH).search
-        reader, reward = choice.Choice(None, one.corpus, one.words), Reward("converge", one.retriever, fusion)
+        reader, reward = Choice(None, one.corpus, one.words), Reward("converge", one.retriever, fusion)
         hops = Hops(LearnedHop(scorer, one.corpus, one.words), config.hops)
         some = queries[part]
         for start in range(0, len(some), _BATCH):

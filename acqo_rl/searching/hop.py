@@ -1,23 +1,23 @@
 """A hop: one more search for a name in the results, chosen by a small trained network, or none.
 
-The network scores the option to stop and each candidate (:mod:`acqo_rl.searching.hop_candidates`). If a name is
-chosen, two texts are searched: the name, and the question followed by it. All rankings are fused with the earlier ones.
+The network scores the option to stop and each candidate (:mod:`acqo_rl.networks.candidates`). If a name is chosen, two
+texts are searched: the name, and the question followed by it. All rankings are fused with the earlier ones.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.networks.corpus_words import CorpusWords
+from acqo_rl.networks.features import question_of
+from acqo_rl.networks.hop import READ, HopOptions, HopReader
+from acqo_rl.networks.scorer import Scorer
 from acqo_rl.roles import Hop
-from acqo_rl.searching.corpus_words import CorpusWords
-from acqo_rl.searching.hop_candidates import CandidateReader, question_of
-from acqo_rl.searching.scorer import Scorer
+from acqo_rl.searching.feedback import fetch
 from acqo_rl.text import distinct
 from acqo_rl.types import Document, Ranking, Reformulation, SubQuery
 
 MOST_HOPS = 3
-KIND = "hop 1"
-"""Kind of the scorer, with the version of its features."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,30 +64,36 @@ class LearnedHop(Hop):
 
     name = "learned"
 
-    def __init__(self, scorer: Scorer, corpus: Mapping[str, Document], words: CorpusWords) -> None:
+    def __init__(self, scorer: Scorer | None, corpus: Mapping[str, Document], words: CorpusWords) -> None:
         """Creates a hop.
 
         Args:
-            scorer: scores the options.
+            scorer: scores the options; ``None`` to read options only.
             corpus: document id -> document.
             words: titles and word weights of the corpus.
         """
-        self.languages = scorer.languages
+        self.languages = scorer.languages if scorer else None
         self._scorer = scorer
-        self._reader = CandidateReader(corpus, words)
+        self._corpus = corpus
+        self._reader = HopReader(corpus, words)
 
     def choose(self, searched: Sequence[Reformulation], fused: Sequence[Ranking]) -> list[str | None]:
-        """Returns the name to search next for each query, or ``None`` to stop; in input order.
+        """Returns the name to search next for each query, or ``None`` to stop; arguments as in :meth:`read`."""
+        if self._scorer is None:
+            raise ValueError("This hop has no scorer; it only reads options.")
+        options = self.read(searched, fused)
+        best = self._scorer.best([query.features for query in options])
+        return [(None, *query.names)[place] for query, place in zip(options, best, strict=True)]
+
+    def read(self, searched: Sequence[Reformulation], fused: Sequence[Ranking]) -> list[HopOptions]:
+        """Returns the options of each query, in input order.
 
         Args:
             searched: the searches so far, including those of earlier hops.
             fused: the fused results of these searches.
         """
-        chosen: list[str | None] = []
-        for options in self._reader.read(searched, fused):
-            [best] = self._scorer.best([options.features])
-            chosen.append(options.names[best - 1] if best else None)
-        return chosen
+        documents = fetch(self._corpus, [doc_id for ranking in fused for doc_id in ranking.doc_ids[:READ]])
+        return [self._reader.read(made, best, documents) for made, best in zip(searched, fused, strict=True)]
 
 
 def with_name(made: Reformulation, name: str) -> Reformulation:

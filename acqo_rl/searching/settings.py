@@ -7,16 +7,16 @@ from typing import Annotated, NamedTuple
 from annotated_types import Ge, Le
 
 from acqo_rl.addresses import Address
+from acqo_rl.networks import choice, hop, order
+from acqo_rl.networks.corpus_words import CorpusWords
+from acqo_rl.networks.scorer import Scorer
 from acqo_rl.reformulation.load import AUTO, ENGINE_HELP, InferenceEngine
 from acqo_rl.retrieval.settings import RERANKER_HELP, IndexSettings
 from acqo_rl.roles import RemoteCorpus
-from acqo_rl.searching import choice, hop
 from acqo_rl.searching.choice import Choice
-from acqo_rl.searching.corpus_words import CorpusWords
 from acqo_rl.searching.hop import MOST_HOPS, Hops, LearnedHop
-from acqo_rl.searching.order import KIND, LearnedOrder
+from acqo_rl.searching.order import LearnedOrder
 from acqo_rl.searching.reranking import RERANK_DEPTH
-from acqo_rl.searching.scorer import Scorer
 from acqo_rl.settings import setting
 from acqo_rl.types import Amount, Cosine, Document, FusionName, Positive
 
@@ -90,12 +90,12 @@ class StepSettings:
         """
         chooses = name == AUTO
         hops = self.hops if self.hops is not None else AUTO_HOPS if chooses else 0
-        order = self.order or (TRAINED_ORDER if chooses else NO_ORDER)
+        ordered_by = self.order or (TRAINED_ORDER if chooses else NO_ORDER)
         return Networks(
-            Scorer.load(self.choice, choice.KIND) if chooses else None,
-            Scorer.load(self.hop, hop.KIND) if hops else None,
+            Scorer.load(self.choice, choice.FEATURES) if chooses else None,
+            Scorer.load(self.hop, hop.FEATURES) if hops else None,
             hops,
-            Scorer.load(order, KIND) if order != NO_ORDER else None,
+            Scorer.load(ordered_by, order.FEATURES) if ordered_by != NO_ORDER else None,
         )
 
 

@@ -13,6 +13,7 @@ from cachetools import LRUCache, cachedmethod
 
 from acqo_rl.errors import ConfigError, NotFoundError
 from acqo_rl.language_models.local import TransformersModel
+from acqo_rl.networks.corpus_words import CorpusWords
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.load import load_reformulator, load_strategy_model, prompts_model
@@ -20,7 +21,6 @@ from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.composite import FederatedFusion
 from acqo_rl.roles import Fusion, LanguageModel, Reformulator, RemoteCorpus, Reranker
-from acqo_rl.searching.corpus_words import CorpusWords
 from acqo_rl.searching.names import reformulator_name
 from acqo_rl.searching.reranking import RERANK_DEPTH, Reranking
 from acqo_rl.searching.result import Failure, notes_of

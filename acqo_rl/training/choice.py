@@ -13,9 +13,9 @@ from itertools import islice
 import numpy as np
 
 from acqo_rl.measures import gold_of
+from acqo_rl.networks.choice import ARMS
 from acqo_rl.roles import Fusion
-from acqo_rl.searching import choice
-from acqo_rl.searching.choice import ARMS, Choice, Search
+from acqo_rl.searching.choice import Choice, Options, Search
 from acqo_rl.searching.hop import Hops
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.training.hop import ScoredOptions, Training, train
@@ -72,7 +72,7 @@ def collect(
     yield from zip(scored[: len(queries)], scored[len(queries) :], strict=True)
 
 
-def _options(read: choice.Options, values: Iterator[float]) -> ScoredOptions:
+def _options(read: Options, values: Iterator[float]) -> ScoredOptions:
     names = [" and ".join(ARMS[arm] for arm in arms) or "ask" for arms in read.arms]
     own = [*islice(values, len(read.searched)), *[0.0] * (len(names) - len(read.searched))]
     return ScoredOptions(read.searched[0].query.id, (), tuple(names[1:]), read.features, np.array(own, np.float32))

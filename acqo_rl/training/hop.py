@@ -20,11 +20,11 @@ from acqo_rl.evaluation.significance import paired_bootstrap
 from acqo_rl.evaluation.tables import Table, interval
 from acqo_rl.files import atomic
 from acqo_rl.measures import gold_of
+from acqo_rl.networks.hop import FEATURES
+from acqo_rl.networks.scorer import CLIP, Scorer
 from acqo_rl.roles import Fusion, Retriever
-from acqo_rl.searching.hop import KIND, with_name
-from acqo_rl.searching.hop_candidates import CandidateReader
+from acqo_rl.searching.hop import LearnedHop, with_name
 from acqo_rl.searching.path import search
-from acqo_rl.searching.scorer import CLIP, Scorer
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.training.rewards import Reward, gold_ranks
 from acqo_rl.types import Qrels, Reformulation
@@ -69,7 +69,7 @@ class ScoredOptions:
 def collect(
     states: Sequence[Reformulation],
     qrels: Qrels,
-    reader: CandidateReader,
+    reader: LearnedHop,
     retriever: Retriever,
     fusion: Fusion,
     reward: Reward,
@@ -165,7 +165,7 @@ class Training:
     """Settings of :func:`train`.
 
     Attributes:
-        kind: of the scorer.
+        features: names of the features.
         steps: number of steps.
         imitation: share of the steps, the first ones, that imitate the best option; the others maximise the expected
             reward.
@@ -177,7 +177,7 @@ class Training:
         seed: of the first network.
     """
 
-    kind: str = KIND
+    features: tuple[str, ...] = FEATURES.names
     steps: int = 3500
     imitation: float = 1 / 7
     cost: float = 0.04
@@ -241,7 +241,7 @@ def train(options: Sequence[ScoredOptions], settings: Training) -> tuple[Scorer,
         (_stacked([one.weight.T for one in layers]), _stacked([one.bias[None] for one in layers]))
         for layers in zip(*linear, strict=True)
     )
-    return Scorer(settings.kind, mean.numpy(), scale.numpy(), stacked, settings.margin), curve
+    return Scorer(settings.features, mean.numpy(), scale.numpy(), stacked, settings.margin), curve
 
 
 def against_imitation(sets: Mapping[str, Sequence[ScoredOptions]], settings: Training) -> Table:

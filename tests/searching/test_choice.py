@@ -5,18 +5,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from stand_ins import features_in_short
+from stand_ins import linear_scorer, read_in_short
 
-from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.networks.choice import FEATURES
+from acqo_rl.networks.corpus_words import CorpusWords
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.roles import Reformulator
-from acqo_rl.searching.choice import ARMS, KIND, OPTIONS, Choice
+from acqo_rl.searching.choice import OPTIONS, Choice
 from acqo_rl.searching.concurrent import ConcurrentSearch
-from acqo_rl.searching.corpus_words import CorpusWords
 from acqo_rl.searching.path import SearchPath
-from acqo_rl.searching.scorer import Scorer
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
 from acqo_rl.searching.settings import StepSettings
 from acqo_rl.types import Document, Query, Reformulation, SubQuery, Turn
@@ -32,7 +31,6 @@ CORPUS = {
 }
 HISTORY = (Turn("user", "Tell me about Oslo"), Turn("system", "Oslo is the capital of Norway."))
 ASKED = Query("q", "When did its opera open?", HISTORY)
-ASK = len(ARMS)
 
 
 class Model(Reformulator):
@@ -51,16 +49,6 @@ class Model(Reformulator):
         return [Reformulation(q, *made, calls=1, notes=("partly read",)) for q in queries]
 
 
-def scorer(**weights):
-    """Prefers options by their arms: ``arm_3=1`` prefers the rules; ``ask=1`` asks the model."""
-    size = len(read([ASKED], may_ask=True)[0].features[0])
-    weight = np.zeros((1, size, 1), np.float32)
-    for name, value in weights.items():
-        weight[0, ASK if name == "ask" else int(name.removeprefix("arm_"))] = value
-    zero = np.zeros((1, 1, 1), np.float32)
-    return Scorer(KIND, np.zeros(size, np.float32), np.ones(size, np.float32), ((weight, zero),))
-
-
 def retriever():
     return Bm25Retriever.build([f"{d.title} {d.text}" for d in CORPUS.values()], list(CORPUS))
 
@@ -76,8 +64,10 @@ def read(queries, *, may_ask, model=None, index=None):
     return reader.read(list(zip(*arms, strict=True)), search, RankScoreFusion(), may_ask=may_ask)
 
 
-def path(one, model=None, **options):
-    return SearchPath(model or Model(), retriever(), RankScoreFusion(), CORPUS, choice=choice(one, **options))
+def path(model=None, asks=True, **weights):
+    """The path of a choice that prefers options by their arms."""
+    chosen = choice(linear_scorer(FEATURES, **weights), asks=asks)
+    return SearchPath(model or Model(), retriever(), RankScoreFusion(), CORPUS, choice=chosen)
 
 
 def test_options_search_different_texts_and_the_first_one_is_the_query():
@@ -87,39 +77,51 @@ def test_options_search_different_texts_and_the_first_one_is_the_query():
     assert set(talked.arms[:-1]) <= set(OPTIONS)
     texts = [tuple(sorted(s.text for s in made.sub_queries)) for made in talked.searched]
     assert len(set(texts)) == len(texts) == len(talked.arms) - 1
-    assert talked.features.shape[0] == len(talked.arms)
-    assert talked.features.dtype == np.float32
+    assert talked.features.shape == (len(talked.arms), len(FEATURES.names))
     assert np.isfinite(talked.features).all()
-    model = Model()
-    for searches in (model.searches, (*model.searches, SubQuery(ASKED.text, "original", min_margin=0.05))):
-        model.searches = searches
-        [both] = read([ASKED], may_ask=False, model=model)
-        assert {(4,), (0, 4)} <= set(both.arms)
-        assert () not in both.arms
 
 
-def test_what_is_chosen_is_searched_and_said_and_the_model_is_asked_only_if_chosen():
+@pytest.mark.parametrize("more", [(), (SubQuery(ASKED.text, "original", min_margin=0.05),)])
+def test_the_searches_of_the_model_are_options_once_it_was_asked(more):
     model = Model()
-    [found] = path(scorer(arm_1=1.0), model).search([ASKED])
-    assert [s.text for s in found.reformulation.sub_queries] == [
-        "S: Oslo is the capital of Norway. When did its opera open?"
-    ]
+    model.searches += more
+    [both] = read([ASKED], may_ask=False, model=model)
+    assert {(4,), (0, 4)} <= set(both.arms)
+    assert () not in both.arms
+
+
+def test_what_is_chosen_is_searched_and_said():
+    [found] = path(searches_last_turn=1.0).search([ASKED])
+    [sub_query] = found.reformulation.sub_queries
+    assert sub_query.text == "S: Oslo is the capital of Norway. When did its opera open?"
     assert "last turn" in found.reformulation.reasoning
     assert found.reformulation.made_by == "auto"
-    [alone] = path(scorer(ask=9.0, arm_0=1.0), model, asks=False).search([ASKED])
-    assert (alone.reformulation.route, model.queries, found.reformulation.calls) == ("pass", [], 0)
 
-    [asked] = path(scorer(ask=2.0, arm_4=1.0), model).search([ASKED])
+
+def test_the_model_is_asked_only_if_that_is_chosen_and_possible():
+    model = Model()
+    path(model, searches_last_turn=1.0).search([ASKED])
+    [alone] = path(model, asks=False, asks_model=9.0, searches_query=1.0).search([ASKED])
+    assert (alone.reformulation.route, model.queries, alone.reformulation.calls) == ("pass", [], 0)
+    [asked] = path(model, asks_model=2.0, searches_model=1.0).search([ASKED])
     assert [query.id for query in model.queries] == ["q"]
     assert "opening of the opera house in Oslo" in [s.text for s in asked.reformulation.sub_queries]
+    assert asked.reformulation.notes == ("partly read",)
 
-    [kept] = path(scorer(ask=2.0, arm_0=1.0, arm_4=-5.0), model).search([ASKED])
-    assert kept.reformulation.route == "pass"
-    assert (asked.reformulation.notes, kept.reformulation.notes) == (("partly read",), ())
-    model.searches = (SubQuery(ASKED.text, "original"),)  # as a model that passes: its texts are an earlier option
-    [passed] = path(scorer(ask=2.0, arm_0=1.0), model).search([ASKED])
+
+def test_the_query_may_be_kept_after_the_model_was_asked_and_the_costs_stay():
+    [kept] = path(asks_model=2.0, searches_query=1.0, searches_model=-5.0).search([ASKED])
+    made = kept.reformulation
+    assert (made.route, made.notes) == ("pass", ())
+    assert (made.calls, made.tokens, made.completion) == (1, 7, "text")
+
+
+def test_notes_of_a_model_stay_if_its_texts_are_those_of_an_earlier_option():
+    """As those of a model that passes."""
+    model = Model()
+    model.searches = (SubQuery(ASKED.text, "original"),)
+    [passed] = path(model, asks_model=2.0, searches_query=1.0).search([ASKED])
     assert passed.reformulation.notes == ("partly read",)
-    assert (kept.reformulation.calls, kept.reformulation.tokens, kept.reformulation.completion) == (1, 7, "text")
 
 
 def test_networks_for_english_leave_queries_in_other_languages_as_they_are():
@@ -136,15 +138,16 @@ def test_a_choice_that_fails_leaves_the_searches_of_the_model():
         def choose(self, *arguments, **settings):
             raise RuntimeError("damaged")
 
-    failing = Failing(scorer(), CORPUS, CorpusWords.of(CORPUS))
+    failing = Failing(linear_scorer(FEATURES), CORPUS, CorpusWords.of(CORPUS))
     found = AdaptiveSearcher(Model(), retriever(), RankScoreFusion(), corpus=CORPUS, choice=failing).search(ASKED)
     assert [s.text for s in found.reformulation.sub_queries] == ["opening of the opera house in Oslo"]
     assert {failure.step for failure in found.failures} == {"choice"}
 
 
 def test_a_model_that_is_late_costs_only_its_searches():
+    chosen = choice(linear_scorer(FEATURES, asks_model=9.0, searches_last_two_turns=1.0))
     searcher = AdaptiveSearcher(
-        Model(seconds=2.0), retriever(), RankScoreFusion(), corpus=CORPUS, choice=choice(scorer(ask=9.0, arm_2=1.0)),
+        Model(seconds=2.0), retriever(), RankScoreFusion(), corpus=CORPUS, choice=chosen,
         timeouts=Timeouts(reformulation=0.05),
     )  # fmt: skip
     found = searcher.search(ASKED)
@@ -152,10 +155,7 @@ def test_a_model_that_is_late_costs_only_its_searches():
     assert {failure.step for failure in found.failures} == {"reformulation"}
 
 
-def test_the_shipped_scorer_fits_its_features():
-    """Their values are recorded: a network needs the features with which it was trained."""
+def test_the_shipped_network_reads_what_it_was_trained_with():
     [options] = read([ASKED], may_ask=True)
-    assert features_in_short(options.features) == [1.404, -0.3496, -3.1737, 1.9462, -0.4072, 0.6876]
-    assert len(Scorer.load("trained:choice", KIND).score(options.features)) == len(options.arms)
-    with pytest.raises(ConfigError):
-        Scorer.load("trained:hop", KIND)
+    expected = [1.404, -0.3496, -3.1737, 1.9462, -0.4072, 0.6876]
+    assert read_in_short("choice", FEATURES, options.features) == pytest.approx(expected, abs=1e-3)

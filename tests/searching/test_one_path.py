@@ -10,11 +10,11 @@ from acqo_rl.conversations import read_history
 from acqo_rl.evaluation.run import evaluate
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.measures import per_query, to_run
+from acqo_rl.networks.corpus_words import CorpusWords
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.roles import LanguageModel
-from acqo_rl.searching.corpus_words import CorpusWords
 from acqo_rl.searching.hop import Hops, LearnedHop
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts

@@ -4,16 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from stand_ins import features_in_short
+from stand_ins import linear_scorer, read_in_short
 
-from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.networks.corpus_words import CorpusWords
+from acqo_rl.networks.order import FEATURES
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.retrieval.bm25 import Bm25Retriever
-from acqo_rl.searching.corpus_words import CorpusWords
-from acqo_rl.searching.order import KIND, ORDERED, LearnedOrder
+from acqo_rl.searching.order import ORDERED, LearnedOrder
 from acqo_rl.searching.path import SearchPath
-from acqo_rl.searching.scorer import Scorer
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.searching.settings import StepSettings
 from acqo_rl.types import Document, Query, Ranking, Reformulation, SubQuery
@@ -47,10 +46,7 @@ def read(lists=LISTS, corpus=CORPUS):
 
 def reversing():
     """Prefers documents by their place in the fused ranking, the last one first."""
-    size = read()[0].shape[1]
-    weight = np.zeros((1, size, 1), np.float32)
-    weight[0, 1] = 99.0
-    return Scorer(KIND, np.zeros(size, np.float32), np.ones(size, np.float32), ((weight, np.zeros((1, 1, 1))),))
+    return linear_scorer(FEATURES, log_rank_in_fused_ranking=99.0)
 
 
 def retriever():
@@ -87,7 +83,7 @@ def test_a_search_of_the_raw_query_alone_counts_as_that_of_the_query():
     lists = (replace(LISTS[0], query="another text"), LISTS[1])
     made = replace(MADE, sub_queries=MADE.sub_queries[1:])
     [features] = LearnedOrder(None, CORPUS, WORDS).features([made], [lists], RankScoreFusion().fuse([lists], 100))
-    assert features[0, 5] == 1.0
+    assert features[0, FEATURES.names.index("reciprocal_rank_in_original_searches")] == 1.0
 
 
 def test_documents_that_are_gone_have_no_words():
@@ -102,13 +98,8 @@ def test_documents_that_are_gone_have_no_words():
     assert len(features) == 3
 
 
-def test_the_shipped_scorer_fits_its_features():
-    """Their values are recorded: a network needs the features with which it was trained."""
-    features, _ = read()
-    assert features_in_short(features) == [-1.3734, 0.1407, 1.9731]
-    assert len(Scorer.load("trained:order", KIND).score(features)) == 3
-    with pytest.raises(ConfigError):
-        Scorer.load("trained:hop", KIND)
+def test_the_shipped_network_reads_what_it_was_trained_with():
+    assert read_in_short("order", FEATURES, read()[0]) == pytest.approx([-1.3734, 0.1407, 1.9731], abs=1e-3)
 
 
 def test_an_order_that_fails_leaves_the_fused_ranking():

@@ -12,21 +12,18 @@ from acqo_rl.data.beir import read_beir, write_beir
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.evaluation.run import evaluate
 from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.networks import choice, hop, order
+from acqo_rl.networks.corpus_words import CorpusWords
+from acqo_rl.networks.scorer import Scorer
 from acqo_rl.reformulation.pass_through import PassThrough, pass_through
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.roles import Hop, Reformulator
-from acqo_rl.searching.choice import KIND as CHOICE
 from acqo_rl.searching.choice import Choice
 from acqo_rl.searching.concurrent import ConcurrentSearch
-from acqo_rl.searching.corpus_words import CorpusWords
-from acqo_rl.searching.hop import KIND as HOP
 from acqo_rl.searching.hop import Hops, LearnedHop, with_name
-from acqo_rl.searching.hop_candidates import CandidateReader
-from acqo_rl.searching.order import KIND as ORDER
 from acqo_rl.searching.order import LearnedOrder
 from acqo_rl.searching.path import SearchPath, search
-from acqo_rl.searching.scorer import Scorer
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.training.choice import collect as choice_options
 from acqo_rl.training.choice import with_asking
@@ -49,7 +46,7 @@ COUNTRIES = [
 ]
 TOWNS = ["Akra", "Brod", "Crest", "Dunmor", "Elst", "Fenwick", "Gorm", "Hale", "Ilmen", "Jarva"]
 STEPS = {"steps": 140, "seeds": 2}
-KINDS = {"hop": HOP, "choice": CHOICE, "order": ORDER}
+TABLES = {"hop": hop.FEATURES, "choice": choice.FEATURES, "order": order.FEATURES}
 
 
 def world():
@@ -101,7 +98,7 @@ def config(folder, monkeypatch):
     return make
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", TABLES)
 def test_labels_that_teach_nothing_are_explained(kind, tmp_path, config):
     """None is relevant, one query is, or no search finds what is relevant."""
     documents, queries, _ = world()
@@ -124,7 +121,7 @@ def measured(kind, folder, trained):
     retriever, words = load_retriever(folder / "index"), CorpusWords.of(data.corpus)
     steps = {}
     if trained:
-        scorer = replace(Scorer.load(str(trained), KINDS[kind]), margin=0.0)
+        scorer = replace(Scorer.load(str(trained), TABLES[kind]), margin=0.0)
         steps = {
             "hop": {"hops": Hops(LearnedHop(scorer, data.corpus, words), 2)},
             "choice": {"choice": Choice(scorer, data.corpus, words)},
@@ -137,7 +134,7 @@ def measured(kind, folder, trained):
     return found.scores("AP@10").mean(), sum(searches) / len(searches)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", TABLES)
 def test_a_resumed_run_equals_an_uninterrupted_one_and_the_reward_teaches(kind, config, folder, tmp_path, capsys):
     """It learns the bridge, or to ask the policy that knows it. ScoredOptions that are there are not searched again."""
     main = module_of("train-scorer").main
@@ -176,7 +173,7 @@ def test_the_reward_of_an_option_is_that_of_the_path():
     documents, queries, qrels = world()
     corpus = {d.id: d for d in documents}
     retriever = Bm25Retriever.build([f"{d.title} {d.text}" for d in documents], list(corpus))
-    reward, reader = Reward("converge", retriever, RankScoreFusion()), CandidateReader(corpus, CorpusWords.of(corpus))
+    reward, reader = Reward("converge", retriever, RankScoreFusion()), LearnedHop(None, corpus, CorpusWords.of(corpus))
     states = [pass_through(query, "raw") for query in queries]
     [options] = collect(states, qrels["train"] | qrels["dev"], reader, retriever, RankScoreFusion(), reward)
     assert [one.query_id for one in options] == [query.id for query in queries]
@@ -223,7 +220,7 @@ def test_the_order_learns_which_documents_are_relevant():
     examples = list(order_examples(path.search(queries[3:], DEPTH), everything, LearnedOrder(None, corpus, words)))
     assert [len(one.rewards) - len(one.names) for one in examples] == [1] * len(examples)
     assert [float(one.rewards.sum()) for one in examples] == [1.0] * 14
-    scorer, _ = train(examples, Training(ORDER, cost=0.0, margin=0.0, steps=200, seeds=1))
+    scorer, _ = train(examples, Training(order.FEATURES.names, cost=0.0, margin=0.0, steps=200, seeds=1))
     ordered = replace(path, order=LearnedOrder(scorer, corpus, words))
     for query, before, after in zip(queries[:3], path.search(queries[:3]), ordered.search(queries[:3]), strict=True):
         gold = set(everything[query.id])
@@ -260,7 +257,7 @@ def test_the_value_of_an_expanded_option_is_the_expected_return_after_its_cost(s
     after = with_name(pass_through(Query("q", "who?"), "raw"), "BERT")
     first = option("q", ("who?",), ("BERT", "Oslo"), [0.5, 1.0, 0.7])
     second = option("q", tuple(s.text for s in after.sub_queries[:searches]), ("Google",), [1.0, 2.0])
-    [returned] = with_returns([first], [second], Doubling("", np.zeros(3), np.ones(3), ()), cost=0.2)
+    [returned] = with_returns([first], [second], Doubling((), np.zeros(3), np.ones(3), ()), cost=0.2)
     assert returned.rewards.tolist() == pytest.approx([0.5, (1.0 + 2 * 1.8) / 3, 0.7])
 
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +15,14 @@ from numpy.typing import NDArray
 from acqo_rl.errors import ConfigError
 from acqo_rl.files import sha256_of
 from acqo_rl.language_models.embedded import resolve
+from acqo_rl.networks.features import FeatureTable
 from acqo_rl.reformulation.languages import Languages
 
 SETTINGS, WEIGHTS = "acqo_scorer.json", "scorer.safetensors"
-FEATURES = {"choice 1": 112, "hop 1": 74, "order 1": 83}
-"""Kind -> number of features."""
 CLIP = 5.0
 """Limit of a standardised feature."""
+_SHOWN = 5
+"""Maximum number of features that an error names."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,7 @@ class Scorer:
     """Several networks of two hidden layers each; the score of an option is the mean of their scores.
 
     Attributes:
-        kind: what the options are; ``hop 1`` is the first version of the features of hops. Weights of another kind are
-            refused.
+        features: names of the features that the networks read, in their order. They are saved with the weights.
         mean: of each feature in training, float32[features].
         scale: standard deviation of each feature in training, float32[features].
         layers: weights and biases, float32[networks, in, out] and float32[networks, 1, out].
@@ -37,18 +38,20 @@ class Scorer:
             than they seem to in training, where the best of many options is partly chance.
         languages: codes (ISO 639-1) of the languages of the questions of its training; other queries pass it. ``None``,
             or no such entry in the file, stands for any language.
+        columns: place of each feature in the table; empty if they are those of the table in its order.
     """
 
-    kind: str
+    features: tuple[str, ...]
     mean: NDArray[np.float32]
     scale: NDArray[np.float32]
     layers: tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
     margin: float = 0.0
     languages: Languages = None
+    columns: Sequence[int] = ()
 
     def score(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The score of each option, float32[options]."""
-        hidden = np.clip((features - self.mean) / self.scale, -CLIP, CLIP)[None]
+        """The score of each option, float32[options], from the features of the table, float32[options, features]."""
+        hidden = np.clip((features[:, self.columns or slice(None)] - self.mean) / self.scale, -CLIP, CLIP)[None]
         for number, (weight, bias) in enumerate(self.layers):
             hidden = hidden @ weight + bias
             if number < len(self.layers) - 1:
@@ -67,7 +70,7 @@ class Scorer:
         return [int(self.score(features).argmax()) for features in options]
 
     def save(self, folder: Path) -> None:
-        """Writes weights and settings."""
+        """Writes weights, names of the features and settings."""
         from safetensors.numpy import save
 
         folder.mkdir(parents=True, exist_ok=True)
@@ -75,9 +78,9 @@ class Scorer:
         for number, (weight, bias) in enumerate(self.layers):
             tensors |= {f"weight.{number}": weight, f"bias.{number}": bias}
         # safetensors writes the memory of an array, whose order is another one if the array is transposed
-        (folder / WEIGHTS).write_bytes(save({name: np.ascontiguousarray(one) for name, one in tensors.items()}))
+        contiguous = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
+        (folder / WEIGHTS).write_bytes(save(contiguous, {"features": json.dumps(self.features)}))
         settings = {
-            "kind": self.kind,
             "layers": len(self.layers),
             "margin": self.margin,
             "languages": self.languages,
@@ -86,35 +89,49 @@ class Scorer:
         (folder / SETTINGS).write_text(json.dumps(settings, indent=2), encoding="utf-8")
 
     @classmethod
-    def load(cls, path: str, kind: str) -> Scorer:
+    def load(cls, path: str, table: FeatureTable[Any, Any]) -> Scorer:
         """Loads a scorer from a folder, or an embedded one such as ``trained:hop``.
 
+        Args:
+            path: the folder.
+            table: the features that the scorer must read.
+
         Raises:
-            ConfigError: there is no scorer, or it is damaged or of another kind.
+            ConfigError: there is no scorer, or it is damaged or reads other features.
         """
-        from safetensors import SafetensorError
+        from safetensors import SafetensorError, safe_open
         from safetensors.numpy import load_file
 
         folder = Path(resolve(path))
         try:
             settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-            found, layers, margin = settings["kind"], settings["layers"], float(settings["margin"])
+            layers, margin = settings["layers"], float(settings["margin"])
             languages = tuple(settings["languages"]) if settings.get("languages") else None
             if sha256_of(folder / WEIGHTS) != settings["checksum"]:
                 raise ValueError(f"{WEIGHTS} is not the one that was saved with {SETTINGS}")
+            with safe_open(folder / WEIGHTS, "numpy") as file:
+                names = tuple(json.loads((file.metadata() or {}).get("features", "[]")))
             tensors = load_file(folder / WEIGHTS)
             pairs = tuple((tensors[f"weight.{i}"], tensors[f"bias.{i}"]) for i in range(layers))
             is_finite = math.isfinite(margin) and all(np.isfinite(tensor).all() for tensor in tensors.values())
             if len(tensors) != 2 + 2 * layers or not is_finite or tensors["scale"].min() <= 0:
                 raise ValueError("it has other tensors, or numbers that are not finite or, in the scale, not positive")
-            scorer = cls(found, tensors["mean"], tensors["scale"], pairs, margin, languages)
-            width = len(scorer.mean)
+            scorer = cls(names, tensors["mean"], tensors["scale"], pairs, margin, languages)
+            width = len(names or scorer.mean)
             scorer.score(np.zeros((1, width), np.float32))  # fails if the shapes do not fit
         except (OSError, ValueError, LookupError, TypeError, SafetensorError) as error:
             raise ConfigError(f"{path} is not a scorer ({error!r}); train one with acqo train-scorer.") from error
-        if (found, width) != (kind, FEATURES[kind]):
+        known = table.names
+        if set(names) != set(known):
+            lacks = [name for name in known if name not in names]
+            adds = [name for name in names if name not in known]
             raise ConfigError(
-                f"{path} scores {found!r} by {width} features, but {kind!r} by {FEATURES[kind]} is needed; give such a"
-                " network, or train one."
+                f"{path} was trained with other features than those of this version: {_some('it lacks', lacks)}"
+                f"{_some('it also has', adds)}train it again with acqo train-scorer, or give another network."
             )
-        return scorer
+        return replace(scorer, columns=[known.index(name) for name in names])
+
+
+def _some(what: str, names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{what} {', '.join(names[:_SHOWN])}{more}; " if names else ""

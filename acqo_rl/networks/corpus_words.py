@@ -16,7 +16,7 @@ WORDS_READ, LEAD = 150, 30
 """Words read of a passage, and words of its beginning."""
 LONGEST_TITLE = 7
 """Maximum number of words of a title that is looked up."""
-IN_BRACKETS = re.compile(r" ?\([^()]*\)")
+_IN_BRACKETS = re.compile(r" ?\([^()]*\)")
 
 _SAME_TITLE = 8
 """Maximum number of documents with the same title that are compared."""
@@ -28,7 +28,7 @@ _COMMON, _FEW = 0.02, 3
 
 @dataclass(frozen=True)
 class CorpusWords:
-    """What the candidates need to know about a corpus.
+    """What the networks need to know about a corpus.
 
     Attributes:
         titles: words of a title, joined by spaces -> ids of the documents; empty if the corpus cannot be read.
@@ -48,11 +48,11 @@ class CorpusWords:
         """Reads the titles of a corpus, and counts the words of an evenly spaced sample of 10,000 documents."""
         titles: dict[str, list[str]] = {}
         for document in corpus.values():
-            if key := title_key(IN_BRACKETS.sub("", document.title) or document.title):
+            if key := title_key(title_of(document)):
                 titles.setdefault(key, []).append(document.id)
         step = max(1, len(corpus) // _SAMPLE)
         sample = list(islice(corpus.values(), 0, None, step))
-        counts = Counter(word for one in sample for word in set(_read_stems(one)))
+        counts = Counter(word for document in sample for word in set(_read_stems(document)))
         highest = math.log(1 + len(sample))
         weights = {word: math.log((1 + len(sample)) / (1 + count)) for word, count in counts.items()}
         return cls({key: tuple(ids[:_SAME_TITLE]) for key, ids in titles.items()}, weights, highest, step == 1)
@@ -76,6 +76,11 @@ class CorpusWords:
         return self.weights.get(word, self.highest) < self.highest - math.log1p(most)
 
 
+def title_of(document: Document) -> str:
+    """The title without what is in brackets, "My Cousin" of "My Cousin (2017 film)"."""
+    return " ".join(_IN_BRACKETS.sub("", document.title).split()) or document.title
+
+
 def joined_words(text: str) -> str:
     """The words of a text in lower case, joined by spaces."""
     return " ".join(words(text.lower()))
@@ -83,8 +88,8 @@ def joined_words(text: str) -> str:
 
 def title_key(title: str) -> str:
     """The words of a title, joined by spaces; empty if it is too long to be looked up."""
-    found = words(title.lower())
-    return " ".join(found) if len(found) <= LONGEST_TITLE else ""
+    title_words = words(title.lower())
+    return " ".join(title_words) if len(title_words) <= LONGEST_TITLE else ""
 
 
 def _read_stems(document: Document) -> list[str]:
