@@ -8,10 +8,11 @@ from functools import partial
 from typing import TypeVar
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.networks.choice import ARMS
 from acqo_rl.reformulation.languages import Languages, can_read, with_language_note
 from acqo_rl.reformulation.pass_through import RecentTurns, pass_through
 from acqo_rl.roles import Fusion, Hop, Reformulator
-from acqo_rl.searching.choice import ARMS, Choice
+from acqo_rl.searching.choice import Choice
 from acqo_rl.searching.concurrent import ConcurrentSearch, flatten
 from acqo_rl.searching.feedback import with_feedback
 from acqo_rl.searching.hop import Hops
