@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from acqo_rl.errors import ConfigError
 from acqo_rl.files import atomic_folder, follow_umask, writing
 from acqo_rl.language_models.chat import end_tokens
 from acqo_rl.language_models.local import (
@@ -66,10 +67,22 @@ def _frozen_dtype() -> Any:
 
 
 def resume(trainer: Any) -> None:
-    """Trains, from the last checkpoint in the trainer's folder if there is one."""
+    """Trains, from the last checkpoint in the trainer's folder if there is one.
+
+    Raises:
+        ConfigError: another number of processes wrote the checkpoint.
+    """
     from transformers import TrainerCallback
 
     folder = Path(trainer.args.output_dir)
+    checkpoint = last_checkpoint(folder)
+    if checkpoint:
+        before, now = len([*checkpoint.glob("rng_state*.pth")]), trainer.accelerator.num_processes
+        if before not in (0, now):  # 0: a checkpoint without random states (save_only_model)
+            raise ConfigError(
+                f"{checkpoint} is of a run with {before} processes, and this run has {now}, so it would learn from "
+                f"other batches. Resume it with {before} processes, or give another output folder."
+            )
 
     class Readable(TrainerCallback):
         def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -85,7 +98,7 @@ def resume(trainer: Any) -> None:
     trainer._save_rng_state = save_in_all_processes
     trainer.add_callback(Readable)
     with writing(folder):
-        trainer.train(resume_from_checkpoint=last_checkpoint(folder))
+        trainer.train(resume_from_checkpoint=checkpoint)
 
 
 def save_run(trainer: Any, settings: PolicySettings, instead: Callable[[], Any] | None = None) -> Path:

@@ -384,6 +384,8 @@ def test_two_processes_that_are_killed_and_resumed_learn_what_one_does(tiny, tmp
     for name, value in one.model.named_parameters():
         torch.testing.assert_close(two[name], value.detach(), rtol=1e-4, atol=1e-5)
         assert not torch.equal(value, start[name])
+    with pytest.raises(ConfigError, match="with 2 processes, and this run has 1"):
+        train_unevenly(tiny, tmp_path / "two", 2)
 
 
 @pytest.mark.parametrize(("dev", "best"), [((0.1, 0.9, 0.2), 1), ((0.9, 0.1), None)])
