@@ -7,8 +7,7 @@ from typing import Any
 import torch
 from accelerate.utils import broadcast_object_list
 from datasets import Dataset
-from torch.utils.data import Sampler
-from transformers import EarlyStoppingCallback, TrainerCallback
+from transformers import EarlyStoppingCallback
 from trl import GRPOConfig, GRPOTrainer
 from trl.models import unwrap_model_for_generation
 
@@ -66,19 +65,6 @@ class AcqoTrainer(GRPOTrainer):
         """Forbids completions that do not match."""
         vocabulary = self.model.config.get_text_config().vocab_size
         return GuidedDecoding(self.processing_class, self.eos_token_ids, regex, vocabulary)
-
-    def _get_train_sampler(self, dataset: Dataset | None = None) -> Sampler[int]:
-        sampler = super()._get_train_sampler(dataset)
-
-        class DrawByEpoch(TrainerCallback):
-            """Lets a resumed run draw the same prompts; ``set_epoch`` would not reach the sampler of each process."""
-
-            def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-                sampler.generator.manual_seed(args.seed + int(state.epoch or 0))
-
-        if sampler.shuffle:
-            self.add_callback(DrawByEpoch)
-        return sampler
 
     def _calculate_rewards(
         self, inputs: list[dict[str, Any]], prompts: list[Any], completions: list[Any], completion_ids_list: list[Any]

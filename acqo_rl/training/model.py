@@ -66,6 +66,22 @@ def _frozen_dtype() -> Any:
     return native_dtype(default_device())
 
 
+def draw_as_in_epoch(loader: Any, epoch: int, seed: int) -> None:
+    """Makes the order of the examples depend on seed and epoch only, so that a resumed run draws the same ones.
+
+    Args:
+        loader: data loader of accelerate.
+        epoch: number of the epoch that begins.
+        seed: of the run.
+    """
+    import torch
+
+    batches = loader.batch_sampler
+    while hasattr(batches, "batch_sampler"):  # the shard of a process
+        batches = batches.batch_sampler
+    batches.sampler.generator = torch.Generator().manual_seed(seed + epoch)
+
+
 def resume(trainer: Any) -> None:
     """Trains, from the last checkpoint in the trainer's folder if there is one.
 
@@ -84,7 +100,10 @@ def resume(trainer: Any) -> None:
                 f"other batches. Resume it with {before} processes, or give another output folder."
             )
 
-    class Readable(TrainerCallback):
+    class Resumable(TrainerCallback):
+        def on_epoch_begin(self, args: Any, state: Any, control: Any, train_dataloader: Any, **_: Any) -> None:
+            draw_as_in_epoch(train_dataloader, int(state.epoch or 0), args.seed)
+
         def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             if state.is_world_process_zero:
                 follow_umask(folder / f"checkpoint-{state.global_step}")
@@ -96,7 +115,7 @@ def resume(trainer: Any) -> None:
         trainer.accelerator.wait_for_everyone()  # the trainer state, which is written next, marks it as complete
 
     trainer._save_rng_state = save_in_all_processes
-    trainer.add_callback(Readable)
+    trainer.add_callback(Resumable)
     with writing(folder):
         trainer.train(resume_from_checkpoint=checkpoint)
 
