@@ -2,8 +2,9 @@
 
     python benchmarks/query_types.py
 
-It is trained on ``questions/seen.jsonl`` and on ``questions/phrasings.txt``, whose slots are filled at random. The
-questions in ``questions/held_out.jsonl`` were labelled before the classifier was run on them.
+It is trained on ``questions/seen.jsonl``, ``questions/domains.jsonl`` and ``questions/phrasings.txt``, whose slots are
+filled at random. The questions in ``held_out.jsonl`` and ``held_out_domains.jsonl`` were labelled before the classifier
+was run on them.
 """
 
 from __future__ import annotations
@@ -98,18 +99,23 @@ def fit(questions: Sequence[Labelled]) -> np.ndarray[Any, Any]:
 
 def main(config: TypesConfig) -> None:
     """Writes the weights and prints accuracies and the confusion matrix."""
-    np.savez_compressed(config.output, weights=fit([*labelled("seen"), *from_phrasings(config.seed)]))
+    questions = [*labelled("seen"), *labelled("domains"), *from_phrasings(config.seed)]
+    np.savez_compressed(config.output, weights=fit(questions))
     if Path(config.output) != WEIGHTS:
         return
-    rows = labelled("held_out")
-    found = [query_type_of(row.text) or "unsure" for row in rows]
-    challenges = sum(set(challenges_of(row.text)) == set(row.challenges) for row in rows)
-    right = sum(row.type == one for row, one in zip(rows, found, strict=True))
-    print(f"{right} of {len(rows)} types right, {found.count('unsure')} unsure; {challenges} challenges right")
+    rows, found = [], []
+    for name in ("held_out", "held_out_domains"):
+        asked = labelled(name)
+        types = [query_type_of(question.text) or "unsure" for question in asked]
+        right = sum(question.type == given for question, given in zip(asked, types, strict=True))
+        challenges = sum(set(challenges_of(question.text)) == set(question.challenges) for question in asked)
+        print(f"{name}: {right} of {len(asked)} types right, {challenges} challenges right")
+        rows += asked
+        found += types
     pairs = Counter((row.type, one) for row, one in zip(rows, found, strict=True))
     names = (*TYPES, "unsure")
     print("| labelled | " + " | ".join(names) + " |\n" + "|---" * (len(names) + 1) + "|")
-    for name in TYPES:
+    for name in names:
         print(f"| {name} | " + " | ".join(str(pairs[name, one] or "") for one in names) + " |")
 
 

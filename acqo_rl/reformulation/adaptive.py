@@ -7,7 +7,6 @@ from typing import get_args
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.structured import fields, one_of, problem_of, read_reply
-from acqo_rl.reformulation.languages import ENGLISH, can_read
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.prompted import ask, complete
 from acqo_rl.reformulation.query_types import query_type_of
@@ -124,7 +123,7 @@ class Classifier(Reformulator):
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order, from at most one batched model call."""
-        types = [query_type_of(query.text) if can_read(query, ENGLISH) else None for query in queries]
+        types = [query_type_of(query.text, query.history) for query in queries]
         passed = [replace(pass_through(q, self.name), query_type=t) for q, t in zip(queries, types, strict=True)]
         if self._model is None or not queries:
             return passed

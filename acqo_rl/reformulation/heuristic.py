@@ -98,11 +98,11 @@ class Heuristic(Reformulator):
         sub_queries = distinct(found)[: self.max_sub_queries]
         if not sub_queries or [normalised(s.text) for s in sub_queries] == [normalised(query.text)]:
             route, sub_queries = "pass", pass_through(query, self.name).sub_queries
-        return Reformulation(query, route, sub_queries, self.name, query_type=query_type_of(query.text))
+        return Reformulation(query, route, sub_queries, self.name, query_type=query_type_of(query.text, query.history))
 
     def _rewritten(self, query: Query, text: str) -> tuple[Route, list[SubQuery]]:
         parts = parts_of(text, self._lexicon)
-        is_comparison = bool(parts) and query_type_of(text) == "comparison"
+        is_comparison = bool(parts) and query_type_of(text, query.history) == "comparison"
         leans = query.history and not (is_comparison and not _REFERS.search(text))
         if leans and (found := list(follow_up(query, text, self._lexicon))):
             return "disambiguate", found

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from acqo_rl.types import Challenge, QueryType
+from acqo_rl.reformulation.languages import ENGLISH, can_read
+from acqo_rl.types import Challenge, Query, QueryType, Turn
 
 TYPES: tuple[QueryType, ...] = ("comparison", "debugging", "complex", "how_to", "conceptual", "factual", "simple")
 """The first one whose probability is at least ``LEAST`` is the type."""
@@ -66,8 +67,10 @@ def type_probabilities(text: str) -> dict[QueryType, float]:
     return dict(zip(TYPES, (odds / odds.sum()).tolist(), strict=True))
 
 
-def query_type_of(text: str) -> QueryType | None:
-    """The type of a question; ``None`` if the classifier is unsure."""
+def query_type_of(text: str, history: tuple[Turn, ...] = ()) -> QueryType | None:
+    """The type of a question; ``None`` if the classifier is unsure, or if the question is in another language."""
+    if not can_read(Query("", text, history), ENGLISH):
+        return None
     return next((name for name, value in type_probabilities(text).items() if value >= LEAST), None)
 
 

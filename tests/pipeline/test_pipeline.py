@@ -92,7 +92,7 @@ def test_the_limit_is_hard(corpus, limit):
 
 @pytest.mark.parametrize(
     ("question", "asked"),
-    [("word " * 12, 0), ("word " * 13, 1), (f"latest {'word ' * 19}", 0), (f"latest {'word ' * 20}", 1)],
+    [("stone " * 12, 0), ("stone " * 13, 1), (f"latest {'stone ' * 19}", 0), (f"latest {'stone ' * 20}", 1)],
 )
 def test_a_model_determines_the_challenges_of_long_questions(corpus, question, asked):
     the_model = model(analyzer=example(challenges=["simple"]))
