@@ -24,7 +24,7 @@ from urllib.parse import unquote, urlsplit
 from acqo_rl.data.beir import Located, documents_of, queries_of, read_beir, read_judged, read_splits, write_beir
 from acqo_rl.data.draw import draw, split_by_hash
 from acqo_rl.data.lines import Faults, read_jsonl, read_lines, shorten
-from acqo_rl.data.pages import PAGES, PageReader
+from acqo_rl.data.pages import CODE, PAGES, PageReader
 from acqo_rl.errors import ConfigError, DataError, check_positive
 from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Document, Qrels, Query
@@ -241,47 +241,35 @@ def _repeated(texts: Iterable[Iterable[str]], most: float) -> dict[str, int]:
 def _drop_repeated(corpus: dict[str, Document], pages: Mapping[str, dict[str, Any]], share: float) -> Tally:
     """Drops what stands in many pages: lines that are no code, parts of titles, and links; returns what was dropped."""
     most = max(_ALWAYS, share * len(pages))
-    lines = _repeated((_prose(corpus[doc_id], page) for doc_id, page in pages.items()), most)
-    parts = _repeated((_parts(page) for page in pages.values()), most)
+    lines = _repeated((map(_prose, corpus[doc_id].text.split("\n")) for doc_id in pages), most)
+    parts = _repeated(({corpus[doc_id].title, *_BETWEEN.split(corpus[doc_id].title)[::2]} for doc_id in pages), most)
     texts = _repeated(((text for text, _ in page.get("links", ())) for page in pages.values()), most)
     for doc_id, page in pages.items():
-        document = corpus[doc_id]
-        prose = _prose(document, page)
-        kept = [line for line in document.text.split("\n") if next(prose) not in lines]
-        text = re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip("\n")
-        if len(kept) == document.text.count("\n") + 1 or not text:
-            text = document.text
-        title = _without_parts(page["titles"], parts, lines) if "titles" in page else document.title
-        corpus[doc_id] = replace(document, title=title, text=text)
+        text, title = corpus[doc_id].text, _without_parts(corpus[doc_id].title, parts)
+        kept = [line for line in text.split("\n") if _prose(line) not in lines]
+        if any(kept) and len(kept) <= text.count("\n"):
+            text = re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip("\n")
+        if title in parts or title in lines:
+            title = next((line for line in map(_prose, kept) if line), title)
+        corpus[doc_id] = replace(corpus[doc_id], title=title, text=text.replace(CODE, ""))
         page["links"] = [(text, address) for text, address in page.get("links", ()) if text not in texts]
     kinds = {"lines": lines, "parts of titles": parts, "texts of links": texts}
     return {kind: [repr(text) for text in dropped] for kind, dropped in kinds.items() if dropped}
 
 
-def _prose(document: Document, page: Mapping[str, Any]) -> Iterator[str]:
-    """Each line of a page without further white space; of code and long lines, nothing."""
-    code = set(page.get("code", ()))
-    for number, line in enumerate(document.text.split("\n")):
-        yield "" if number in code or len(line) > _LONG else " ".join(line.split())
+def _prose(line: str) -> str:
+    """A line without further white space; nothing if it is code or long."""
+    return "" if line.startswith(CODE) or len(line) > _LONG else " ".join(line.split())
 
 
-def _parts(page: Mapping[str, Any]) -> Iterator[str]:
-    for title in page.get("titles", ()):
-        yield title
-        yield from _BETWEEN.split(title)[::2]
-
-
-def _without_parts(titles: Sequence[str], parts: Collection[str], lines: Collection[str]) -> str:
-    """The first title that is not in many pages, without its first and last parts that are; else the first one."""
-    found = []
-    for title in titles:
-        words = _BETWEEN.split(title)
-        while len(words) > 1 and words[-1] in parts:
-            del words[-2:]
-        while len(words) > 1 and words[0] in parts:
-            del words[:2]
-        found.append("".join(words))
-    return next((title for title in found if title not in parts and title not in lines), found[0])
+def _without_parts(title: str, parts: Collection[str]) -> str:
+    """A title without its first and last parts that many pages have."""
+    words = _BETWEEN.split(title)
+    while len(words) > 1 and words[-1] in parts:
+        del words[-2:]
+    while len(words) > 1 and words[0] in parts:
+        del words[:2]
+    return "".join(words)
 
 
 def _add_links(corpus: dict[str, Document], pages: Mapping[str, dict[str, Any]]) -> None:

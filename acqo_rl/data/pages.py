@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -46,9 +46,11 @@ _FRONT = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 
-_UNSEEN = re.compile(r"<!--|<(script|style)\b", re.IGNORECASE)
-_ENDS = {"": re.compile("-->")} | {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in ("script", "style")}
-"""What ends a comment, a script or a style."""
+_UNSEEN = re.compile(r"<!--|<(script|style|template|title)\b", re.IGNORECASE)
+_ENDS = {"": re.compile("-->")} | {
+    name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in ("script", "style", "template", "title")
+}
+"""What ends a comment, or an element that is not shown in a page."""
 _TAG = re.compile(r"""<[a-z/!?](?:=\s*"[^"]*"|=\s*'[^']*'|[^>])*+(>?)""", re.IGNORECASE)
 _LONG_TAG = re.compile(r"(<[a-z][^\s<>/]*)[^<>]{10000,}", re.IGNORECASE)
 _EMPTY_TAG = re.compile(r"<([\w:-]++)([^<>]*)/>")
@@ -62,19 +64,18 @@ _UNSEEN_MARKDOWN = re.compile(
 _FEW = 0.01
 """Share of letters that may be missing without a message: the two ways to count differ a little."""
 
-_HIDDEN = ("nav", "noscript", "template", "svg", "iframe", "select", "button")
-_LANDMARKS = {  # parts that HTML marks as not the main content; a header or footer in an article belongs to it
-    "aside": "aside",
-    "header": "header:not(article *, section *)",
-    "footer": "footer:not(article *, section *)",
-    "": ", ".join(f"[role={role}]" for role in ("navigation", "complementary", "banner", "contentinfo", "search")),
-}
+_HIDDEN = "nav, noscript, svg, iframe, select, button"
+_ROLES = ", ".join(f"[role={role}]" for role in ("navigation", "complementary", "banner", "contentinfo", "search"))
+_LANDMARKS = f"aside, header:not(article *, section *), footer:not(article *, section *), {_ROLES}"
+"""Parts that HTML marks as not the main content; a header or footer in an article belongs to it."""
+_PARTS = f"{_HIDDEN}, aside, header, footer, main"
 _HEADINGS = "h1, h2, h3, h4, h5, h6"
 
 # Signs for the breaks of lines, paragraphs and cells, and in code for lines, spaces and tabs. Unicode keeps them free
 # for the use within programs.
-_LINE, _PARAGRAPH, _CELL, _CODE, _SPACE, _TAB = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5"
-_KEPT = {"\n": _CODE, " ": _SPACE, "\t": _TAB}
+_LINE, _PARAGRAPH, _CELL, CODE, _SPACE, _TAB = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5"
+_KEPT = str.maketrans({"\n": f"{_LINE}{CODE}", " ": _SPACE, "\t": _TAB})
+_SHOWN = str.maketrans({_SPACE: " ", _TAB: "\t"})
 _BREAKS = re.compile(f"(?<![ {_CELL}])[ {_CELL}]*+[{_LINE}{_PARAGRAPH}][ {_CELL}{_LINE}{_PARAGRAPH}]*")
 _CELLS = re.compile(f"(?<! ) *+{_CELL} *")
 _PARAGRAPHS = f"p, pre, blockquote, table, ul, ol, dl, {_HEADINGS}"
@@ -95,9 +96,9 @@ def _read_page(file: Path, more_time: Callable[[], None] = lambda: None) -> dict
     name of the file. A PDF without text, such as a scan, has no title either.
 
     Returns:
-        ``title`` and ``text``; of Markdown and HTML also ``metadata`` (the fields of the front matter), ``titles`` (the
-        title and others that could take its place), ``links`` (pairs of text and address), and ``code`` (the numbers of
-        the lines that are code); and ``missing``, the share of the text that could not be read.
+        ``title`` and ``text``, whose lines of code begin with ``CODE``; of Markdown and HTML also ``metadata`` (the
+        fields of the front matter) and ``links`` (pairs of text and address); and ``missing``, the share of the text
+        that could not be read.
 
     Raises:
         DataError: the page is not UTF-8, or the PDF or the front matter cannot be read.
@@ -121,9 +122,8 @@ def _read_page(file: Path, more_time: Callable[[], None] = lambda: None) -> dict
         content = _EMPTY_TAG.sub(r"<\1\2></\1>", content)
     page = _read_html(content, seen)
     named = next((key for key in front if key.lower() == "title"), "title")
-    given = front.pop(named, None)
-    titles = [str(given)] if given else page["titles"] or [stem]
-    return {**page, "title": titles[0], "titles": titles, "metadata": front}
+    title = front.pop(named, None) or page["title"] or stem
+    return {**page, "title": str(title), "metadata": front}
 
 
 def _read_pdf(file: Path, stem: str, more_time: Callable[[], None]) -> dict[str, Any]:
@@ -167,11 +167,11 @@ def _read_front(file: Path, content: str) -> tuple[dict[str, Any], str]:
 
 
 def _letters(text: str) -> Counter[str]:
-    return Counter({sign: number for sign, number in Counter(text).items() if sign.isalnum()})
+    return Counter(filter(str.isalnum, text))
 
 
 def _without_unseen(source: str) -> str:
-    """HTML with a space in place of each comment, script and style that ends."""
+    """HTML with a space in place of each comment, and of each element that is not shown, if it ends."""
     parts: list[str] = []
     endless: set[str] = set()
     place = 0
@@ -189,7 +189,7 @@ def _without_unseen(source: str) -> str:
 
 
 def _shown(source: str) -> str:
-    """The text of HTML by a simple rule: all that is in no tag that ends, nor in a comment, script or style."""
+    """The text of HTML by a simple rule: all that is in no tag that ends, and in nothing that is not shown."""
     return html.unescape(_TAG.sub(lambda tag: " " if tag[1] else tag[0], _without_unseen(source)))
 
 
@@ -203,56 +203,37 @@ def _read_html(page: str, source: str) -> dict[str, Any]:
     tree = LexborHTMLParser(_BETWEEN_WORDS.sub(" ", _LONG_TAG.sub(r"\1", page)))
     body, shown = tree.body, _letters(_shown(source))
     if body is None:  # a frameset
-        return {"titles": [], "text": "", "missing": float(bool(shown))}
-    tags = Counter(re.findall(r"</?[a-z]+", _without_unseen(page).lower()))
-    headings = body.css("h1") or body.css(_HEADINGS)
-    titles = [" ".join(one.text().split()) for one in (*tree.css("head > title"), *headings)]
-    if tags["<title"] == tags["</title"]:
-        shown.subtract(_letters("".join(title.text() for title in tree.css("title"))))
-
-    def outermost(selectors: Mapping[str, str]) -> list[LexborNode]:
-        known = ", ".join(selector for tag, selector in selectors.items() if tags[f"<{tag}"] == tags[f"</{tag}"])
-        return body.css(f":is({known}):not(:is({known}) *)") if known else []
-
-    def leave_out(parts: list[LexborNode]) -> None:
-        for part in parts:
-            shown.subtract(_letters(_shown(part.html or "")))
-            part.decompose()
-
-    for unseen in body.css("script, style, title"):
+        return {"title": "", "text": "", "missing": float(bool(shown))}
+    named = (tree.css_first("head > title"), body.css_first("h1"), body.css_first(_HEADINGS))
+    titles = [" ".join(element.text().split()) for element in named if element]
+    for unseen in body.css("script, style, template, title"):
         unseen.decompose()
-    leave_out(outermost({name: name for name in _HIDDEN}))
-    parts = [main for main in outermost({"main": "main, [role=main]"}) if main.text().strip()]
-    if parts:
-        shown.subtract(_letters(body.text()))
-        shown.update(_letters("".join(main.text() for main in parts)))
-    else:
-        leave_out(outermost(_LANDMARKS))
+    missing = (shown - _letters(body.text())).total() / max(1, shown.total())
+    tags = Counter(re.findall(r"</?[a-z]+", _without_unseen(page).lower()))
+    unended = [tag for tag in _PARTS.split(", ") if tags[f"<{tag}"] != tags[f"</{tag}"]]
+
+    def outermost(selector: str) -> list[LexborNode]:
+        ended = f":is({selector}):not({', '.join(unended) or 'none'})"
+        return body.css(f"{ended}:not({ended} *)")
+
+    for hidden in outermost(_HIDDEN):
+        hidden.decompose()
+    parts = [main for main in outermost("main, [role=main]") if main.text().strip()]
+    if not parts:
+        for landmark in outermost(_LANDMARKS):
+            landmark.decompose()
         parts = [body]
-    lines: list[str] = []
-    code: list[int] = []
-    links = []
-    for part in parts:
-        links += [(" ".join(link.text().split()), link.attrs.get("href") or "") for link in part.css("a")]
-        for block in _text_of(part).split("\n"):
-            line, *written = block.split(_CODE)
-            code += range(len(lines), len(lines) + len(written))
-            lines += [line.rstrip(f" {_SPACE}") for line in written or [line]]
-    text = "\n".join(lines)
-    for space, sign in _KEPT.items():
-        text = text.replace(sign, space)
-    missing = (shown - _letters(text)).total() / max(1, (+shown).total())
+    links = [(" ".join(link.text().split()), link.attrs.get("href") or "") for part in parts for link in part.css("a")]
     return {
-        "titles": list(filter(None, titles)),
-        "text": text,
+        "title": next(filter(None, titles), ""),
+        "text": "\n".join(map(_text_of, parts)),
         "links": links,
-        "code": code,
         "missing": missing if missing > _FEW else 0.0,
     }
 
 
 def _text_of(part: LexborNode) -> str:
-    """All text of a part of a page, in lines, with a blank line between paragraphs; lines of code begin with a sign."""
+    """All text of a part of a page, in lines, with a blank line between paragraphs."""
     for selector, sign in {_PARAGRAPHS: _PARAGRAPH, _LINES: _LINE}.items():
         for element in part.css(selector):
             element.insert_before(sign)
@@ -261,11 +242,9 @@ def _text_of(part: LexborNode) -> str:
         cell.insert_before(_CELL)
     for block in part.css(f":is({_CODES}):not(:is({_CODES}) *)"):
         written = _BREAKS.sub("\n", block.text()).strip("\n")
-        for space, sign in _KEPT.items():
-            written = written.replace(space, sign)
-        block.replace_with(f"{_PARAGRAPH}{_CODE}{written}{_PARAGRAPH}")
+        block.replace_with(f"{_PARAGRAPH}{CODE}{written.translate(_KEPT)}{_PARAGRAPH}")
     text = _BREAKS.sub(_break, re.sub(r"[ \t\n\r\f]+", " ", part.text()))
-    return _CELLS.sub("  ", text).strip("\n ")
+    return re.sub(r"[^\S\n]+(?=\n|\Z)", "", _CELLS.sub("  ", text).translate(_SHOWN)).strip("\n ")
 
 
 def _break(match: re.Match[str]) -> str:
@@ -274,7 +253,9 @@ def _break(match: re.Match[str]) -> str:
 
 def without_markdown(text: str) -> tuple[str, list[str]]:
     """A text without the signs of Markdown, and the texts of its links."""
-    lines, links, start = [], list[str](), 0
+    lines: list[str] = []
+    links: list[str] = []
+    start = 0
     for block in MarkdownIt().parse(text):
         line = ""
         for part in block.children or [block]:
