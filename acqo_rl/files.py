@@ -1,16 +1,13 @@
 """Writes files atomically. If there is no space left, the exception names the file."""
 
 import errno
-import glob
 import hashlib
 import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from uuid import uuid4
 
-_LOCK = ".lock"
 _FULL = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT), "disk is full")
 """Texts in the messages of libraries that could not write a file; SQLite writes its own."""
 
@@ -48,7 +45,8 @@ def atomic(path: Path) -> Iterator[Path]:
 def atomic_folder(path: Path) -> Iterator[Path]:
     """The empty folder to write instead of a folder, to which it is renamed when it is complete.
 
-    Its files can be read as the umask allows.
+    Its files can be read as the umask allows. Another process that writes the same folder waits until this one ends; it
+    removes what a killed one has left.
 
     Raises:
         OSError: there is no space left, or the folder exists and is not empty.
@@ -56,32 +54,21 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     from filelock import FileLock
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    remove_leftovers(path)
-    unfinished = path.with_name(f".{path.name}-{uuid4().hex[:8]}")
-    lock = Path(f"{unfinished}{_LOCK}")
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    lock = path.with_name(f".{path.name}.lock")
     try:
         with FileLock(lock):
-            unfinished.mkdir()
-            with writing(path):
-                yield unfinished
-            follow_umask(unfinished)
-            unfinished.rename(path)
+            shutil.rmtree(unfinished, ignore_errors=True)
+            try:
+                unfinished.mkdir()
+                with writing(path):
+                    yield unfinished
+                follow_umask(unfinished)
+                unfinished.rename(path)
+            finally:
+                shutil.rmtree(unfinished, ignore_errors=True)
     finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
         lock.unlink(missing_ok=True)
-
-
-def remove_leftovers(path: Path) -> None:
-    """Removes what killed processes have left of :func:`atomic_folder`; a running one holds the lock of its folder."""
-    from filelock import FileLock, Timeout
-
-    for lock in path.parent.glob(f".{glob.escape(path.name)}-????????{_LOCK}"):
-        try:
-            with FileLock(lock, blocking=False):
-                shutil.rmtree(str(lock).removesuffix(_LOCK), ignore_errors=True)
-                lock.unlink()
-        except (Timeout, OSError):
-            continue
 
 
 def follow_umask(folder: Path) -> None:

@@ -7,7 +7,7 @@ for its optional members, and do not depend on each other. A property may replac
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.types import (
@@ -26,6 +26,10 @@ from acqo_rl.types import (
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+Vectors: TypeAlias = "NDArray[np.float32]"
+"""One vector per row, float32[texts, dim]."""
 
 
 class Reformulator(Protocol):
@@ -81,10 +85,10 @@ class Encoder(Protocol):
         """The parts of a query to search: the query, or its first and its last part if it is too long to be read."""
         return (text,)
 
-    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Embeddings, float32[texts, dim]."""
 
-    def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Embeddings, float32[texts, dim]."""
 
 

@@ -102,6 +102,10 @@ class Document:
         _write_well_formed(self, "title", "text")
 
 
+Corpus = Mapping[str, Document]
+"""Documents by their ids."""
+
+
 @dataclass(frozen=True, slots=True)
 class Snippet:
     """Title and first words of a document that the first search returned."""

@@ -4,14 +4,14 @@ import errno
 import os
 import subprocess
 import sys
-from pathlib import Path
+from select import select
 
 import faiss
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from acqo_rl.files import atomic_folder, remove_leftovers, write_atomic
+from acqo_rl.files import atomic_folder, write_atomic
 from acqo_rl.retrieval.faiss_index import write_index
 
 
@@ -59,30 +59,28 @@ def test_a_folder_that_is_not_completed_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_a_killed_process_left_is_removed_at_the_next_start_and_what_a_running_one_writes_is_not(tmp_path):
+def test_what_a_killed_process_left_is_removed_by_the_next_one_and_a_running_one_is_waited_for(tmp_path):
     code = """
-import os, sys, time
+import sys, time
 from pathlib import Path
 from acqo_rl.files import atomic_folder
 with atomic_folder(Path(sys.argv[1])) as unfinished:
-    print(unfinished, flush=True)
+    print(list(unfinished.iterdir()), flush=True)
+    (unfinished / "half").touch()
     time.sleep(60)
 """
-
-    def begun():
-        process = subprocess.Popen([sys.executable, "-c", code, tmp_path / "a.b"], stdout=subprocess.PIPE, text=True)
-        return process, Path(process.stdout.readline().strip())
-
-    (killed, left), (running, written) = begun(), begun()
-    killed.kill()
-    killed.wait()
-    try:
-        remove_leftovers(tmp_path / "a.b")
-        assert (left.exists(), written.exists()) == (False, True)
-    finally:
-        running.kill()
-        running.communicate()
-    killed.stdout.close()
+    processes = []
+    for _ in range(2):
+        command = [sys.executable, "-c", code, tmp_path / "a.b"]
+        processes.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+    while not (begun := [process for process in processes if select([process.stdout], [], [], 0)[0]]):
+        pass
+    [killed] = begun
+    [waiting] = {*processes} - {killed}
+    for process in (killed, waiting):
+        assert process.stdout.readline() == "[]\n"
+        process.kill()
+        process.communicate()
     with atomic_folder(tmp_path / "a.b"):
         pass
     assert list(tmp_path.iterdir()) == [tmp_path / "a.b"]

@@ -1,6 +1,6 @@
 """The results of ``acqo search`` as lines for a terminal, and as JSON."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -8,14 +8,14 @@ from acqo_rl.pipeline.context import searched_texts, window
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.text import one_line
-from acqo_rl.types import Document, Ranking, Span
+from acqo_rl.types import Corpus, Ranking, Span
 
 SHOWN_OF_EACH = 5
 CELL = 40
 EXCERPT = 120
 
 
-def lines(answer: SearchResult, corpus: Mapping[str, Document]) -> Iterator[str]:
+def lines(answer: SearchResult, corpus: Corpus) -> Iterator[str]:
     """The result as lines for a terminal, without control characters."""
     reformulation, fused = answer.reformulation, answer.fused
     about = searched_texts(reformulation)
@@ -76,7 +76,7 @@ def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[
         yield f"   {'  '.join(aligned)}".rstrip()
 
 
-def as_json(answer: SearchResult, corpus: Mapping[str, Document]) -> dict[str, Any]:
+def as_json(answer: SearchResult, corpus: Corpus) -> dict[str, Any]:
     """The fields of the result, and of each document the part that matches best with its place, for ``--json``."""
     about, spans = searched_texts(answer.reformulation), answer.fused.spans
     documents = [

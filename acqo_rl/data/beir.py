@@ -25,7 +25,7 @@ from tqdm import tqdm
 from typing_extensions import TypedDict
 
 from acqo_rl.conversations import read_history
-from acqo_rl.data.lines import Faults, problems_of, read_jsonl, read_lines, shorten
+from acqo_rl.data.lines import Faults, Row, problems_of, read_jsonl, read_lines, shorten
 from acqo_rl.errors import ConversationError, DataError
 from acqo_rl.files import write_atomic
 from acqo_rl.text import one_line
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 _HEADER = ("query-id", "corpus-id", "score")
 _EXPECTED = f"expected {'<tab>'.join(_HEADER)}, or the TREC columns query, 0, document, score"
 
-Located = tuple[Path, int | None, dict[str, Any]]
+Located = tuple[Path, int | None, Row]
 """A row with its file and its line, for faults."""
 
 
@@ -53,13 +53,13 @@ class _DocumentRow(TypedDict):
     _id: _Id
     title: NotRequired[str | None]
     text: str
-    metadata: NotRequired[dict[str, Any] | None]
+    metadata: NotRequired[Row | None]
 
 
 class _QueryRow(TypedDict):
     _id: _Id
     text: Annotated[str, AfterValidator(_visible)]
-    metadata: NotRequired[dict[str, Any] | None]
+    metadata: NotRequired[Row | None]
 
 
 _DOCUMENT, _QUERY = TypeAdapter(_DocumentRow), TypeAdapter(_QueryRow)
@@ -79,7 +79,7 @@ class Beir:
     corpus: dict[str, Document]
     queries: dict[str, list[Query]]
     qrels: dict[str, Qrels]
-    metadata: dict[str, dict[str, Any]]
+    metadata: dict[str, Row]
 
 
 def read_beir(folder: str | Path, *splits: str) -> Beir:
@@ -195,7 +195,7 @@ def write_beir(
         write_atomic(folder / "qrels" / f"{split}.tsv", ("\t".join(row) for row in (_HEADER, *rows)))
 
 
-def _write(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+def _write(path: Path, rows: Iterable[Row]) -> None:
     write_atomic(path, (json.dumps(row, ensure_ascii=False) for row in rows))
 
 
@@ -217,10 +217,10 @@ def documents_of(rows: Iterable[Located], faults: Faults) -> dict[str, Document]
     return documents
 
 
-def queries_of(rows: Iterable[Located], faults: Faults) -> tuple[dict[str, Query], dict[str, dict[str, Any]]]:
+def queries_of(rows: Iterable[Located], faults: Faults) -> tuple[dict[str, Query], dict[str, Row]]:
     """Returns queries by id, and their metadata without the history by id."""
     queries: dict[str, Query] = {}
-    metadata: dict[str, dict[str, Any]] = {}
+    metadata: dict[str, Row] = {}
     for path, number, row in _valid(rows, _QUERY, faults):
         about = dict(row.get("metadata") or {})
         history = about.pop("history", row.get("history"))
@@ -258,7 +258,7 @@ def _read_documents(folder: Path, faults: Faults) -> dict[str, Document]:
     return documents
 
 
-def _read_queries(folder: Path, faults: Faults) -> tuple[dict[str, Query], dict[str, dict[str, Any]]]:
+def _read_queries(folder: Path, faults: Faults) -> tuple[dict[str, Query], dict[str, Row]]:
     path = folder / "queries.jsonl"
     return queries_of(((path, number, row) for number, row in read_jsonl(path, faults)), faults)
 

@@ -23,7 +23,7 @@ from urllib.parse import unquote, urlsplit
 
 from acqo_rl.data.beir import Located, documents_of, queries_of, read_beir, read_judged, read_splits, write_beir
 from acqo_rl.data.draw import draw, split_by_hash
-from acqo_rl.data.lines import Faults, read_jsonl, read_lines, shorten
+from acqo_rl.data.lines import Faults, Row, read_jsonl, read_lines, shorten
 from acqo_rl.data.pages import CODE, PAGES, PageReader
 from acqo_rl.errors import ConfigError, DataError, check_positive
 from acqo_rl.text import normalised, one_line
@@ -63,7 +63,7 @@ LINKS = "symbolic links, which are not followed"
 ASSETS = "images, fonts, media, styles and scripts"
 _ASSET_TYPES = ("image/", "font/", "audio/", "video/", "text/css", "text/javascript", "application/javascript")
 
-_FORMATS: dict[str, dict[str, Any]] = {
+_FORMATS: dict[str, Row] = {
     ".csv": {"strict": True},
     ".tsv": {"delimiter": "\t", "quoting": csv.QUOTE_NONE},
 }
@@ -104,7 +104,7 @@ def write_files(
     """
     of_documents, of_queries = read_fields(DOCUMENT, document_fields), read_fields(QUERY, query_fields)
     skipped: Tally = defaultdict(list)
-    pages: dict[str, dict[str, Any]] = {}
+    pages: dict[str, Row] = {}
     with Faults() as faults, PageReader() as reader:
         rows = _rows(documents, of_documents, "document_fields", faults, skipped, reader, pages)
         corpus = documents_of(_with_text(rows, "documents without text", skipped), faults)
@@ -176,7 +176,7 @@ def _rows(
     faults: Faults,
     skipped: Tally,
     reader: PageReader,
-    pages: dict[str, dict[str, Any]],
+    pages: dict[str, Row],
 ) -> Iterator[Located]:
     """Yields the rows of all files as in BEIR; of a folder, only its pages. Rows without an id are numbered.
 
@@ -238,7 +238,7 @@ def _repeated(texts: Iterable[Iterable[str]], most: float) -> dict[str, int]:
     return {text: count for text, count in counts.most_common() if text and count > most}
 
 
-def _drop_repeated(corpus: dict[str, Document], pages: Mapping[str, dict[str, Any]], share: float) -> Tally:
+def _drop_repeated(corpus: dict[str, Document], pages: Mapping[str, Row], share: float) -> Tally:
     """Drops what stands in many pages: lines that are no code, parts of titles, and links; returns what was dropped."""
     most = max(_ALWAYS, share * len(pages))
     lines = _repeated((map(_prose, corpus[doc_id].text.split("\n")) for doc_id in pages), most)
@@ -272,7 +272,7 @@ def _without_parts(title: str, parts: Collection[str]) -> str:
     return "".join(words)
 
 
-def _add_links(corpus: dict[str, Document], pages: Mapping[str, dict[str, Any]]) -> None:
+def _add_links(corpus: dict[str, Document], pages: Mapping[str, Row]) -> None:
     """Adds the texts of the links between pages to the metadata of the page that they lead to."""
     links: dict[str, list[str]] = defaultdict(list)
     for doc_id, page in pages.items():
@@ -289,7 +289,7 @@ def _add_links(corpus: dict[str, Document], pages: Mapping[str, dict[str, Any]])
             corpus[doc_id] = replace(document, metadata={**document.metadata, LINKED_AS: texts[:_LINKS]})
 
 
-def _as_in_beir(row: dict[str, Any], fields: Mapping[str, Sequence[str]], number: str) -> dict[str, Any]:
+def _as_in_beir(row: Row, fields: Mapping[str, Sequence[str]], number: str) -> Row:
     """The row of a table with the fields of BEIR; all other fields that are not empty are metadata."""
     found = {target: _joined([row.get(name) for name in names]) for target, names in fields.items()}
     own = found.pop("id")
@@ -310,7 +310,7 @@ def _joined(values: Sequence[Any]) -> Any:
 
 def _read_table(
     file: Path, suffix: str, fields: Mapping[str, Sequence[str]], setting: str, faults: Faults
-) -> Iterator[tuple[int, dict[str, Any]]]:
+) -> Iterator[tuple[int, Row]]:
     """Yields the rows of a table. If it has no id under the usual name, ``_id`` is the id."""
     seen: dict[str, None] = {}
     for number, row in read_jsonl(file, faults) if suffix == ".jsonl" else _read_csv(file, suffix, faults):
@@ -323,7 +323,7 @@ def _read_table(
         faults.add(file, None, f"no field {' or '.join(fields['text'])} among {', '.join(seen)}; {remedy}.")
 
 
-def _read_csv(file: Path, suffix: str, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_csv(file: Path, suffix: str, faults: Faults) -> Iterator[tuple[int, Row]]:
     """Yields line number and row of a table in UTF-8 with a header; the ending of its name tells the delimiter."""
     csv.field_size_limit(sys.maxsize)
     if not file.is_file():

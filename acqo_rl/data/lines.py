@@ -14,6 +14,9 @@ from pydantic import ValidationError
 from acqo_rl.errors import DataError
 from acqo_rl.types import Written, well_formed
 
+Row = dict[str, Any]
+"""The fields of a row by their names."""
+
 _POINTER = "version https://git-lfs."
 SHOWN = 10
 """Maximum number of faults of a file that an error lists; it gives only the number of the others."""
@@ -95,7 +98,7 @@ def _finite(number: str) -> Written:
 _DECODER = json.JSONDecoder(parse_constant=_finite, parse_float=_finite)
 
 
-def read_jsonl(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_jsonl(path: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
     """Yields line numbers (from 1) and the JSON object of each line; lone surrogates are read as U+FFFD."""
     for number, line in read_lines(path, faults):
         try:

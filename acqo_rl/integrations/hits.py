@@ -7,15 +7,13 @@ from typing import Any
 from acqo_rl.pipeline.context import searched_texts, window
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import SearchResult
-from acqo_rl.types import Document
+from acqo_rl.types import Corpus, Document
 
 KEY = "acqo_rl"
 """Key of the details in the metadata of a framework's document; all other keys come from the document."""
 
 
-def hits(
-    found: SearchResult, corpus: Mapping[str, Document], *, whole: bool = False
-) -> list[tuple[Document, dict[str, Any]]]:
+def hits(found: SearchResult, corpus: Corpus, *, whole: bool = False) -> list[tuple[Document, dict[str, Any]]]:
     """The documents of a result with JSON-serialisable details, best first.
 
     The text of a long document is the part that matches the query best, see :func:`acqo_rl.pipeline.context.window`.

@@ -1,7 +1,6 @@
 """Writes a data set of questions: a BEIR folder with a report of what was kept, and what was not and why."""
 
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 
 from acqo_rl.data.beir import write_beir
@@ -12,7 +11,7 @@ from acqo_rl.labelling.drafts import HEADINGS, KINDS, SPLITS, TOPIC_CHANGE, Ques
 from acqo_rl.labelling.question_filters import REASONS, FilteredQuestions
 from acqo_rl.labelling.writing import VERSION
 from acqo_rl.text import one_line
-from acqo_rl.types import Document, Qrels
+from acqo_rl.types import Corpus, Qrels
 
 _SAMPLES = 3
 _SHOWN = 160
@@ -20,9 +19,7 @@ _SHOWN = 160
 _POOR = 0.5
 
 
-def write_questions(
-    folder: Path, documents: Mapping[str, Document], filtered: FilteredQuestions, *, model: str, command: str
-) -> None:
+def write_questions(folder: Path, documents: Corpus, filtered: FilteredQuestions, *, model: str, command: str) -> None:
     """Writes the data set of questions. ``model`` is the writer, or ``HEADINGS``.
 
     Raises:

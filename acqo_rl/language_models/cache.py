@@ -17,8 +17,6 @@ from acqo_rl.files import atomic_folder, sha256_of, write_atomic
 _log = logging.getLogger(__name__)
 
 _CHECKSUMS = "checksums.json"
-_LARGE = 1 << 20
-"""Bytes from which the checksum of a file is remembered."""
 
 
 def cached(name: str, write: Callable[[Path], None], replaces: Iterable[str] = ()) -> Path:
@@ -30,44 +28,44 @@ def cached(name: str, write: Callable[[Path], None], replaces: Iterable[str] = (
         replaces: patterns of the names of older files and folders beside it, which are removed.
     """
     target = _folder() / name
-    if target.exists() and not (target / _CHECKSUMS).exists():  # an earlier version of this package has written it
-        with suppress(OSError):
-            _write_checksums(target)
-    is_whole = _is_whole(target)
-    if not is_whole and (writable := _writable(_folder()) / name) != target:
-        target = writable
-        is_whole = _is_whole(target)
-    if not is_whole:
-        if target.exists():
-            _log.warning("%s is not as it was written, and is written again", target)
-            shutil.rmtree(target)
-        try:
-            with atomic_folder(target) as half_done:
-                write(half_done)
-                _write_checksums(half_done)
-        except OSError:
-            if not _is_whole(target):  # otherwise another process has written it in the meantime
-                raise
+    if not _is_whole(target):
+        target = _writable(_folder()) / name
+        if not _is_whole(target):
+            _write(target, write)
     for old in {path for pattern in replaces for path in target.parent.glob(pattern)} - {target}:
         with suppress(OSError):
             shutil.rmtree(old) if old.is_dir() else old.unlink()
     return target
 
 
+def _write(target: Path, write: Callable[[Path], None]) -> None:
+    if target.exists():
+        _log.warning("%s is not as it was written, and is written again", target)
+        shutil.rmtree(target)
+    try:
+        with atomic_folder(target) as unfinished:
+            write(unfinished)
+            names = sorted(path.relative_to(unfinished).as_posix() for path in unfinished.rglob("*") if path.is_file())
+            written = {name: sha256_of(unfinished / name) for name in names}
+            write_atomic(unfinished / _CHECKSUMS, [json.dumps(written)])
+    except OSError:
+        if not _is_whole(target):  # otherwise another process has written it in the meantime
+            raise
+
+
 def checksums(paths: Iterable[Path]) -> list[str]:
-    """SHA-256 of each file; that of a large file is remembered until the file is written again."""
+    """SHA-256 of each file, which is remembered until the file is written again."""
     memory = _folder() / _CHECKSUMS
     before = _read(memory)
     known = dict(before)
     found = []
-    for path in paths:
+    for path in map(Path.absolute, paths):
         status = path.stat()
-        state = f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
-        seen, _, checksum = str(known.get(str(path.absolute()))).rpartition(" ")
+        state = [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
+        *seen, checksum = known.get(str(path), [""])
         if seen != state:
             checksum = sha256_of(path)
-            if status.st_size >= _LARGE:
-                known[str(path.absolute())] = f"{state} {checksum}"
+        known[str(path)] = [*state, checksum]
         found.append(checksum)
     if known != before:
         with suppress(OSError):  # a cache that cannot be written is reported where a model is converted
@@ -77,12 +75,6 @@ def checksums(paths: Iterable[Path]) -> list[str]:
 
 def _folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "acqo_rl"
-
-
-def _write_checksums(folder: Path) -> None:
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    content = {path.relative_to(folder).as_posix(): sha256_of(path) for path in files}
-    write_atomic(folder / _CHECKSUMS, [json.dumps(content)])
 
 
 def _is_whole(folder: Path) -> bool:

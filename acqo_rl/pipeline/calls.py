@@ -14,7 +14,7 @@ from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import Failure, SearchResult, public_problem
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.text import normalised
-from acqo_rl.types import Completion, Document, Schema
+from acqo_rl.types import Completion, Corpus, Schema
 
 _PART_PASSAGES = 3
 """Number of passages of each sub-question and of each hop."""
@@ -38,7 +38,7 @@ class PassageSearch:
     """
 
     searcher: AdaptiveSearcher
-    corpus: Mapping[str, Document]
+    corpus: Corpus
 
     def search(self, state: RetrievalState, source: str, texts: Sequence[str], k: int) -> list[list[Chunk]]:
         """Returns at most ``k`` passages per text, in input order, from one call, and adds them to the state.

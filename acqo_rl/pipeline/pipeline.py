@@ -20,7 +20,7 @@ from acqo_rl.searching.cache import TimedCache, query_key
 from acqo_rl.searching.searcher import AdaptiveSearcher, read_query
 from acqo_rl.searching.trace import Step, Trace
 from acqo_rl.time_limit import TimeLimit, limited
-from acqo_rl.types import Challenge, Document, Query
+from acqo_rl.types import Challenge, Corpus, Query
 
 ESSENTIAL = 2
 """Number of reserved model calls: the answer and its grounding."""
@@ -41,7 +41,7 @@ class Pipeline:
     def __init__(
         self,
         searcher: AdaptiveSearcher | Retriever,
-        corpus: Mapping[str, Document],
+        corpus: Corpus,
         model: LanguageModel | None = None,
         *,
         max_model_calls: int = 20,

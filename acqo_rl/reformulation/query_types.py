@@ -10,9 +10,9 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from acqo_rl.reformulation.languages import ENGLISH, can_read
+from acqo_rl.roles import Vectors
 from acqo_rl.types import Challenge, Query, QueryType, Turn
 
 TYPES: tuple[QueryType, ...] = ("comparison", "debugging", "complex", "how_to", "conceptual", "factual", "simple")
@@ -46,10 +46,10 @@ def features_of(text: str) -> list[int]:
 
 
 @cache
-def _weights() -> NDArray[np.float32]:
+def _weights() -> Vectors:
     """float32[types and challenges, features and a constant]."""
     with np.load(WEIGHTS) as stored:
-        weights: NDArray[np.float32] = stored["weights"].astype(np.float32)
+        weights: Vectors = stored["weights"].astype(np.float32)
     return weights
 
 

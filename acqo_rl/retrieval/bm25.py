@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from acqo_rl.errors import ConfigError, DataError, check_positive
 from acqo_rl.retrieval.tokens import make_tokenizer
-from acqo_rl.roles import Retriever
+from acqo_rl.roles import Retriever, Vectors
 from acqo_rl.types import Ranking
 
 _PROGRESS_FROM = 50_000  # documents
@@ -152,7 +152,7 @@ class Bm25Retriever(Retriever):
         return sum(math.log(1 + (count - f + 0.5) / (f + 0.5)) for f in frequencies)
 
 
-def _best(scores: NDArray[np.float32], k: int) -> NDArray[np.intp]:
+def _best(scores: Vectors, k: int) -> NDArray[np.intp]:
     """Positions of the ``k`` highest scores above 0, by descending score, then by position."""
     matched = np.flatnonzero(scores > 0)
     if len(matched) > k:

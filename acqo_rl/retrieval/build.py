@@ -17,7 +17,6 @@ from itertools import groupby
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from acqo_rl.data.beir import corpus_hash
 from acqo_rl.errors import DataError, IndexMismatchError, check_positive
@@ -37,7 +36,7 @@ from acqo_rl.retrieval.manifest import (
     write_manifest,
 )
 from acqo_rl.retrieval.splitting import Part
-from acqo_rl.roles import Encoder
+from acqo_rl.roles import Encoder, Vectors
 from acqo_rl.text import passage_text
 from acqo_rl.types import Document
 
@@ -82,7 +81,7 @@ class Shards:
             with atomic(self._path(number)) as unfinished, unfinished.open("wb") as file:
                 np.save(file, embeddings)
 
-    def read(self) -> list[NDArray[np.float32]]:
+    def read(self) -> list[Vectors]:
         """Returns all shards, memory-mapped, in document order; none may be missing."""
         return [np.load(self._path(number), mmap_mode="r") for number in range(self.total)]
 
@@ -95,7 +94,7 @@ class Shards:
     def _is_complete(self, number: int) -> bool:
         """Whether a file is there, is not truncated and has the wanted shape."""
         try:
-            shard: NDArray[np.float32] = np.load(self._path(number), mmap_mode="r")
+            shard: Vectors = np.load(self._path(number), mmap_mode="r")
         except (OSError, ValueError, EOFError):
             return False
         return shard.shape == (len(self._in_shard(number)), self._encoder.dim) and shard.dtype == np.float32

@@ -16,7 +16,6 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from acqo_rl.errors import ConfigError, DataError, check_positive
 from acqo_rl.fusion import best_first, spans_of
@@ -24,7 +23,7 @@ from acqo_rl.language_models.cache import cached, checksums
 from acqo_rl.language_models.embedded import loading, resolve
 from acqo_rl.language_models.local import default_device
 from acqo_rl.language_models.openvino import is_installed, threads
-from acqo_rl.roles import Encoder
+from acqo_rl.roles import Encoder, Vectors
 from acqo_rl.types import Passage, Ranking, well_formed
 
 if TYPE_CHECKING:
@@ -149,15 +148,15 @@ class SentenceTransformerEncoder(Encoder):
         tokenizer.no_padding()
         return tokenizer
 
-    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """L2-normalised embeddings of queries, float32[texts, dim]."""
         return self._encode(texts, self._model.encode_query, self.settings["query_prompt"])
 
-    def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """L2-normalised embeddings of passages, float32[texts, dim]."""
         return self._encode(texts, self._model.encode_document, self.settings["passage_prompt"])
 
-    def _encode(self, texts: Sequence[str], encode: Any, prompt: str | None) -> NDArray[np.float32]:
+    def _encode(self, texts: Sequence[str], encode: Any, prompt: str | None) -> Vectors:
         """Encodes the longest texts first, so that texts in a batch have similar lengths and OOM shows up early."""
         from tqdm import tqdm
 
@@ -205,7 +204,7 @@ def _merged(text: str, rankings: Sequence[Ranking], k: int) -> Ranking:
     )
 
 
-def encode_texts(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
+def encode_texts(encoder: Encoder, texts: Sequence[str]) -> Vectors:
     """Embeds queries with the query prompt and passages with the passage prompt, float32[texts, dim]."""
     vectors = np.empty((len(texts), encoder.dim), np.float32)
     for passages, encode in ((False, encoder.encode_queries), (True, encoder.encode_passages)):
@@ -215,7 +214,7 @@ def encode_texts(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
     return vectors
 
 
-def normalised(embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
+def normalised(embeddings: Vectors) -> Vectors:
     """Scales each row to L2 norm 1, float32[texts, dim]; rows of zeros are unchanged.
 
     Raises:
@@ -225,7 +224,7 @@ def normalised(embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
     if not np.isfinite(lengths).all():
         row = int(np.flatnonzero(~np.isfinite(lengths))[0])
         raise DataError(f"Embedding {row} contains NaN or infinity; encode with dtype float32.")
-    unit: NDArray[np.float32] = embeddings / np.maximum(lengths, np.float32(1e-12))
+    unit: Vectors = embeddings / np.maximum(lengths, np.float32(1e-12))
     return unit
 
 
@@ -304,7 +303,7 @@ class OpenVinoMiniLm:
         """Length of an embedding."""
         return int(self._network.output(0).partial_shape[1].get_length())
 
-    def encode_query(self, texts: Sequence[str], *, prompt: str | None = None, **_: Any) -> NDArray[np.float32]:
+    def encode_query(self, texts: Sequence[str], *, prompt: str | None = None, **_: Any) -> Vectors:
         """Embeddings of texts, float32[texts, dim]; further settings of sentence-transformers are ignored."""
         limit = self.max_seq_length
         read = [encoded.ids for encoded in self.tokenizer.encode_batch([(prompt or "") + text for text in texts])]
@@ -313,7 +312,7 @@ class OpenVinoMiniLm:
         for place, row in enumerate(rows):
             ids[place, : len(row)], mask[place, : len(row)] = row, 1
         with self._turn:
-            embeddings: NDArray[np.float32] = self._network([ids, mask, np.zeros_like(ids)])[0].copy()
+            embeddings: Vectors = self._network([ids, mask, np.zeros_like(ids)])[0].copy()
         return embeddings
 
     encode_document = encode_query

@@ -12,14 +12,13 @@ from urllib.parse import urlsplit
 
 import numpy as np
 from cachetools import LRUCache
-from numpy.typing import NDArray
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError, check_positive
 from acqo_rl.language_models.http_clients import key_in
 from acqo_rl.language_models.load import on_server
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder, normalised
 from acqo_rl.retrieval.http_calls import Server, ServerError
-from acqo_rl.roles import Encoder
+from acqo_rl.roles import Encoder, Vectors
 from acqo_rl.text import one_line
 from acqo_rl.time_limit import concurrently
 from acqo_rl.types import well_formed
@@ -100,7 +99,7 @@ class ServerEncoder(Encoder):
         identity = [self._name, query_prompt or "", passage_prompt or "", self.dim]
         self.fingerprint = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
 
-    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """L2-normalised embeddings of queries, float32[texts, dim].
 
         Raises:
@@ -109,11 +108,11 @@ class ServerEncoder(Encoder):
         """
         return self._encode(texts, self.settings["query_prompt"])
 
-    def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """L2-normalised embeddings of passages, float32[texts, dim]; exceptions as in :meth:`encode_queries`."""
         return self._encode(texts, self.settings["passage_prompt"])
 
-    def _encode(self, texts: Sequence[str], prompt: str | None) -> NDArray[np.float32]:
+    def _encode(self, texts: Sequence[str], prompt: str | None) -> Vectors:
         """Sends each distinct text once; servers refuse empty texts, so these become a space."""
         from tqdm import tqdm
 
@@ -126,10 +125,10 @@ class ServerEncoder(Encoder):
         rows = {text: row for row, text in enumerate(distinct)}
         return normalised(np.concatenate(vectors))[[rows[text] for text in sent]]
 
-    def _ask(self, texts: Sequence[str], *, is_first: bool = False) -> NDArray[np.float32]:
+    def _ask(self, texts: Sequence[str], *, is_first: bool = False) -> Vectors:
         """One embedding per text, from one call; from several if the server refuses the batch."""
 
-        def read(answer: Any) -> NDArray[np.float32]:
+        def read(answer: Any) -> Vectors:
             rows = sorted(answer["data"], key=lambda row: row["index"])
             vectors = np.array([row["embedding"] for row in rows], np.float32)
             if [row["index"] for row in rows] != list(range(len(texts))) or vectors.ndim != 2:
@@ -167,10 +166,10 @@ def embed_once(encoder: Encoder) -> None:
     """Makes an encoder that several indexes share embed a query once; calls wait for each other."""
     if "encode_queries" in vars(encoder):
         return
-    known: LRUCache[str, NDArray[np.float32]] = LRUCache(_REMEMBERED)
+    known: LRUCache[str, Vectors] = LRUCache(_REMEMBERED)
     lock, encode = Lock(), encoder.encode_queries
 
-    def encode_new(texts: Sequence[str]) -> NDArray[np.float32]:
+    def encode_new(texts: Sequence[str]) -> Vectors:
         with lock:
             vectors = {text: known[text] for text in texts if text in known}
             new = [text for text in dict.fromkeys(texts) if text not in vectors]

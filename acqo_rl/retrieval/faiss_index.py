@@ -17,7 +17,7 @@ from acqo_rl.errors import ConfigError, IndexMismatchError, check_positive
 from acqo_rl.files import atomic
 from acqo_rl.retrieval.encoder import encode_texts, search_windows
 from acqo_rl.retrieval.settings import IndexDevice
-from acqo_rl.roles import Encoder, Retriever
+from acqo_rl.roles import Encoder, Retriever, Vectors
 from acqo_rl.types import Ranking, search_key
 
 _log = logging.getLogger(__name__)
@@ -100,7 +100,7 @@ class FaissRetriever(Retriever):
             rankings[key] = Ranking(doc_ids, tuple(scores), self.name, distinct[key], spans=spans)
         return [rankings[search_key(text)] for text in texts]
 
-    def _nearest(self, vectors: NDArray[np.float32], k: int, depth: int) -> list[tuple[list[int], list[float]]]:
+    def _nearest(self, vectors: Vectors, k: int, depth: int) -> list[tuple[list[int], list[float]]]:
         """Best vectors and scores of the ``k`` best documents for each row, by descending score, then by document.
 
         Fetches ``depth`` vectors per row. A row is searched again with twice the depth if its vectors belong to fewer
@@ -121,9 +121,7 @@ class FaissRetriever(Retriever):
                 nearest[row] = found
         return nearest
 
-    def _in_order(
-        self, scores: NDArray[np.float32], positions: NDArray[np.int64], k: int
-    ) -> tuple[list[int], list[float]]:
+    def _in_order(self, scores: Vectors, positions: NDArray[np.int64], k: int) -> tuple[list[int], list[float]]:
         """The ``k`` best documents of one row of FAISS results, in which position -1 means no result."""
         found = positions >= 0
         scores, positions = scores[found], positions[found]
@@ -184,7 +182,7 @@ def default_search_parameters(index: Any) -> str:
     return f"nprobe={round(lists**0.5)}" if lists else ""
 
 
-def fill(index: Any, blocks: Sequence[NDArray[np.float32]], factory: str) -> None:
+def fill(index: Any, blocks: Sequence[Vectors], factory: str) -> None:
     """Trains the index on an evenly spaced sample of the vectors, if it needs training, and adds all vectors.
 
     Args:
@@ -344,9 +342,9 @@ class _OneSearchAtATime:
         self._index = index
         self._lock = Lock()
 
-    def search(self, vectors: NDArray[np.float32], k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    def search(self, vectors: Vectors, k: int) -> tuple[Vectors, NDArray[np.int64]]:
         with self._lock:
-            found: tuple[NDArray[np.float32], NDArray[np.int64]] = self._index.search(vectors, k)
+            found: tuple[Vectors, NDArray[np.int64]] = self._index.search(vectors, k)
         return found
 
 

@@ -1,12 +1,11 @@
 """Settings shared by all commands that search an index."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from acqo_rl.roles import Retriever
 from acqo_rl.settings import setting
-from acqo_rl.types import Document
+from acqo_rl.types import Corpus
 
 IndexDevice = Literal["auto", "cpu", "gpu", "gpu_float16", "shards"]
 
@@ -39,7 +38,7 @@ class IndexSettings:
 
         return load_retriever(index, device=self.index_device, **options)
 
-    def open_index_of(self, index: str, corpus: Mapping[str, Document]) -> Retriever:
+    def open_index_of(self, index: str, corpus: Corpus) -> Retriever:
         """Loads the retriever of an index that must hold a corpus.
 
         Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from acqo_rl.addresses import Address, whole_of
@@ -14,7 +14,7 @@ from acqo_rl.roles import Encoder, RemoteCorpus, Retriever
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.sub_queries import RawQueryOnly
 from acqo_rl.serving.batching import BatchedRetriever, Batcher
-from acqo_rl.types import UNRESTRICTED, Document, Ranking, Scope
+from acqo_rl.types import UNRESTRICTED, Corpus, Document, Ranking, Scope
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Collection:
     """
 
     name: str
-    documents: Mapping[str, Document]
+    documents: Corpus
     retrievers: tuple[InCollection, ...]
     originals: tuple[InCollection, ...] = ()
     has_tenants: bool = False
@@ -116,7 +116,7 @@ def open_collection(
         raise ConfigError(
             f"{name} has tenants, whose documents are read from the search engine; use {name}={indexes[0]}."
         )
-    documents: Mapping[str, Document] = read_corpus(data) if data else documents_of(indexes[0], remote_timeout)
+    documents: Corpus = read_corpus(data) if data else documents_of(indexes[0], remote_timeout)
     digest = corpus_hash(documents.values()) if data else None
 
     def in_collection(index: str) -> InCollection:
@@ -176,7 +176,7 @@ def _dense_first(collection: Collection) -> list[InCollection]:
     return sorted(collection.retrievers, key=lambda retriever: not retriever.cosine)
 
 
-class DocumentsOf(Mapping[str, Document], RemoteCorpus):
+class DocumentsOf(Corpus, RemoteCorpus):
     """The documents of several collections; their ids have the form ``collection/document_id``."""
 
     def __init__(self, collections: Sequence[Collection]) -> None:

@@ -16,7 +16,7 @@ from acqo_rl.searching.searcher import cluster_by_sub_query
 from acqo_rl.searching.trace import Step
 from acqo_rl.serving.collections import Collection, DocumentsOf
 from acqo_rl.serving.requests import AnswerRequest, Asked, Notes, SearchRequest
-from acqo_rl.types import Document, Reformulation, Span, SubQuery, well_formed
+from acqo_rl.types import Corpus, Document, Reformulation, Span, SubQuery, well_formed
 
 
 class QueryRewriteInfo(BaseModel):
@@ -190,9 +190,7 @@ class SearchResponse(BaseModel):
         )
 
 
-def _results(
-    found: SearchResult, corpus: Mapping[str, Document], cosines: Mapping[str, float], limit: int
-) -> list[Result]:
+def _results(found: SearchResult, corpus: Corpus, cosines: Mapping[str, float], limit: int) -> list[Result]:
     top = found.fused.first(limit)
     documents, about = fetch(corpus, top.doc_ids), searched_texts(found.reformulation)
     scored = [hit for hit in zip(top.doc_ids, top.scores, top.similarities, strict=True) if hit[0] in documents]
@@ -217,7 +215,7 @@ def cosines_of(found: SearchResult, collections: tuple[Collection, ...]) -> dict
     return best_scores(pair for one in dense for pair in zip(one.doc_ids, one.scores, strict=True))
 
 
-def _rankings(found: SearchResult, corpus: Mapping[str, Document]) -> list[RankingBeforeFusion]:
+def _rankings(found: SearchResult, corpus: Corpus) -> list[RankingBeforeFusion]:
     documents = fetch(corpus, list({key for ranking in found.rankings for key in ranking.doc_ids}))
     return [
         RankingBeforeFusion(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean as mean
@@ -24,7 +24,7 @@ from acqo_rl.searching.path import SearchPath, add_feedback
 from acqo_rl.training.curriculum import rewards_of
 from acqo_rl.training.rewards import Reward
 from acqo_rl.training.settings import PathSettings, RewardSettings
-from acqo_rl.types import Document, FeedbackSpec, Qrels, Query
+from acqo_rl.types import Corpus, FeedbackSpec, Qrels, Query
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -48,7 +48,7 @@ class Materials:
     dev: list[Query]
     qrels: Qrels
     kinds: dict[str, str]
-    corpus: Mapping[str, Document]
+    corpus: Corpus
     retriever: Retriever
     fusion: Fusion
 

@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 from pydantic import TypeAdapter
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.files import hash_files, remove_leftovers, write_atomic
+from acqo_rl.files import hash_files, write_atomic
 from acqo_rl.language_models.embedded import resolve
 from acqo_rl.language_models.openvino import PREFIX
 from acqo_rl.retrieval.load import describe
@@ -63,7 +63,6 @@ def open_run(
         )
     folder.mkdir(parents=True, exist_ok=True)
     _claim(folder)
-    remove_leftovers(folder / "model")
     new = {_CONFIG: json.loads(json.dumps(config)), _INPUTS: dict(inputs or {})}
     old = {name: _read(folder / name) for name in new}
     if _content(folder) - {*new, _ENVIRONMENT}:

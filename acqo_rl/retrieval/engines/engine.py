@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from acqo_rl.errors import SearchError
 from acqo_rl.language_models.http_clients import make_retrying
 from acqo_rl.retrieval.engines.location import Location, LocationOptions
 from acqo_rl.retrieval.manifest import IndexInfo
+from acqo_rl.roles import Vectors
 from acqo_rl.text import one_line
 from acqo_rl.types import Filter
 
@@ -76,7 +74,7 @@ class Engine(Protocol):
     def has_words(self) -> bool:
         """Whether the field of the texts has a full text index."""
 
-    def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[list[Hit]]:
+    def search_vectors(self, vectors: Vectors, k: int, where: Filter) -> list[list[Hit]]:
         """The nearest entries of each row, best first, by one call; float32[texts, dim]."""
 
     def search_texts(self, texts: Sequence[str], k: int, where: Filter) -> list[list[Hit]]:

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from urllib.parse import quote, urlencode
 
-import numpy as np
 import psycopg
-from numpy.typing import NDArray
 from pgvector import Vector
 from psycopg import sql
 from psycopg.types.numeric import FloatLoader
@@ -16,6 +14,7 @@ from psycopg_pool import ConnectionPool
 
 from acqo_rl.retrieval.engines.engine import COSINE, Engine, Hit, Row, Schema
 from acqo_rl.retrieval.engines.location import Location
+from acqo_rl.roles import Vectors
 from acqo_rl.types import Condition, Filter
 
 _WORDS = sql.SQL("to_tsvector('english', coalesce({title}::text, '') || ' ' || {text}::text)")
@@ -77,7 +76,7 @@ class PostgresqlEngine(Engine):
         """Whether there is a column of texts; PostgreSQL searches it without an index, too."""
         return self.fields.text in self._columns
 
-    def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[list[Hit]]:
+    def search_vectors(self, vectors: Vectors, k: int, where: Filter) -> list[list[Hit]]:
         """The nearest rows of each vector, best first, by one lateral join; float32[texts, dim]."""
         return self._search(
             "SELECT {id}::text AS id, 1 - ({vector} <=> q.asked) AS score{shown} FROM {table} AS t WHERE {where}"

@@ -9,8 +9,6 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from qdrant_client import QdrantClient, models
 from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
@@ -20,6 +18,7 @@ from acqo_rl.language_models.http_clients import TEMPORARY, is_loopback, key_in
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Engine, Hit, Row, Schema
 from acqo_rl.retrieval.engines.location import Location
 from acqo_rl.retrieval.filters import as_numbers, at, kind_of
+from acqo_rl.roles import Vectors
 from acqo_rl.types import Condition, Filter
 
 KEY_VARIABLE = "QDRANT_API_KEY"
@@ -97,7 +96,7 @@ class QdrantEngine(Engine):
         except (ValueError, NotImplementedError):  # no index, or one with a tokenization that the local mode lacks
             return False
 
-    def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[list[Hit]]:
+    def search_vectors(self, vectors: Vectors, k: int, where: Filter) -> list[list[Hit]]:
         """The nearest entries of each row, best first, by one call; float32[texts, dim]."""
         return self._search([row.tolist() for row in vectors], self.fields.vector or None, k, where)
 
