@@ -1,12 +1,15 @@
 """Cleans, shortens and compares texts; shared by all components."""
 
 import re
+import runpy
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
+from importlib.util import find_spec
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from acqo_rl.types import Document, Query, SubQuery, Turn
@@ -296,14 +299,17 @@ def words_by_stem(text: str) -> dict[str, str]:
 
 
 def _content_words(text: str) -> list[str]:
-    return [word for word in words(text) if word.lower() not in _stop_words()]
+    common = stop_words()["STOPWORDS_EN_PLUS"]
+    return [word for word in words(text) if word.lower() not in common]
 
 
 @lru_cache(1)
-def _stop_words() -> frozenset[str]:
-    from bm25s.stopwords import STOPWORDS_EN_PLUS
-
-    return frozenset(STOPWORDS_EN_PLUS)
+def stop_words() -> dict[str, frozenset[str]]:
+    """The lists of bm25s, such as ``STOPWORDS_EN_PLUS``; read without its package, which imports scipy, 0.4 s."""
+    spec = find_spec("bm25s")
+    assert spec and spec.origin
+    lists = runpy.run_path(str(Path(spec.origin).with_name("stopwords.py")))
+    return {name: frozenset(words) for name, words in lists.items() if name.startswith("STOPWORDS")}
 
 
 def known_share(text: str, read: str) -> float:

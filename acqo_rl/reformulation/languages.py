@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
 
+from acqo_rl.text import stop_words, words
 from acqo_rl.types import Query, Reformulation, Turn
 
 Languages = tuple[str, ...] | None
@@ -37,22 +38,38 @@ def with_language_note(made: Reformulation, languages: Languages) -> Reformulati
 def _can_read(text: str, history: tuple[Turn, ...], languages: tuple[str, ...]) -> bool:
     text = text[:_READ]
     said = " ".join(turn.text for turn in history if turn.speaker == "user")
+    if languages == ENGLISH and _is_plain_english(text) and (not said or _is_plain_english(said)):
+        return True
     if not said:
         return _odds(text, languages) <= _ALONE
     together = f"{said} {text}"[-_READ:]
     return _odds(text, languages) <= _AGAINST_CONVERSATION and _odds(together, languages) <= _IN_CONVERSATION
 
 
+def _is_plain_english(text: str) -> bool:
+    """Whether a text has two words of English alone, and none of another language, so that no detector is needed."""
+    english, foreign = _common_words()
+    found = set(words(text.lower()))
+    return text.isascii() and len(found & english - foreign) > 1 and found.isdisjoint(foreign - english)
+
+
+@cache
+def _common_words() -> tuple[frozenset[str], frozenset[str]]:
+    """Common words of English, and of eleven other languages."""
+    english, *others = (words for name, words in stop_words().items() if name != "STOPWORDS_EN")
+    return english, frozenset().union(*others)
+
+
 def _odds(text: str, languages: tuple[str, ...]) -> float:
     """How many times as probable as these languages another one is."""
-    probabilities = dict(detector().rank(text))
+    probabilities = dict(_detector().rank(text))
     own = max(probabilities.pop(code, 0.0) for code in languages)
     return float(max(probabilities.values()) / max(own, 1e-30))
 
 
 @cache
-def detector() -> Any:
-    """The detector, which takes about 0.3 s to load."""
+def _detector() -> Any:
+    """Takes about 0.3 s to load."""
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

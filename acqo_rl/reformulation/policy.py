@@ -12,7 +12,6 @@ from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.language_models.cache import checksums
 from acqo_rl.reformulation import grammar, prompt
 from acqo_rl.reformulation.grammar import TAGS, Grammar
-from acqo_rl.reformulation.languages import detector
 from acqo_rl.reformulation.pass_through import past_small_talk
 from acqo_rl.reformulation.prompt import Prompt, partly_read
 from acqo_rl.roles import LanguageModel, Reformulator
@@ -133,8 +132,6 @@ class Policy(Reformulator):
         self.settings = settings
         self.name = name
         self.feedback = settings.feedback
-        if settings.languages is not None:
-            detector()  # so that the first query does not wait for it
 
     @classmethod
     def from_pretrained(cls, path: str | Path, *, name: str = "policy", **generation: Any) -> Policy:

@@ -1,7 +1,9 @@
 """Models from wheels: found without a model hub, converted once and atomically."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -66,17 +68,27 @@ def test_what_is_cached_is_written_once_and_completely(tmp_path, monkeypatch):
         (folder / "half").touch()
         raise OSError("disk full")
 
-    def overtaken(folder):
-        (folder / "slow").touch()
-        cached("model", lambda folder: (folder / "quick").touch())
+    first_writes, second_asks = Event(), Event()
+
+    def first(folder):
+        first_writes.set()
+        assert second_asks.wait(60)
+        (folder / "first").touch()
+
+    def second():
+        assert first_writes.wait(60)
+        second_asks.set()
+        return cached("model", lambda folder: (folder / "second").touch())
 
     with pytest.raises(OSError, match="disk full"):
         cached("model", fail)
     assert list(place.parent.iterdir()) == []
-    assert cached("model", overtaken) == place
+    with ThreadPoolExecutor() as pool:
+        other = pool.submit(second)
+        assert cached("model", first) == other.result() == place
     assert cached("model", fail) == place
-    assert {path.name for path in place.iterdir()} == {"quick", "checksums.json"}
-    assert list(place.parent.iterdir()) == [place]
+    assert {path.name for path in place.iterdir()} == {"first", "checksums.json"}
+    assert {path.name for path in place.parent.iterdir()} == {"model", "checksums.json"}
 
 
 @pytest.mark.parametrize("name", ["weights", "checksums.json"])

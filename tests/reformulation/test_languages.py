@@ -1,6 +1,9 @@
 """Which queries are in another language, from their words and their conversation."""
 # ruff: noqa: RUF001
 
+import subprocess
+import sys
+
 import pytest
 
 from acqo_rl.reformulation.heuristic import Heuristic
@@ -56,3 +59,18 @@ def test_neither_the_query_nor_its_conversation_is_in_another_language():
     english, hindi = "Tell me about Hotel Adler in Ulm", "होटल एडलर के बारे में बताओ।"
     texts = {"Does it have a pool?": hindi, "क्या वहाँ पूल है?": english, "Hat das Hotel einen Pool?": english}
     assert not any(can_read(asked(text, said), ENGLISH) for text, said in texts.items())
+
+
+def test_plain_english_is_read_without_the_detector_and_without_scipy():
+    """Both take most of the time of a search on the command line."""
+    code = """
+import sys
+from acqo_rl.reformulation.languages import ENGLISH, can_read
+from acqo_rl.types import Query, Turn
+for query in sys.argv[1:]:
+    assert can_read(Query("q", query, (Turn("user", "What is the currency code of Peru?"),)), ENGLISH)
+    print("py3langid" in sys.modules, "scipy" in sys.modules)
+"""
+    command = [sys.executable, "-c", code, "Which countries use it?", "Does it have a pool?", "pool?"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert printed.split() == ["False"] * 4 + ["True", "False"]
