@@ -30,6 +30,7 @@ Route = Literal["pass", "disambiguate", "decompose", "expand"]
 QueryType = Literal["factual", "how_to", "comparison", "debugging", "conceptual", "complex", "simple"]
 Challenge = Literal["simple", "temporal", "multi_hop", "decomposition"]
 FusionName = Literal["rsf", "rrf", "combsum"]
+IndexDevice = Literal["auto", "cpu", "gpu", "gpu_float16", "shards"]
 Speaker = Literal["user", "assistant"]
 Span = tuple[int, int]  # start and end of a part of a text
 SubQueryKind = Literal["original", "reading", "part", "variant", "hypothetical", "step_back", "expansion", "hop"]

@@ -26,7 +26,7 @@ from acqo_rl.retrieval.build import Shards, build_bm25_index, build_dense_index
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.retrieval.encoders import is_on_server, load_encoder
 from acqo_rl.retrieval.engines.location import is_engine
-from acqo_rl.retrieval.faiss_index import PLANNED, plan_indexes
+from acqo_rl.retrieval.faiss_plan import PLANNED, plan_indexes
 from acqo_rl.retrieval.load import describe
 from acqo_rl.retrieval.manifest import FILE_NAME, PARTS
 from acqo_rl.retrieval.splitting import long_documents, split_passages

@@ -30,7 +30,7 @@ from acqo_rl.data.importer import write_embedded
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.reformulation.policy import Policy
-from acqo_rl.retrieval.faiss_index import check_device
+from acqo_rl.retrieval.faiss_devices import check_device
 from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.settings import check_used, setting
 from acqo_rl.training.run_folder import open_run

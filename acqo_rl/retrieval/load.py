@@ -13,7 +13,8 @@ from acqo_rl.retrieval.composite import HybridRetriever, joined_fingerprint
 from acqo_rl.retrieval.encoders import fitting_encoder
 from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.engines.opening import open_collection, retriever_of
-from acqo_rl.retrieval.faiss_index import FaissRetriever
+from acqo_rl.retrieval.faiss_devices import check_device, to_device
+from acqo_rl.retrieval.faiss_retriever import FaissRetriever
 from acqo_rl.retrieval.manifest import (
     BM25_NAME,
     INDEX_NAME,
@@ -28,8 +29,8 @@ from acqo_rl.retrieval.manifest import (
 )
 from acqo_rl.retrieval.places import is_url, parts_of
 from acqo_rl.retrieval.remote import RemoteRetriever
-from acqo_rl.retrieval.settings import IndexDevice
 from acqo_rl.roles import Encoder, Retriever
+from acqo_rl.types import IndexDevice
 
 
 def load_retriever(
@@ -47,7 +48,7 @@ def load_retriever(
             joined by ``+``. Several indexes are merged by RSF, with 100 documents of each per text. The settings below
             do not apply to the index of a server, except ``expected_corpus_hash`` and ``remote_timeout``.
         encoder: the index's encoder, if it is already loaded; by default it is loaded from the manifest's settings.
-        device: device of a dense index, see ``acqo_rl.retrieval.faiss_index.to_device``.
+        device: device of a dense index, see ``acqo_rl.retrieval.faiss_devices.to_device``.
         expected_corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the corpus to search.
         remote_timeout: time limit of a search on a server over all attempts, and of a call of an encoder on a server.
             By default both are retried for about a minute, so that a training run survives a restart of the server.
@@ -78,7 +79,7 @@ def _load(
     folder = Path(place)
     manifest = read_manifest(folder)
     if isinstance(manifest.settings, DenseSettings):
-        faiss_index.check_device(device)
+        check_device(device)
     check_contents(folder, manifest)
     _check_corpus(folder, manifest.corpus_hash, corpus_hash)
     settings, fingerprint = manifest.settings, manifest.fingerprint
@@ -88,7 +89,7 @@ def _load(
             return Bm25Retriever.load(folder / BM25_NAME, doc_ids, language=settings.language, fingerprint=fingerprint)
         index = faiss_index.read_index(folder / INDEX_NAME, len(doc_ids), settings.dimension)
         faiss_index.set_parameters(index, settings.search_parameters)
-        index = faiss_index.to_device(index, device)
+        index = to_device(index, device)
         encoder = fitting_encoder(folder, settings.encoder, settings.encoder_fingerprint, encoder, seconds)
         path = folder / SPANS_NAME
         return FaissRetriever(index, doc_ids, encoder, fingerprint, np.load(path) if path.exists() else None)

@@ -1,13 +1,11 @@
 """Settings shared by all commands that search an index."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from acqo_rl.roles import Retriever
 from acqo_rl.settings import setting
-from acqo_rl.types import Corpus
-
-IndexDevice = Literal["auto", "cpu", "gpu", "gpu_float16", "shards"]
+from acqo_rl.types import Corpus, IndexDevice
 
 INDEX_HELP = (
     "Index folder written by acqo index, URL of a retriever server, or collection of a search engine such as "

@@ -94,7 +94,7 @@ def open_collection(
     from acqo_rl.retrieval.encoders import embed_once
     from acqo_rl.retrieval.engines.location import is_engine, read_location
     from acqo_rl.retrieval.engines.opening import documents_of
-    from acqo_rl.retrieval.faiss_index import FaissRetriever
+    from acqo_rl.retrieval.faiss_retriever import FaissRetriever
     from acqo_rl.retrieval.load import describe, load_retriever
     from acqo_rl.retrieval.places import is_url
     from acqo_rl.searching.names import ORIGINAL, check_name, name_indexes

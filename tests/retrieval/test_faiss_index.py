@@ -11,7 +11,8 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval import faiss_index
 from acqo_rl.retrieval.build import build_dense_index
 from acqo_rl.retrieval.encoder import search_windows
-from acqo_rl.retrieval.faiss_index import FaissRetriever
+from acqo_rl.retrieval.faiss_devices import MAX_VECTORS
+from acqo_rl.retrieval.faiss_retriever import FaissRetriever
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.types import Document, Passage
 
@@ -67,7 +68,7 @@ def test_k_documents_come_back_though_one_has_all_the_best_passages_unless_a_gpu
     ids = ["long"] * 5000 + [f"d{i}" for i in range(40)]
 
     class Limited:
-        ntotal, d, max_depth = index.ntotal, index.d, faiss_index.MAX_VECTORS
+        ntotal, d, max_depth = index.ntotal, index.d, MAX_VECTORS
 
         def search(self, wanted, depth):
             assert depth <= self.max_depth

@@ -10,7 +10,8 @@ import pytest
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.build import build_dense_index
-from acqo_rl.retrieval.faiss_index import _name_missing_package, plan_indexes, to_device
+from acqo_rl.retrieval.faiss_devices import _name_missing_package, to_device
+from acqo_rl.retrieval.faiss_plan import plan_indexes
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.manifest import INDEX_NAME
 
