@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from acqo_rl.conversations import FORMS, HISTORY_SCHEMA, read_history
 from acqo_rl.errors import ConfigError, did_you_mean
 from acqo_rl.pipeline.questions import AnyMode
-from acqo_rl.retrieval.filters import FILTER_SCHEMA, PRINTED, read_filter, whole_number
+from acqo_rl.retrieval.engines.filters import FILTER_SCHEMA, PRINTED, read_filter, whole_number
 from acqo_rl.serving.collections import Collection
 from acqo_rl.text import MAX_QUERY, MAX_TURN, MAX_TURNS, one_line, shorten, within_limits
 from acqo_rl.types import Filter, Query, Turn, well_formed

@@ -8,8 +8,8 @@ from engine_cases import ENGINES, UnitEncoder, put_documents, put_rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from acqo_rl.retrieval.engines.filters import read_filter
 from acqo_rl.retrieval.engines.opening import documents_of
-from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.types import Document, Scope
 

@@ -7,8 +7,8 @@ import pytest
 from engine_cases import CORPUS, UnitEncoder, drop_rows, put_documents, put_rows
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
+from acqo_rl.retrieval.engines.filters import read_filter
 from acqo_rl.retrieval.engines.opening import documents_of, open_collection
-from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.types import Document, Scope
 

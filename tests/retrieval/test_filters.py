@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.filters import read_filter
+from acqo_rl.retrieval.engines.filters import read_filter
 from acqo_rl.types import Condition, Scope
 
 

@@ -12,8 +12,8 @@ from engine_cases import CORPUS, UnitEncoder, nearest, put_documents
 from pgvector import Vector
 
 from acqo_rl.errors import SearchError
+from acqo_rl.retrieval.engines.filters import read_filter
 from acqo_rl.retrieval.engines.opening import documents_of
-from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.types import Scope
 

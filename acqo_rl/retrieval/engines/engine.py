@@ -53,7 +53,7 @@ class Engine(Protocol):
     """One collection of a search engine. Calls may come from several threads.
 
     A filter may find more than it says, but nothing less: what an engine returns is tested again by
-    :func:`acqo_rl.retrieval.filters.meets`. Its fields are paths that begin with a field of the collection,
+    :func:`acqo_rl.retrieval.engines.filters.meets`. Its fields are paths that begin with a field of the collection,
     and its bounds are ``gte`` and ``lte``.
 
     Attributes:

@@ -16,8 +16,8 @@ from acqo_rl.language_models.http_clients import make_retrying
 from acqo_rl.retrieval.encoder import encode_texts, search_windows
 from acqo_rl.retrieval.encoders import load_encoder
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Engine, EngineCollection, Hit, reported
+from acqo_rl.retrieval.engines.filters import as_json, at, conditions_of, meets, widened
 from acqo_rl.retrieval.engines.location import ENGINES, read_location
-from acqo_rl.retrieval.filters import as_json, at, conditions_of, meets, widened
 from acqo_rl.roles import Encoder, RemoteCorpus, Retriever
 from acqo_rl.text import one_line
 from acqo_rl.types import UNRESTRICTED, Document, Filter, Passage, Ranking, Scope, search_key, well_formed

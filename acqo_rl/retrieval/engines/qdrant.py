@@ -16,8 +16,8 @@ from qdrant_client.local import persistence
 
 from acqo_rl.language_models.http_clients import TEMPORARY, is_loopback, key_in
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Engine, Hit, Row, Schema
+from acqo_rl.retrieval.engines.filters import as_numbers, at, kind_of
 from acqo_rl.retrieval.engines.location import Location
-from acqo_rl.retrieval.filters import as_numbers, at, kind_of
 from acqo_rl.roles import Vectors
 from acqo_rl.types import Condition, Filter
 
