@@ -1,12 +1,13 @@
 """Every step searches and asks models through these classes, which keep budget and time limit, and record failures."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from acqo_rl.errors import SearchError
 from acqo_rl.language_models.structured import example, problem_of, read_reply
-from acqo_rl.pipeline.state import Chunk, RetrievalState, Round, SubQuestion
+from acqo_rl.pipeline.passages import Chunk
+from acqo_rl.pipeline.state import RetrievalState, Round, SubQuestion
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.reformulation.prompted import complete
 from acqo_rl.roles import LanguageModel
@@ -45,14 +46,14 @@ class PassageSearch:
 
         A search that fails, or that starts after the time limit, returns no passages and is recorded in the state.
         """
-        if state.is_late(source):
+        if state.journal.is_late(source):
             return [[] for _ in texts]
-        state.searched.update(map(normalised, texts))
+        state.journal.searched.update(map(normalised, texts))
         try:
-            with state.trace.step(source, f"searched {list(texts)}"):
+            with state.journal.trace.step(source, f"searched {list(texts)}"):
                 return [self.add(state, source, found, k) for found in self.searcher.search_many(texts, k)]
         except Exception as error:
-            state.fail(Failure.of(source, error), "search")
+            state.journal.fail(Failure.of(source, error), "search")
             return [[] for _ in texts]
 
     def has(self, chunks: Sequence[Chunk]) -> bool:
@@ -67,10 +68,10 @@ class PassageSearch:
         values = best.similarities if self.searcher.cosine else [float(rank**_DECAY) for rank in range(1, k + 1)]
         scored = zip(best.doc_ids, values, strict=False)
         known = [(documents[doc_id], value) for doc_id, value in scored if doc_id in documents]
-        state.add_chunks(known, source, best.spans)
+        state.passages.add(known, source, best.spans)
         for failure in found.failures:
-            state.fail(failure, "model" if failure.step == "reformulation" else "search")
-        return [state.found[doc_id] for doc_id in best.doc_ids if doc_id in documents]
+            state.journal.fail(failure, "model" if failure.step == "reformulation" else "search")
+        return [state.passages.found[doc_id] for doc_id in best.doc_ids if doc_id in documents]
 
 
 @dataclass(frozen=True)
@@ -92,46 +93,47 @@ class FirstSearch:
 
     name = "initial"
 
-    def run(self, state: RetrievalState) -> None:
+    def run(self, state: RetrievalState) -> RetrievalState:
         """Adds the passages of the first search to the state."""
-        if state.is_late(self.name):
-            return
+        if state.journal.is_late(self.name):
+            return state
         searcher = self.searcher
-        if not state.budget.use(searcher.max_calls):
-            state.skip("reformulation", f"the budget of {state.budget.limit} model calls is too small")
+        if not state.journal.budget.use(searcher.max_calls):
+            state.journal.skip("reformulation", f"the budget of {state.journal.budget.limit} model calls is too small")
             searcher = self.search.searcher
         try:
             found = searcher.search(state.query, self.k, context=state.user_context)
         except SearchError as error:
-            state.fail(Failure(self.name, str(error), error.public), "search")
-            return
-        made = state.reformulation = found.reformulation
+            state.journal.fail(Failure(self.name, str(error), error.public), "search")
+            return state
+        made = found.reformulation
         if not made.failed_calls:  # after a failure the number is unknown, so all granted calls count
-            state.budget.settle(searcher.max_calls, made.calls)
+            state.journal.budget.settle(searcher.max_calls, made.calls)
         texts = [sub_query.text for sub_query in made.sub_queries]
-        state.searched.update(map(normalised, [state.query.text, *texts]))
+        state.journal.searched.update(map(normalised, [state.query.text, *texts]))
         for step in found.trace:
-            state.trace.add(step.name, step.detail, step.ms)
-        state.trace.add(self.name, f"searched {texts}")
-        state.fused = tuple(chunk.document.id for chunk in self.search.add(state, self.name, found, self.k))
+            state.journal.trace.add(step.name, step.detail, step.ms)
+        state.journal.trace.add(self.name, f"searched {texts}")
+        state.passages.fused = tuple(chunk.document.id for chunk in self.search.add(state, self.name, found, self.k))
         best = {ranking.query: ranking.doc_ids for ranking in reversed(found.rankings)}
 
         def passages(kind: str) -> list[tuple[str, tuple[str, ...]]]:
             """The sub-queries of a kind, each with its best passages that are in the state."""
             return [
-                (one.text, tuple(d for d in best.get(one.text, ()) if d in state.found)[:_PART_PASSAGES])
+                (one.text, tuple(d for d in best.get(one.text, ()) if d in state.passages.found)[:_PART_PASSAGES])
                 for one in made.sub_queries
                 if one.kind == kind
             ]
 
-        if made.route == "decompose":
-            state.sub_questions = [
-                SubQuestion(number, text, doc_ids=doc_ids)
-                for number, (text, doc_ids) in enumerate(passages("part"), start=1)
-            ]
-        if hops := passages("hop"):
-            chain = [(state.query.text, state.fused), *hops]
-            state.hops = [Round(number, text, doc_ids) for number, (text, doc_ids) in enumerate(chain, start=1)]
+        parts = passages("part") if made.route == "decompose" else []
+        hops = passages("hop")
+        chain = [(state.query.text, state.passages.fused), *hops] if hops else []
+        return replace(
+            state,
+            reformulation=made,
+            sub_questions=tuple(SubQuestion(number, *part) for number, part in enumerate(parts, start=1)),
+            hops=tuple(Round(number, *searched) for number, searched in enumerate(chain, start=1)),
+        )
 
 
 class Task(NamedTuple):
@@ -172,14 +174,14 @@ class BudgetedModel:
         for completion in self._complete(state, step, task, contents, essential=essential):
             replies.append(read_reply(completion, task.schema) if completion else None)
             if completion and replies[-1] is None:
-                state.fail(Failure(step, problem_of(completion), problem_of(completion)))
+                state.journal.fail(Failure(step, problem_of(completion), problem_of(completion)))
         return replies
 
     def write(self, state: RetrievalState, step: str, task: Task, content: str) -> str:
         """Returns a reply in plain text; empty if the call is skipped or fails."""
         [completion] = self._complete(state, step, task, [content], essential=True)
         if completion and not completion.text.strip():
-            state.fail(Failure(step, "the reply is empty", "the reply is empty"))
+            state.journal.fail(Failure(step, "the reply is empty", "the reply is empty"))
         return completion.text.strip() if completion else ""
 
     def _complete(
@@ -193,19 +195,19 @@ class BudgetedModel:
             safe = ["\n".join(map(untrusted, content.split("\n"))) for content in granted]
             conversations = [with_examples(task.instructions, examples, content) for content in safe]
             try:
-                with state.trace.step(step, f"{len(granted)} model calls"):
+                with state.journal.trace.step(step, f"{len(granted)} model calls"):
                     completions = complete(self.model, conversations, task.schema)
             except Exception as error:
-                state.fail(Failure.of(step, error), "model")
+                state.journal.fail(Failure.of(step, error), "model")
         for problem in filter(None, (completion.problem for completion in completions)):
-            state.fail(Failure(step, problem, public_problem(problem)), "model")
+            state.journal.fail(Failure(step, problem, public_problem(problem)), "model")
         return [*(None if one.problem else one for one in completions), *[None] * (len(contents) - len(completions))]
 
     def _may(self, state: RetrievalState, step: str, essential: bool) -> bool:
         if self.model is None:
-            state.skip(step, "no language model")
-        elif not state.is_late(step):
-            if state.budget.use(essential=essential):
+            state.journal.skip(step, "no language model")
+        elif not state.journal.is_late(step):
+            if state.journal.budget.use(essential=essential):
                 return True
-            state.skip(step, f"the budget of {state.budget.limit} model calls is used up")
+            state.journal.skip(step, f"the budget of {state.journal.budget.limit} model calls is used up")
         return False

@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from acqo_rl.pipeline.state import Chunk, RetrievalState
+from acqo_rl.pipeline.passages import Chunk
+from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.text import compatible, content_words, folded, one_line
 from acqo_rl.types import Reformulation, Span
 
@@ -115,7 +116,7 @@ def for_mode(state: RetrievalState, mode: str) -> str:
     if mode == "recursive" and len(state.sub_questions) > 1:
         numbers = enumerate(state.sub_questions, start=1)
         parts = [(f"Sub-query {number}: {part.text}", part.doc_ids, part.text) for number, part in numbers]
-        followed = [state.found[d] for step in state.path if step.action == "aggregate" for d in step.doc_ids]
+        followed = [state.passages.found[d] for step in state.path if step.action == "aggregate" for d in step.doc_ids]
         rest = [passages(followed, about, CONTEXT_CHARACTERS)] if followed else []
         return "\n\n===\n\n".join([*_grouped(state, parts), *rest])
     return passages(state.chunks, about, CONTEXT_CHARACTERS)
@@ -125,6 +126,6 @@ def _grouped(state: RetrievalState, groups: Sequence[tuple[str, Sequence[str], s
     """A text per group, from its heading, its documents, and what they are about."""
     share = CONTEXT_CHARACTERS // max(len(groups), 1)
     return [
-        f"[{heading}]\n{passages([state.found[doc_id] for doc_id in doc_ids], about, share)}"
+        f"[{heading}]\n{passages([state.passages.found[doc_id] for doc_id in doc_ids], about, share)}"
         for heading, doc_ids, about in groups
     ]

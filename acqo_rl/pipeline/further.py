@@ -61,32 +61,36 @@ class GapSearch:
     rounds: int = 3
     k: int = 3
 
-    def run(self, state: RetrievalState) -> None:
+    def run(self, state: RetrievalState) -> RetrievalState:
         """Adds rounds and passages until nothing is missing, there is no new gap, or the limit is reached."""
-        if not state.has_searched(state.query.text):
+        if not state.journal.has_searched(state.query.text):
             self.search.search(state, f"{self.name} 1", [state.query.text], self.k)
-        rounds = state.hops = state.hops or [Round(1, state.query.text, tuple(c.document.id for c in state.chunks))]
+        first = Round(1, state.query.text, tuple(chunk.document.id for chunk in state.chunks))
+        rounds = list(state.hops or [first])
+        reason = f"the limit of {self.rounds} searches is reached"
         while len(rounds) < self.rounds:
             read = state.chunks[:_READ_CHUNKS]
             passages = numbered(read, asked(state), _READ_CHARACTERS * len(read))
             content = f"Passages:\n{passages}\n\n{question_text(state.query)}"
             [reply] = self.model.ask(state, self.name, GAPS, [content])
             if reply is None:
-                return
+                reason = "no reply"
+                break
             complete, written = reply["complete"], reply["missing"][: _MOST_GAPS[self.name]]
             missing = tuple(gap for gap in written if known_share(gap, content))
             for strange in set(written).difference(missing):
-                reason = f"{strange!r} shares no word with the question and the passages"
-                state.fail(Failure(self.name, reason, reason))
+                fault = f"{strange!r} shares no word with the question and the passages"
+                state.journal.fail(Failure(self.name, fault, fault))
             rounds[-1] = replace(rounds[-1], complete=complete, missing=missing)
-            text = next((gap for gap in missing if not state.has_searched(gap)), "")
+            text = next((gap for gap in missing if not state.journal.has_searched(gap)), "")
             if complete or not text:
-                state.trace.add(self.name, "stopped: complete" if complete else f"stopped: no new gap in {missing}")
-                return
+                reason = "complete" if complete else f"no new gap in {missing}"
+                break
             number = len(rounds) + 1
             [found] = self.search.search(state, f"{self.name} {number}", [text], self.k)
             rounds.append(Round(number, text, tuple(chunk.document.id for chunk in found)))
-        state.trace.add(self.name, f"stopped: the limit of {self.rounds} searches is reached")
+        state.journal.trace.add(self.name, f"stopped: {reason}")
+        return replace(state, hops=tuple(rounds))
 
 
 _MOST_PARTS = 4
@@ -148,31 +152,33 @@ class Decomposer:
 
     name = "decomposition"
 
-    def run(self, state: RetrievalState) -> None:
+    def run(self, state: RetrievalState) -> RetrievalState:
         """Adds sub-questions with passages and answers; without a model, the question is the only sub-question."""
         if state.sub_questions:
-            self._answer_level(state, state.sub_questions)
-            return
+            parts = [replace(part) for part in state.sub_questions]
+            self._answer_level(state, parts)
+            return replace(state, sub_questions=tuple(parts))
         [reply] = self.model.ask(state, self.name, SPLIT, [question_text(state.query)])
         try:
-            state.sub_questions = sub_questions_of(reply["questions"] if reply else [], state.query)
-            levels = list(levels_of(state.sub_questions))
+            parts = sub_questions_of(reply["questions"] if reply else [], state.query)
+            levels = list(levels_of(parts))
         except ValueError as error:  # a CycleError is one
             cause = " ".join(map(str, error.args))
             reason = f"the sub-questions do not fit together ({cause}); the question is not split"
-            state.fail(Failure(self.name, reason, reason))
-            state.sub_questions = [SubQuestion(1, state.query.text, kind="original")]
-            levels = [state.sub_questions]
-        if _is_whole(state) and state.has_searched(state.query.text):
-            return
-        for level in levels:
-            self._search_level(state, level)
-            if not _is_whole(state):
-                self._answer_level(state, level)
+            state.journal.fail(Failure(self.name, reason, reason))
+            parts = [SubQuestion(1, state.query.text, kind="original")]
+            levels = [parts]
+        is_whole = parts[0].kind == "original"
+        if not (is_whole and state.journal.has_searched(state.query.text)):
+            for level in levels:
+                self._search_level(state, level, parts)
+                if not is_whole:
+                    self._answer_level(state, level)
+        return replace(state, sub_questions=tuple(parts))
 
-    def _search_level(self, state: RetrievalState, level: list[SubQuestion]) -> None:
+    def _search_level(self, state: RetrievalState, level: list[SubQuestion], parts: list[SubQuestion]) -> None:
         for part in level:
-            known = [other.answer for other in state.sub_questions if other.id in part.depends_on and other.answer]
+            known = [other.answer for other in parts if other.id in part.depends_on and other.answer]
             if known:
                 part.text = f"{part.text} (Context: {'; '.join(known)})"
         found = self.search.search(state, self.name, [part.text for part in level], self.k)
@@ -181,9 +187,8 @@ class Decomposer:
 
     def _answer_level(self, state: RetrievalState, level: list[SubQuestion]) -> None:
         parts = [part for part in level if part.doc_ids]
-        passages = [
-            numbered([state.found[doc_id] for doc_id in part.doc_ids], part.text, _ANSWER_CHARACTERS) for part in parts
-        ]
+        found = state.passages.found
+        passages = [numbered([found[d] for d in part.doc_ids], part.text, _ANSWER_CHARACTERS) for part in parts]
         contents = [f"Passages:\n{p}\n\nQuestion: {part.text}" for p, part in zip(passages, parts, strict=True)]
         replies = self.model.ask(state, "sub_answer", BRIEF_ANSWER, contents)
         for part, reply in zip(parts, replies, strict=True):
@@ -206,7 +211,9 @@ def sub_questions_of(rows: Sequence[dict[str, Any]], query: Query) -> list[SubQu
     if unknown := {other for row in parts for other in row["depends_on"]} - kept.keys():
         raise ValueError(f"there is no sub-question {min(unknown)}")
     return [
-        SubQuestion(row["id"], row["question"], tuple(dict.fromkeys(kept[other] for other in row["depends_on"])))
+        SubQuestion(
+            row["id"], row["question"], depends_on=tuple(dict.fromkeys(kept[other] for other in row["depends_on"]))
+        )
         for row in parts
     ]
 
@@ -224,7 +231,3 @@ def levels_of(parts: Sequence[SubQuestion]) -> Iterator[list[SubQuestion]]:
         ready = order.get_ready()
         yield [by_id[i] for i in sorted(ready)]
         order.done(*ready)
-
-
-def _is_whole(state: RetrievalState) -> bool:
-    return state.sub_questions[0].kind == "original"

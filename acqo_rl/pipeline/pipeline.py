@@ -9,9 +9,10 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.pipeline.calls import BudgetedModel, FirstSearch, PassageSearch
 from acqo_rl.pipeline.context import for_mode
 from acqo_rl.pipeline.further import Decomposer, GapSearch
+from acqo_rl.pipeline.journal import Budget, Journal
 from acqo_rl.pipeline.questions import Analyzer, AnyMode, Mode, read_mode
 from acqo_rl.pipeline.references import ReferenceFollower
-from acqo_rl.pipeline.state import Budget, PipelineStep, RetrievalState
+from acqo_rl.pipeline.state import PipelineStep, RetrievalState
 from acqo_rl.pipeline.synthesis import ConfidenceCalibrator, Synthesizer
 from acqo_rl.pipeline.temporal import TemporalReranker
 from acqo_rl.reformulation.pass_through import PassThrough
@@ -29,10 +30,10 @@ ESSENTIAL = 2
 class Pipeline:
     """Runs analyzer, first search, the steps chosen by the challenges, answer and confidence; results are cached.
 
-    The steps communicate only through a shared state and can be replaced. With the defaults, a simple or temporal
-    question takes 2 model calls, one with two searches for what is missing 4, one with three sub-questions 6, and the
-    maximum is 9. The calls of a reformulation are added. A question that the searcher splits is not split again, and
-    each hop that it makes saves a model call.
+    Each step gets the state of the question and returns it with what it found, so steps can be replaced. With the
+    defaults, a simple or temporal question takes 2 model calls, one with two searches for what is missing 4, one with
+    three sub-questions 6, and the maximum is 9. The calls of a reformulation are added. A question that the searcher
+    splits is not split again, and each hop that it makes saves a model call.
 
     A mode fixes the steps instead: ``simple`` searches once; ``recursive`` splits the question and follows references
     in passages; ``multi_hop`` searches for missing information; ``self_query`` searches for each gap.
@@ -125,24 +126,24 @@ class Pipeline:
         known, trace = self._cache.get(key), Trace(on_step)
         if known and self._search.has(known.chunks):
             trace.add("cache", "cached result")
-            return replace(known, cached=True, budget=Budget(0), trace=trace)
-        state = RetrievalState(query, Budget(self.max_model_calls, ESSENTIAL), context, trace=trace)
+            return replace(known, journal=replace(known.journal, budget=Budget(0), trace=trace, cached=True))
+        journal = Journal(Budget(self.max_model_calls, ESSENTIAL), trace)
         with limited(TimeLimit(self._seconds)):
-            self._run(state, chosen)
-        if not state.broken:
+            state = self._run(RetrievalState(query, context, journal=journal), chosen)
+        if not journal.broken:
             self._cache.put(key, state)
         return state
 
-    def _run(self, state: RetrievalState, mode: Mode | None) -> None:
+    def _run(self, state: RetrievalState, mode: Mode | None) -> RetrievalState:
         for step in self._before[mode]:
-            step.run(state)
-        if "search" in state.broken and not state.found:
+            state = step.run(state)
+        if "search" in state.journal.broken and not state.passages.found:
             public = f"No search succeeded ({'; '.join(failure.public for failure in state.failures)})."
             message = f"No search succeeded ({'; '.join(map(str, state.failures))}). Check that the retriever responds."
             raise SearchError(message, public=public)
         challenges = () if mode else tuple(c for c in self._steps if c in state.challenges)
-        state.strategies = (mode,) if mode else challenges
+        state = replace(state, strategies=(mode,) if mode else challenges)
         for challenge in challenges:
-            self._steps[challenge].run(state)
-        self._synthesizer.run(state, for_mode(state, mode) if mode else "")
-        self._calibrator.run(state)
+            state = self._steps[challenge].run(state)
+        state = self._synthesizer.run(state, for_mode(state, mode) if mode else "")
+        return self._calibrator.run(state)

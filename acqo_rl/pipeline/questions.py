@@ -1,7 +1,7 @@
 """What a question needs: its challenges, by a classifier, for long ones also by a model; and its mode, by rules."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from acqo_rl.errors import ConfigError
@@ -48,15 +48,16 @@ class Analyzer:
 
     name = "analyzer"
 
-    def run(self, state: RetrievalState) -> None:
+    def run(self, state: RetrievalState) -> RetrievalState:
         """Sets the challenges of the state; makes one model call for a long question."""
         text = one_line(state.query.text)
         found: set[Challenge] = set(challenges_of(text)) - {"simple"}
         if len(text.split()) > (_MANY_WORDS if found else _SOME_WORDS):
             [reply] = self.model.ask(state, self.name, CHALLENGES, [question_text(state.query)])
             found.update(reply["challenges"] if reply else ())
-        state.challenges = tuple(c for c in get_args(Challenge) if c in found and c != "simple") or ("simple",)
-        state.trace.add(self.name, ", ".join(state.challenges))
+        challenges = tuple(c for c in get_args(Challenge) if c in found and c != "simple") or ("simple",)
+        state.journal.trace.add(self.name, ", ".join(challenges))
+        return replace(state, challenges=challenges)
 
 
 def read_mode(mode: AnyMode, question: str) -> Mode | None:

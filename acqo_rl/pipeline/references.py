@@ -3,11 +3,12 @@
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from acqo_rl.data.pages import without_markdown
 from acqo_rl.pipeline.calls import PassageSearch
-from acqo_rl.pipeline.state import Action, Chunk, RetrievalState, RetrievalStep
+from acqo_rl.pipeline.passages import Chunk
+from acqo_rl.pipeline.state import Action, RetrievalState, RetrievalStep
 from acqo_rl.text import normalised
 
 MOST = 5
@@ -71,32 +72,37 @@ class ReferenceFollower:
 
     name = "recursive"
 
-    def run(self, state: RetrievalState) -> None:
+    def run(self, state: RetrievalState) -> RetrievalState:
         """Adds steps and passages; starts from the passages in the state, or from the question if there are none."""
-        depth = 1 if state.found else 0
-        queries = _unsearched(state, _references(state.found.values()) if state.found else [state.query.text])
+        passages = state.passages.found
+        depth = 1 if passages else 0
+        queries = _unsearched(state, _references(passages.values()) if passages else [state.query.text])
         added: list[str] = []
+        path: list[RetrievalStep] = []
         while not (reason := self._reason_to_stop(depth, len(added), queries)):
             action: Action = "follow_reference" if depth else "retrieve"
-            known, references = set(state.found), list[str]()
+            known = set(passages)
+            references: list[str] = []
             found = self.search.search(state, f"{self.name} {depth}", queries, self.k)
             for query, chunks in zip(queries, found, strict=True):
                 new = [chunk for chunk in chunks if chunk.document.id not in known]
                 kept = new[: max(0, self.documents - len(added))]
                 for chunk in new[len(kept) :]:
-                    state.found.pop(chunk.document.id, None)
-                doc_ids, pointed = tuple(chunk.document.id for chunk in kept), _references(kept)
+                    passages.pop(chunk.document.id, None)
+                doc_ids = tuple(chunk.document.id for chunk in kept)
+                pointed = _references(kept)
                 summary = f"Retrieved {len(kept)} new documents, found {len(pointed)} references"
-                state.path.append(_step(action, depth, query, doc_ids, pointed, summary))
+                path.append(_step(action, depth, query, doc_ids, pointed, summary))
                 known.update(doc_ids)
                 added += doc_ids
                 references += pointed
             queries = _unsearched(state, references)
             depth += 1
-        summary = f"{len(added)} new documents in {len(state.path)} steps"
-        state.path.append(_step("aggregate", depth, state.query.text, tuple(added), (), f"Collected {summary}"))
-        state.path.append(_step("stop", depth, state.query.text, (), queries, reason))
-        state.trace.add(self.name, f"stopped: {summary}")
+        summary = f"{len(added)} new documents in {len(path)} steps"
+        path.append(_step("aggregate", depth, state.query.text, tuple(added), (), f"Collected {summary}"))
+        path.append(_step("stop", depth, state.query.text, (), queries, reason))
+        state.journal.trace.add(self.name, f"stopped: {summary}")
+        return replace(state, path=tuple(path))
 
     def _reason_to_stop(self, depth: int, added: int, queries: Sequence[str]) -> str:
         if not queries:
@@ -111,7 +117,7 @@ def _references(chunks: Iterable[Chunk]) -> tuple[str, ...]:
 
 
 def _unsearched(state: RetrievalState, texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(text for text in dict.fromkeys(texts) if not state.has_searched(text))[:MOST]
+    return tuple(text for text in dict.fromkeys(texts) if not state.journal.has_searched(text))[:MOST]
 
 
 def _step(

@@ -1,38 +1,14 @@
-"""The state that the steps of question answering share, and its parts."""
+"""The state of one question, which each step reads and returns with what it found."""
 
-import logging
-import threading
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from acqo_rl import time_limit
+from acqo_rl.pipeline.journal import Journal
+from acqo_rl.pipeline.passages import Chunk, Passages
 from acqo_rl.searching.result import Failure
-from acqo_rl.searching.trace import Trace
-from acqo_rl.text import normalised
-from acqo_rl.types import Challenge, Document, Query, Reformulation, Span
-
-_log = logging.getLogger(__name__)
+from acqo_rl.types import Challenge, Query, Reformulation
 
 Action = Literal["retrieve", "follow_reference", "aggregate", "stop"]
-Broken = Literal["search", "model", "time"]
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """A retrieved passage.
-
-    Attributes:
-        document: the passage.
-        similarity: its best cosine, without boost; derived from its best rank if scores are not cosines.
-        source: the step that first found it.
-        span: start and end of the passage whose vector matched, in the text of a split document.
-    """
-
-    document: Document
-    similarity: float
-    source: str
-    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +36,9 @@ class SubQuestion:
 
     id: int
     text: str
+    doc_ids: tuple[str, ...] = ()
     depends_on: tuple[int, ...] = ()
     kind: Literal["original", "decomposed"] = "decomposed"
-    doc_ids: tuple[str, ...] = ()
     answer: str = ""
 
 
@@ -120,50 +96,17 @@ class Confidence:
     claims: tuple[Claim, ...] = ()
 
 
-@dataclass(slots=True)
-class Budget:
-    """A hard limit of model calls, some of which are reserved for essential steps. Thread-safe.
-
-    Attributes:
-        limit: maximum number of calls.
-        reserved: calls that only essential steps may use.
-        used: calls so far.
-    """
-
-    limit: int = 20
-    reserved: int = 2
-    used: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def use(self, calls: int = 1, *, essential: bool = False) -> bool:
-        """Takes calls from the budget; returns False, and takes none, if not enough are left."""
-        with self._lock:
-            if self.used + calls + (0 if essential else self.reserved) > self.limit:
-                return False
-            self.used += calls
-            if essential:
-                self.reserved = max(0, self.reserved - calls)
-            return True
-
-    def settle(self, granted: int, made: int) -> None:
-        """Replaces calls taken in advance by the number of calls actually made."""
-        with self._lock:
-            self.used += made - granted
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class RetrievalState:
-    """The state of one question, through which its steps communicate; also the result: an answer and how it was found.
+    """The state of one question; also the result: an answer and how it was found.
 
     Attributes:
         query: the question.
-        budget: budget of model calls.
         user_context: information about the user.
+        passages: the passages that were found.
+        journal: what happened.
         challenges: what makes the question hard.
         strategies: the steps chosen by the challenges; if the question was asked in a mode, that mode.
-        found: document id -> passage, in the order in which they were found.
-        fused: document ids of a first search with fused rankings, best first; these passages keep their order.
-        boost: returns a factor for the similarity of a passage, used only for ordering.
         reformulation: the reformulation of the first search; ``None`` if the search failed.
         hops: searches of a chain: the question, the hops of the first search, searches for what a model missed; in the
             mode ``self_query``, its iterations.
@@ -172,98 +115,45 @@ class RetrievalState:
         context: the passages as text, as the answer is written from them; empty until then.
         answer: empty if no model wrote one; ``skipped`` or ``failures`` gives the reason.
         confidence: confidence in the answer.
-        trace: all steps with their durations.
-        skipped: skipped steps with reasons.
-        failures: failed calls, after which the result is not cached, and unusable replies.
-        broken: kinds of failures that a retry may avoid: a search, a model call, or the time limit.
-        searched: normalised texts that were searched; includes the question if sub-queries were searched instead.
-        cached: whether the result comes from the cache.
     """
 
     query: Query
-    budget: Budget = field(default_factory=Budget)
     user_context: str = ""
+    passages: Passages = field(default_factory=Passages)
+    journal: Journal = field(default_factory=Journal)
     challenges: tuple[Challenge, ...] = ()
     strategies: tuple[str, ...] = ()
-    found: dict[str, Chunk] = field(default_factory=dict)
-    fused: tuple[str, ...] = ()
-    boost: Callable[[Chunk], float] = lambda _: 1.0
     reformulation: Reformulation | None = None
-    hops: list[Round] = field(default_factory=list)
-    sub_questions: list[SubQuestion] = field(default_factory=list)
-    path: list[RetrievalStep] = field(default_factory=list)
+    hops: tuple[Round, ...] = ()
+    sub_questions: tuple[SubQuestion, ...] = ()
+    path: tuple[RetrievalStep, ...] = ()
     context: str = ""
     answer: str = ""
     confidence: Confidence = Confidence(0.0, "Very Low", 0.0, 0.0, None)
-    trace: Trace = field(default_factory=Trace)
-    skipped: list[str] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
-    broken: set[Broken] = field(default_factory=set)
-    searched: set[str] = field(default_factory=set)
-    cached: bool = False
+
+    @property
+    def chunks(self) -> tuple[Chunk, ...]:
+        """The passages, best first."""
+        return self.passages.best
 
     @property
     def model_calls(self) -> int:
         """Number of model calls for this result; 0 if it was cached."""
-        return self.budget.used
-
-    def add_chunks(
-        self, found: Iterable[tuple[Document, float]], source: str, spans: Mapping[str, Span] | None = None
-    ) -> None:
-        """Adds passages; a known passage keeps its source, its span and its higher similarity."""
-        for document, similarity in found:
-            new = Chunk(document, similarity, source, (spans or {}).get(document.id))
-            chunk = self.found.setdefault(document.id, new)
-            self.found[document.id] = replace(chunk, similarity=max(similarity, chunk.similarity))
+        return self.journal.budget.used
 
     @property
-    def chunks(self) -> tuple[Chunk, ...]:
-        """The passages by boosted similarity, best first.
+    def skipped(self) -> list[str]:
+        """Skipped steps with reasons."""
+        return self.journal.skipped
 
-        Passages of a fused first search keep their order: their similarities are sorted and assigned to them in that
-        order. Ordered by similarity alone, the best passage of one sub-query could come after all passages of another
-        sub-query that is closer to its documents.
-        """
-        values = {doc_id: chunk.similarity for doc_id, chunk in self.found.items()}
-        values |= zip(self.fused, sorted((values[doc_id] for doc_id in self.fused), reverse=True), strict=True)
-
-        def boosted(chunk: Chunk) -> float:
-            value, factor = values[chunk.document.id], self.boost(chunk)
-            return value * factor if value >= 0 else value / factor
-
-        return tuple(sorted(self.found.values(), key=boosted, reverse=True))
-
-    def has_searched(self, text: str) -> bool:
-        """Whether the text was searched, ignoring case and spacing."""
-        return normalised(text) in self.searched
-
-    def is_late(self, step: str) -> bool:
-        """Whether the time limit has passed; if so, records the step as skipped."""
-        if time_limit.current().seconds > 0:
-            return False
-        self.skip(step, "the time limit is reached")
-        self.broken.add("time")
-        return True
-
-    def skip(self, step: str, reason: str) -> None:
-        """Records a skipped step."""
-        self.skipped.append(f"{step}: {reason}")
-        self.trace.add(step, f"skipped: {reason}")
-
-    def fail(self, failure: Failure, what: Broken | None = None) -> None:
-        """Records a failed call (a retry may succeed), or an unusable reply if ``what`` is ``None``.
-
-        The log contains only the step, because the reason may quote a reply.
-        """
-        if what:
-            self.broken.add(what)
-        _log.info("answer_step_fell_back", extra={"step": failure.step})
-        self.failures.append(failure)
-        self.trace.add(failure.step, f"failed: {failure.public}")
+    @property
+    def failures(self) -> list[Failure]:
+        """Failed calls and unusable replies."""
+        return self.journal.failures
 
 
 class PipelineStep(Protocol):
     """One step of question answering."""
 
-    def run(self, state: RetrievalState) -> None:
-        """Reads the state and adds to it."""
+    def run(self, state: RetrievalState) -> RetrievalState:
+        """Reads the state and returns it with what the step found."""

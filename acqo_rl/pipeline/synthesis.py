@@ -1,7 +1,7 @@
 """Writes the answer and computes its confidence; both are essential steps with reserved model calls."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from acqo_rl.language_models.structured import INTEGER, fields, or_nothing, several, text
 from acqo_rl.pipeline.calls import BudgetedModel, Task
@@ -48,22 +48,22 @@ class Synthesizer:
 
     name = "synthesis"
 
-    def run(self, state: RetrievalState, passages: str = "") -> None:
+    def run(self, state: RetrievalState, passages: str = "") -> RetrievalState:
         """Sets the answer of the state; skips the step if there are no passages.
 
         Args:
             state: the state.
             passages: text of the passages; by default the best passages of the state.
         """
-        if not state.found:
-            state.skip(self.name, "there are no passages")
-            return
+        if not state.passages.found:
+            state.journal.skip(self.name, "there are no passages")
+            return state
         passages = passages or numbered(state.chunks[:PASSAGES], asked(state), CONTEXT_CHARACTERS)
-        state.context = passages[:CONTEXT_CHARACTERS]
+        context = passages[:CONTEXT_CHARACTERS]
         answers = [f"{part.text} {part.answer}" for part in state.sub_questions if part.answer]
         partial = "\n".join(["", "Partial answers:", *answers, ""]) if answers else ""
-        content = f"Passages:\n{state.context}\n{partial}\n{question_text(state.query)}"
-        state.answer = self.model.write(state, self.name, ANSWER, content)
+        content = f"Passages:\n{context}\n{partial}\n{question_text(state.query)}"
+        return replace(state, context=context, answer=self.model.write(state, self.name, ANSWER, content))
 
 
 @dataclass(frozen=True)
@@ -81,12 +81,13 @@ class ConfidenceCalibrator:
 
     name = "confidence"
 
-    def run(self, state: RetrievalState) -> None:
+    def run(self, state: RetrievalState) -> RetrievalState:
         """Sets the confidence of the state; without passages it is ``Very Low``, and no model is called."""
-        grounding, claims = self._ground(state) if state.found and state.answer else (None, ())
-        similarities = [chunk.similarity for chunk in state.found.values()]
-        state.confidence = calibrate(similarities, grounding, claims, cosine=self.cosine)
-        state.trace.add(self.name, f"{state.confidence.label} ({state.confidence.score:.2f})")
+        grounding, claims = self._ground(state) if state.passages.found and state.answer else (None, ())
+        similarities = [chunk.similarity for chunk in state.passages.found.values()]
+        confidence = calibrate(similarities, grounding, claims, cosine=self.cosine)
+        state.journal.trace.add(self.name, f"{confidence.label} ({confidence.score:.2f})")
+        return replace(state, confidence=confidence)
 
     def _ground(self, state: RetrievalState) -> tuple[float | None, tuple[Claim, ...]]:
         chunks = state.chunks[:PASSAGES]

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from acqo_rl.pipeline.state import Chunk, RetrievalState
+from acqo_rl.pipeline.passages import Chunk
+from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.reformulation.lexicon import years_in
 from acqo_rl.text import one_line
 
@@ -45,7 +46,7 @@ class TemporalReranker:
 
     name = "temporal"
 
-    def run(self, state: RetrievalState) -> None:
+    def run(self, state: RetrievalState) -> RetrievalState:
         """Sets the boost of the state, which applies to present and later passages."""
         today = self.today()
         text = one_line(state.query.text)
@@ -66,11 +67,12 @@ class TemporalReranker:
             age = today.year - max(years, default=today.year)
             return next((factor for limit, factor in _AGES if age <= limit), 0.8) if years else 1.0
 
-        state.boost = boost
+        state.passages.boost = boost
         intent = "trend" if trend else "years" if asked else "latest"
         if period:
             intent = f"years {period[0]} to {period[-1]}"
-        state.trace.add(self.name, f"intent {intent}, as of {today.isoformat()}")
+        state.journal.trace.add(self.name, f"intent {intent}, as of {today.isoformat()}")
+        return state
 
 
 def period_in(question: str) -> range | None:

@@ -78,12 +78,12 @@ class Metrics:
 
     def answered(self, result: RetrievalState, asked: str) -> None:
         """Counts an answer whose first search has a strategy, and the reformulation of its question."""
-        self._cache.labels("answer", "hit" if result.cached else "miss").inc()
+        self._cache.labels("answer", "hit" if result.journal.cached else "miss").inc()
         self._model_calls.labels("answer").observe(result.model_calls)
-        if not result.cached:
+        if not result.journal.cached:
             self._failed(result.failures)
             if result.reformulation:
-                seconds = ms_of(result.trace.steps, "reformulation") / 1000
+                seconds = ms_of(result.journal.trace.steps, "reformulation") / 1000
                 self.reformulated(result.reformulation, seconds, asked, "answer")
 
     def _failed(self, failures: Iterable[Failure]) -> None:

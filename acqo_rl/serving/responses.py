@@ -302,7 +302,7 @@ class AnswerResponse(BaseModel):
             skipped=result.skipped,
             failures=[f"{failure.step}: {failure.public}" for failure in result.failures],
             notes=[*asked.notes, *(notes_of(made) if made else ())],
-            cached=result.cached,
+            cached=result.journal.cached,
             processing_time_ms=ms,
         )
 

@@ -10,7 +10,8 @@ from stand_ins import BrokenRetriever, ScriptedLanguageModel
 
 from acqo_rl.language_models.structured import fields, text
 from acqo_rl.pipeline.calls import BudgetedModel, Task
-from acqo_rl.pipeline.state import Budget, RetrievalState
+from acqo_rl.pipeline.journal import Budget
+from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion, Document, Query
 
@@ -23,20 +24,20 @@ def state():
 def test_a_passage_is_kept_once_with_its_best_similarity_and_its_source(state):
     """By id, though the texts begin alike."""
     alike = [Document(str(i), "header", "header " * 50 + str(i)) for i in range(2)]
-    state.add_chunks([(alike[0], 0.5), (alike[1], 0.4)], "initial")
-    state.add_chunks([(alike[0], 0.9), (alike[1], 0.1)], "hop 2")
+    state.passages.add([(alike[0], 0.5), (alike[1], 0.4)], "initial")
+    state.passages.add([(alike[0], 0.9), (alike[1], 0.1)], "hop 2")
     assert [(c.similarity, c.source) for c in state.chunks] == [(0.9, "initial"), (0.4, "initial")]
-    state.add_chunks([(Document("below", "", ""), -0.3), (Document("lower", "", ""), -0.35)], "initial")
-    state.boost = lambda chunk: 1.4 if chunk.document.id == "lower" else 1.0
+    state.passages.add([(Document("below", "", ""), -0.3), (Document("lower", "", ""), -0.35)], "initial")
+    state.passages.boost = lambda chunk: 1.4 if chunk.document.id == "lower" else 1.0
     assert [chunk.document.id for chunk in state.chunks][2:] == ["lower", "below"]  # also a negative one
 
 
 def test_a_failed_search_is_named_and_finds_nothing(state, searching):
     assert searching(BrokenRetriever()).search(state, "hop", ["a", "b"], 3) == [[], []]
-    assert (state.failures[0].step, state.broken) == ("hop", {"search"})
+    assert (state.failures[0].step, state.journal.broken) == ("hop", {"search"})
     ask(BrokenModel(), state)
     assert str(state.failures[1]) == "gap: ConnectionError: the model server is down"
-    assert state.broken == {"search", "model"}
+    assert state.journal.broken == {"search", "model"}
 
 
 SCHEMA = fields(value=text())
@@ -53,7 +54,7 @@ def test_a_model_that_does_not_keep_its_word_has_failed(state, completions):
             return completions
 
     assert ask(Careless(), state) == [None]
-    assert state.broken == {"model"}
+    assert state.journal.broken == {"model"}
 
 
 def test_what_is_asked_holds_no_special_token(state):

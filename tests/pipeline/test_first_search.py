@@ -55,12 +55,12 @@ def test_the_fused_order_is_kept_and_later_passages_join_it_by_similarity(corpus
     searcher = AdaptiveSearcher(ScriptedReformulator("first", "second"), retriever, RankScoreFusion())
     search = PassageSearch(AdaptiveSearcher(PassThrough(), retriever, RankScoreFusion()), corpus)
     state = RetrievalState(Query("q", "both"))
-    FirstSearch(search, searcher).run(state)
+    state = FirstSearch(search, searcher).run(state)
     assert [c.document.id for c in state.chunks] == list(searcher.search("both").fused.doc_ids)
     assert [(c.document.id, c.similarity) for c in state.chunks][:2] == [("bert", 0.9), ("alphabet", 0.4)]
     search.search(state, "hop", ["gap"], 2)
     assert [c.document.id for c in state.chunks][:4] == ["bert", "alphabet", "new", "transformer"]
-    state.boost = lambda chunk: 1.2 if chunk.document.id == "alphabet" else 1.0
+    state.passages.boost = lambda chunk: 1.2 if chunk.document.id == "alphabet" else 1.0
     assert state.chunks[0].document.id == "alphabet"
 
 
@@ -101,11 +101,11 @@ FOLLOW_UP = Query("q", "and who owns it?", read_history(("U: Who developed BERT?
 def test_a_follow_up_is_searched_as_what_it_asks_and_answered_in_the_light_of_the_turns(ask):
     resolver = ScriptedReformulator("BERT", "Alphabet", kind="reading", route="disambiguate")
     result, model, retriever, pipeline = ask(resolver, FOLLOW_UP)
-    assert pipeline.ask(FOLLOW_UP).cached and len(resolver.asked) == 1
+    assert pipeline.ask(FOLLOW_UP).journal.cached and len(resolver.asked) == 1
     assert retriever.calls == [["BERT", "Alphabet"]]
     assert {chunk.document.id for chunk in result.chunks} == {"bert", "alphabet"}
     assert result.model_calls == 3
-    steps = [step.name for step in result.trace.steps]
+    steps = [step.name for step in result.journal.trace.steps]
     assert steps[:5] == ["analyzer", "reformulation", "retrieval", "fusion", "initial"]
     [content] = [content for role, content in model.asked if role == "synthesis"]
     assert content.endswith("\n\nU: Who developed BERT?\nS: Google did.\nQuestion: and who owns it?")
@@ -123,12 +123,11 @@ def test_what_fails_is_named_counted_and_not_kept(ask, reformulator, retrievers,
     assert {failure.step for failure in result.failures} == {failed}
     assert retriever.calls[0] == ([QUESTION] if failed == "reformulation" else PARTS)
     assert (result.answer, result.model_calls) == ("Alphabet.", 6 if failed == "reformulation" else 5)
-    assert not pipeline.ask(QUESTION).cached
+    assert not pipeline.ask(QUESTION).journal.cached
 
 
 def test_a_first_search_from_the_cache_costs_no_model_call(corpus):
     searcher = AdaptiveSearcher(ScriptedReformulator(*PARTS), ScriptedRetriever(FOUND), RankScoreFusion())
-    states = [RetrievalState(Query("q", QUESTION)) for _ in range(2)]
-    for state in states:
-        FirstSearch(PassageSearch(searcher, corpus), searcher).run(state)
-    assert [state.budget.used for state in states] == [1, 0]
+    first = FirstSearch(PassageSearch(searcher, corpus), searcher)
+    states = [first.run(RetrievalState(Query("q", QUESTION))) for _ in range(2)]
+    assert [state.journal.budget.used for state in states] == [1, 0]

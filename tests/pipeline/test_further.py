@@ -28,12 +28,12 @@ def test_the_worked_example(state, search_over, budgeted, name):
     """Two searches; what a search finds is found once."""
     search, _ = search_over(FOUND)
     model = budgeted(gap=[gaps("Google parent company"), gaps()])
-    GapSearch(name, search, model).run(state)
+    state = GapSearch(name, search, model).run(state)
     first, second = state.hops
     assert (first.number, first.query, first.doc_ids, first.complete) == (1, QUESTION, ("bert",), False)
     assert first.missing == ("Google parent company",)
     assert (second.query, second.doc_ids, second.complete) == ("Google parent company", ("alphabet",), True)
-    assert list(state.found) == ["bert", "alphabet"]
+    assert list(state.passages.found) == ["bert", "alphabet"]
     assert "(1) BERT: BERT is a language model" in model.model.asked[0][1]
 
 
@@ -43,9 +43,9 @@ def test_the_defaults(state, searching, name):
     retriever, model = Endless(), ModelByRole(gap=[gaps("word a"), gaps("word b"), "unused"])
     search = searching(retriever, AnyDocument("word " * 1000))
     search.search(state, "initial", [QUESTION], 10)
-    GapSearch(name, search, BudgetedModel(model)).run(state)
+    state = GapSearch(name, search, BudgetedModel(model)).run(state)
     assert [texts for texts, _ in retriever.calls] == [[QUESTION], ["word a"], ["word b"]]
-    assert model.count("gap") == state.budget.used == 2
+    assert model.count("gap") == state.journal.budget.used == 2
     content = model.asked[0][1]
     assert "(8) " in content and "(9)" not in content
     assert 8 * 280 < len(content) < 8 * 370
@@ -54,7 +54,7 @@ def test_the_defaults(state, searching, name):
 @pytest.mark.parametrize(("name", "last"), [("self_query", [["transformer of BERT"]]), ("multi_hop", [])])
 def test_self_query_returns_to_a_gap_that_was_named_before(state, search_over, budgeted, name, last):
     search, retriever = search_over(FOUND)
-    GapSearch(name, search, budgeted(gap=gaps("Google parent company", "transformer of BERT"))).run(state)
+    state = GapSearch(name, search, budgeted(gap=gaps("Google parent company", "transformer of BERT"))).run(state)
     assert retriever.calls == [[QUESTION], ["Google parent company"], *last]
 
 
@@ -74,10 +74,10 @@ def test_without_a_new_gap_it_ends_and_a_reply_of_another_form_is_told(
     state, search_over, budgeted, name, reply, failures
 ):
     search, retriever = search_over(FOUND)
-    GapSearch(name, search, budgeted(gap=reply)).run(state)
+    state = GapSearch(name, search, budgeted(gap=reply)).run(state)
     assert retriever.calls == [[QUESTION]]
     assert len(state.failures) == failures
-    assert failures or state.trace.steps[-1].detail.startswith("stopped: ")
+    assert failures or state.journal.trace.steps[-1].detail.startswith("stopped: ")
 
 
 QUERY = Query("q", "Who owns the developer of BERT?")
@@ -117,11 +117,11 @@ def test_answers_go_where_they_are_waited_for(search_over, budgeted):
     answers = ["Google", "Alphabet", "Alphabet owns it"]
     model = budgeted(decompose=parts, sub_answer=[example(answer=one) for one in answers])
     state = RetrievalState(QUERY)
-    Decomposer(search, model).run(state)
+    state = Decomposer(search, model).run(state)
     assert retriever.calls == [["part 1", "part 2"], ["part 3 (Context: Google)"]]
     assert [part.answer for part in state.sub_questions] == answers
     assert state.sub_questions[2].doc_ids == ("alphabet", "bert")
-    assert state.budget.used == 4
+    assert state.journal.budget.used == 4
 
 
 def test_no_answer_is_none_and_no_passage_is_not_asked_about(search_over, budgeted):
@@ -130,7 +130,7 @@ def test_no_answer_is_none_and_no_passage_is_not_asked_about(search_over, budget
         decompose=split("part 1", "part 2", "part 3", depends_on=([], [], [1])), sub_answer=example(answer=None)
     )
     state = RetrievalState(QUERY)
-    Decomposer(search, model).run(state)
+    state = Decomposer(search, model).run(state)
     assert [part.answer for part in state.sub_questions] == ["", "", ""]
     assert model.model.count("sub_answer") == 1
     assert retriever.calls[1] == ["part 3"]
@@ -152,7 +152,7 @@ def test_no_answer_is_none_and_no_passage_is_not_asked_about(search_over, budget
 def test_what_cannot_be_split_is_reported_and_searched_as_one_question(search_over, budgeted, reply, reported):
     state = RetrievalState(QUERY)
     search, retriever = search_over({})
-    Decomposer(search, budgeted(decompose=reply)).run(state)
+    state = Decomposer(search, budgeted(decompose=reply)).run(state)
     assert retriever.calls == [[QUERY.text]]
     assert [part.text for part in state.sub_questions] == [QUERY.text]
     assert [failure.step for failure in state.failures] == ["decomposition"] * reported

@@ -73,7 +73,7 @@ def test_model_calls(corpus, question, challenges, calls):
     the_model = model()
     result = pipeline(corpus, the_model).ask(question)
     assert result.challenges == challenges
-    assert (result.trace.steps[0].name, result.trace.steps[-1].name) == ("analyzer", "confidence")
+    assert (result.journal.trace.steps[0].name, result.journal.trace.steps[-1].name) == ("analyzer", "confidence")
     assert result.model_calls == len(the_model.asked) == calls
     assert (result.answer, result.confidence.label) == ("Google made BERT.", "High")
     assert result.strategies == tuple(c for c in challenges if c != "simple")
@@ -146,7 +146,7 @@ def test_a_model_that_is_down_leaves_the_passages(corpus):
     front = pipeline(corpus, BrokenModel())
     result = front.ask(CHAIN)
     assert len(result.chunks) == 5
-    assert not front.ask(CHAIN).cached
+    assert not front.ask(CHAIN).journal.cached
     assert [failure.step for failure in result.failures] == ["multi_hop", "synthesis"]
     with pytest.raises(SearchError, match="the search server does not answer"):
         pipeline(corpus, model(), BrokenRetriever()).ask(SIMPLE)
@@ -161,7 +161,7 @@ def test_what_time_cut_short_is_reported_and_not_kept(corpus):
     front = pipeline(corpus, Slow(gap=gaps("gap 1")), seconds=0.2)
     for _ in range(2):
         result = front.ask(CHAIN)
-        assert (result.cached, len(result.chunks), result.model_calls) == (False, 5, 1)
+        assert (result.journal.cached, len(result.chunks), result.model_calls) == (False, 5, 1)
         assert "synthesis: the time limit is reached" in result.skipped
     retriever = Everything()
     late = pipeline(corpus, model(), retriever, seconds=0).ask(SIMPLE)
@@ -172,7 +172,7 @@ def test_a_step_that_falls_back_is_logged_without_the_reply(corpus, caplog):
     with caplog.at_level(logging.INFO, logger="acqo_rl"):
         front = pipeline(corpus, model(grounding="secret words that are no JSON"))
         result = front.ask(SIMPLE)
-        assert front.ask(SIMPLE).cached
+        assert front.ask(SIMPLE).journal.cached
     assert "secret words" in result.failures[0].reason
     steps = [(r.message, r.step) for r in caplog.records if r.name.startswith("acqo_rl.pipeline")]
     assert steps == [("answer_step_fell_back", "grounding")]
@@ -198,10 +198,10 @@ def test_a_cached_answer_asks_nobody(corpus):
     front = pipeline(corpus, the_model, retriever)
     first = front.ask("What is FAISS?")
     again = front.ask(" what is FAISS ?")
-    assert (again.cached, again.model_calls, again.answer, len(retriever.calls)) == (True, 0, first.answer, 1)
+    assert (again.journal.cached, again.model_calls, again.answer, len(retriever.calls)) == (True, 0, first.answer, 1)
     turned = Query("q", "C", history=read_history(("before",)))
     for asked, mode in (("C++", "pipeline"), ("C", "pipeline"), (turned, "pipeline"), ("C", "simple")):
-        assert [front.ask(asked, mode=mode).cached for _ in range(2)] == [False, True]
+        assert [front.ask(asked, mode=mode).journal.cached for _ in range(2)] == [False, True]
 
 
 def test_nothing_found_is_no_failed_search(corpus):
@@ -217,11 +217,12 @@ def test_another_step(corpus):
 
     class Mark:
         def run(self, state):
-            state.trace.add("mark", "was here")
+            state.journal.trace.add("mark", "was here")
+            return state
 
     result = pipeline(corpus, model(), steps={"multi_hop": Mark()}).ask(CHAIN)
     assert result.model_calls == 2
-    assert "mark" in [step.name for step in result.trace.steps]
+    assert "mark" in [step.name for step in result.journal.trace.steps]
 
 
 FOUND = {"q": ("bert", "undated"), "Transformer": ("transformer",), "next BERT": ("alphabet",)}
@@ -282,4 +283,4 @@ def test_the_hops_of_the_search_come_before_a_model_is_asked_what_is_missing(cor
     assert the_model.count("gap") == asked
     assert result.model_calls == asked + 2
     assert [one.query for one in result.hops] == [CHAIN, *names, *("gap 1", "gap 2")[:asked]]
-    assert result.sub_questions == []
+    assert result.sub_questions == ()

@@ -50,7 +50,7 @@ def state():
 def test_breadth_first_by_depth(state, search_over):
     """The same order in every process, no query twice."""
     search, retriever = search_over(FOUND)
-    ReferenceFollower(search).run(state)
+    state = ReferenceFollower(search).run(state)
     assert retriever.calls == [["q"], ["Transformer"], ["Attention Is All You Need"]]
     assert [(s.action, s.doc_ids) for s in state.path] == [
         ("retrieve", ("bert", "undated")),
@@ -68,16 +68,16 @@ def test_breadth_first_by_depth(state, search_over):
 
 
 def test_depth_and_documents_end_it(state, search_over):
-    ReferenceFollower(search_over(FOUND)[0], depth=2).run(state)
-    assert set(state.found) == {"bert", "undated", "transformer"}
+    state = ReferenceFollower(search_over(FOUND)[0], depth=2).run(state)
+    assert set(state.passages.found) == {"bert", "undated", "transformer"}
     stop = state.path[-1]
     assert (stop.action, stop.depth, stop.reasoning) == ("stop", 2, "The maximum depth 2 is reached")
     assert stop.references_found == ("Attention Is All You Need",)  # what was left
     fresh = RetrievalState(Query("q", "q"))
-    ReferenceFollower(search_over(FOUND)[0], documents=1).run(fresh)
-    assert list(fresh.found) == ["bert"]
+    fresh = ReferenceFollower(search_over(FOUND)[0], documents=1).run(fresh)
+    assert list(fresh.passages.found) == ["bert"]
     assert fresh.path[-1].reasoning == "1 new documents are enough"
-    assert fresh.trace.steps[-1].detail == "stopped: 1 new documents in 1 steps"
+    assert fresh.journal.trace.steps[-1].detail == "stopped: 1 new documents in 1 steps"
 
 
 @pytest.mark.parametrize(("documents", "texts", "found"), [(10, 1 + 5, 10), (1000, 1 + 5 + 5, 5 + 25 + 25)])
@@ -85,13 +85,13 @@ def test_the_default_limits(state, searching, documents, texts, found):
     """Three depths, five queries a depth, five passages a query, ten documents."""
     retriever = Endless()
     corpus = AnyDocument("See also: Left {query} {rank}, Right {query} {rank}.")
-    ReferenceFollower(searching(retriever, corpus), documents=documents).run(state)
+    state = ReferenceFollower(searching(retriever, corpus), documents=documents).run(state)
     assert sum(len(call) for call, _ in retriever.calls) == texts
-    assert len(state.found) == found
+    assert len(state.passages.found) == found
 
 
 def test_starts_from_what_is_there(state, search_over, corpus):
-    state.add_chunks([(corpus["transformer"], 0.5)], "initial")
+    state.passages.add([(corpus["transformer"], 0.5)], "initial")
     search, retriever = search_over(FOUND)
-    ReferenceFollower(search).run(state)
+    state = ReferenceFollower(search).run(state)
     assert retriever.calls == [["Attention Is All You Need"]]

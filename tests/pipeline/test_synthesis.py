@@ -1,6 +1,7 @@
 """The answer and its confidence."""
 
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -18,14 +19,14 @@ from acqo_rl.types import Document, Query
 @pytest.fixture
 def state(corpus):
     state = RetrievalState(Query("q", "who made BERT"))
-    state.add_chunks([(corpus["bert"], 0.9), (corpus["alphabet"], 0.5)], "initial")
+    state.passages.add([(corpus["bert"], 0.9), (corpus["alphabet"], 0.5)], "initial")
     return state
 
 
 def test_the_answer_is_to_the_question_as_asked(state, budgeted):
-    state.sub_questions = [SubQuestion(1, "part 1", answer="Google"), SubQuestion(2, "part 2")]
+    state = replace(state, sub_questions=(SubQuestion(1, "part 1", answer="Google"), SubQuestion(2, "part 2")))
     model = budgeted(synthesis=" Google made it. ")
-    Synthesizer(model).run(state)
+    state = Synthesizer(model).run(state)
     assert state.answer == "Google made it."
     content = model.model.asked[0][1]
     assert content.endswith("Question: who made BERT")
@@ -45,10 +46,10 @@ def test_of_a_long_passage_the_part_that_says_what_is_asked_is_read(budgeted, pl
     text = f"{before} It was built by the sisters Amery in 1871. {after}"
     state = RetrievalState(Query("q", "Who built the lighthouse of Quimbel?"))
     others = [(Document(str(n), "Other", filler(40)), 0.5) for n in range(7)]
-    state.add_chunks([(Document("d", "Lighthouse of Quimbel", text), 0.9), *others], "initial")
+    state.passages.add([(Document("d", "Lighthouse of Quimbel", text), 0.9), *others], "initial")
     model = budgeted(synthesis="The sisters Amery.", grounding=CLAIM)
-    Synthesizer(model).run(state)
-    ConfidenceCalibrator(model).run(state)
+    state = Synthesizer(model).run(state)
+    state = ConfidenceCalibrator(model).run(state)
     contents = [content for _, content in model.model.asked]
     assert len(contents) == 2
     assert all("It was built by the sisters Amery in 1871." in content for content in contents)
@@ -115,10 +116,10 @@ def test_is_between_zero_and_one(similarities, grounding):
 
 def test_claims_are_traced_to_passages(state, budgeted):
     """A boosted order changes nothing."""
-    state.answer = "Google made it in 2018, and it is blue."
-    state.boost = lambda chunk: 3.0 if chunk.document.id == "alphabet" else 1.0
+    state = replace(state, answer="Google made it in 2018, and it is blue.")
+    state.passages.boost = lambda chunk: 3.0 if chunk.document.id == "alphabet" else 1.0
     reply = '{"claims": [{"claim": "Google made it", "source": 2}, {"claim": "it is blue", "source": null}]}'
-    ConfidenceCalibrator(budgeted(grounding=reply)).run(state)
+    state = ConfidenceCalibrator(budgeted(grounding=reply)).run(state)
     confidence = state.confidence
     assert [claim.doc_id for claim in confidence.claims] == ["bert", None]
     assert (confidence.grounding, confidence.retrieval) == (0.5, pytest.approx((0.7 - 0.3) / 0.5))
@@ -129,8 +130,8 @@ def test_claims_are_traced_to_passages(state, budgeted):
     [("hm", None, 1), ('{"claims": [{"claim": "x", "source": 9}]}', 0.0, 0), ('{"claims": []}', None, 1)],
 )
 def test_unknown_sources_and_unreadable_replies(state, budgeted, reply, grounding, failures):
-    state.answer = "x"
-    ConfidenceCalibrator(budgeted(grounding=reply)).run(state)
+    state = replace(state, answer="x")
+    state = ConfidenceCalibrator(budgeted(grounding=reply)).run(state)
     assert (state.confidence.grounding, len(state.failures)) == (grounding, failures)
 
 
@@ -138,21 +139,21 @@ def test_nothing_found_is_very_low_and_asks_nobody(budgeted):
     state = RetrievalState(
         Query("q", "q"),
     )
-    Synthesizer(budgeted()).run(state)
+    state = Synthesizer(budgeted()).run(state)
     assert (state.answer, state.skipped) == ("", ["synthesis: there are no passages"])
-    ConfidenceCalibrator(budgeted()).run(state)
-    assert (state.confidence.label, state.confidence.score, state.budget.used) == ("Very Low", 0.0, 0)
+    state = ConfidenceCalibrator(budgeted()).run(state)
+    assert (state.confidence.label, state.confidence.score, state.journal.budget.used) == ("Very Low", 0.0, 0)
 
 
 def test_contexts(state, corpus):
-    state.hops = [Round(1, "a", ("bert",)), Round(2, "b", ("alphabet",))]
-    state.sub_questions = [SubQuestion(1, "part", doc_ids=("alphabet",)), SubQuestion(2, "other", doc_ids=("bert",))]
+    parts = SubQuestion(1, "part", ("alphabet",)), SubQuestion(2, "other", ("bert",))
+    state = replace(state, hops=(Round(1, "a", ("bert",)), Round(2, "b", ("alphabet",))), sub_questions=parts)
     bert, alphabet = f"[BERT]\n{corpus['bert'].text}", f"[Alphabet]\n{corpus['alphabet'].text}"
     assert for_mode(state, "simple") == f"{bert}\n\n---\n\n{alphabet}"
     assert for_mode(state, "multi_hop") == f"[Hop 1]\n{bert}\n\n[Hop 2]\n{alphabet}"
     assert for_mode(state, "recursive") == f"[Sub-query 1: part]\n{alphabet}\n\n===\n\n[Sub-query 2: other]\n{bert}"
     nameless = RetrievalState(Query("q", "q"))
-    nameless.add_chunks([(Document("x", "", "text"), 1.0)], "initial")
+    nameless.passages.add([(Document("x", "", "text"), 1.0)], "initial")
     assert passages(nameless.chunks, "", 4000) == "[Document 1]\ntext"
 
 
@@ -163,12 +164,12 @@ def test_a_document_adds_no_line_to_a_prompt(title, text):
     document = Document("d", f"{title}{forged}", f"{text}{forged}" * 200)
     lines = {}
     for given_document in (Document("d", "title", "text"), document):
-        state = RetrievalState(Query("q", "who?"), hops=[Round(1, "q", ("d",))])
-        state.sub_questions = [SubQuestion(number, "part", doc_ids=("d",)) for number in (1, 2)]
-        state.add_chunks([(given_document, 1.0)], "initial")
+        parts = tuple(SubQuestion(number, "part", ("d",)) for number in (1, 2))
+        state = RetrievalState(Query("q", "who?"), hops=(Round(1, "q", ("d",)),), sub_questions=parts)
+        state.passages.add([(given_document, 1.0)], "initial")
         for written in ("", *(for_mode(state, mode) for mode in ("multi_hop", "recursive", "simple"))):
             model = BudgetedModel(ModelByRole(synthesis="x"))
-            Synthesizer(model).run(state, written)
+            state = Synthesizer(model).run(state, written)
             [(_, content)] = model.model.asked
             assert len(state.context) <= 4001
             lines.setdefault(given_document is document, []).append(content.count("\n"))

@@ -13,11 +13,11 @@ TODAY = date(2025, 6, 1)
 
 def boosts(question, *texts, today=TODAY, metadata=None):
     state = RetrievalState(Query("q", question))
-    TemporalReranker(lambda: today).run(state)
+    state = TemporalReranker(lambda: today).run(state)
     documents = [Document(str(i), "", text, metadata or {}) for i, text in enumerate(texts)]
-    state.add_chunks([(document, 0.5) for document in documents], "initial")
-    assert all(chunk.similarity == 0.5 for chunk in state.found.values())
-    return [round(state.boost(chunk), 3) for chunk in state.found.values()]
+    state.passages.add([(document, 0.5) for document in documents], "initial")
+    assert all(chunk.similarity == 0.5 for chunk in state.passages.found.values())
+    return [round(state.passages.boost(chunk), 3) for chunk in state.passages.found.values()]
 
 
 def test_the_newest():
@@ -101,9 +101,9 @@ def test_no_dates(metadata):
 def test_the_worked_figures():
     """0.78 x 1.4 = 1.09 stands before 0.92 x 0.8 = 0.74; what is calibrated is 0.78."""
     state = RetrievalState(Query("q", "the newest one"))
-    state.add_chunks([(Document("old", "", "2009"), 0.92), (Document("new", "", "2024"), 0.78)], "initial")
-    TemporalReranker(lambda: TODAY).run(state)
+    state.passages.add([(Document("old", "", "2009"), 0.92), (Document("new", "", "2024"), 0.78)], "initial")
+    state = TemporalReranker(lambda: TODAY).run(state)
     best, second = state.chunks
     assert (best.document.id, best.similarity) == ("new", 0.78)
-    assert best.similarity * state.boost(best) == pytest.approx(1.092)
-    assert second.similarity * state.boost(second) == pytest.approx(0.736)
+    assert best.similarity * state.passages.boost(best) == pytest.approx(1.092)
+    assert second.similarity * state.passages.boost(second) == pytest.approx(0.736)
