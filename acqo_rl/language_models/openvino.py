@@ -55,8 +55,18 @@ _TOKENS_PER_STEP = 2_048
 
 _log = logging.getLogger(__name__)
 
-# importing openvino would send an event to Google Analytics; without this module, it sends nothing
-sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
+
+def import_openvino() -> Any:
+    """Imports OpenVINO without the event that this would send to Google Analytics, which has no other switch."""
+    is_known = "openvino_telemetry" in sys.modules
+    if not is_known:
+        sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
+    try:
+        import openvino
+    finally:
+        if not is_known:
+            del sys.modules["openvino_telemetry"]
+    return openvino
 
 
 class OpenVinoModel(LanguageModel):
@@ -84,6 +94,7 @@ class OpenVinoModel(LanguageModel):
             batch_size: maximum number of prompts per batch.
             regex: regular expression that completions match.
         """
+        import_openvino()
         import openvino_genai
 
         self.chat = chat
@@ -245,7 +256,7 @@ def write_graph(model: Any, chat: Chat, folder: Path) -> None:
     Raises:
         ConfigError: the architecture or the tokenizer is not supported.
     """
-    import openvino
+    openvino = import_openvino()
     import openvino_genai
     from openvino_tokenizers import convert_tokenizer
     from tokenizers.decoders import ByteLevel

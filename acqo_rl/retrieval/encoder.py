@@ -22,7 +22,7 @@ from acqo_rl.fusion import best_first, spans_of
 from acqo_rl.language_models.cache import cached, checksums
 from acqo_rl.language_models.embedded import loading, resolve
 from acqo_rl.language_models.local import default_device
-from acqo_rl.language_models.openvino import is_installed, threads
+from acqo_rl.language_models.openvino import import_openvino, is_installed, threads
 from acqo_rl.roles import Encoder, Vectors
 from acqo_rl.types import Passage, Ranking, well_formed
 
@@ -283,9 +283,9 @@ class OpenVinoMiniLm:
 
     def __init__(self) -> None:
         """Loads the model; converts it at first use."""
-        import openvino
         from tokenizers import Tokenizer
 
+        openvino = import_openvino()
         folder = Path(resolve(_MODEL))
         settings = json.loads((folder / "sentence_bert_config.json").read_text(encoding="utf-8"))
         self.max_seq_length: int = settings["max_seq_length"]
@@ -329,10 +329,10 @@ def _runs_on_openvino(model: str, revision: str | None, dtype: str, device: str 
 
 
 def _convert(folder: Path) -> None:
-    import openvino
     import torch
     from sentence_transformers import SentenceTransformer
 
+    openvino = import_openvino()
     eager = {"attn_implementation": "eager"}
     model = SentenceTransformer(resolve(_MODEL), device="cpu", trust_remote_code=False, model_kwargs=eager)
 

@@ -246,9 +246,9 @@ class Retrieval(BaseModel):
     """
 
     mode: str = Field(description="pipeline, or the mode that was used.")
-    hops: list[Round] = Field(description="Searches of a chain, or the iterations of self_query.")
-    sub_questions: list[SubQuestion]
-    path: list[RetrievalStep]
+    hops: tuple[Round, ...] = Field(description="Searches of a chain, or the iterations of self_query.")
+    sub_questions: tuple[SubQuestion, ...]
+    path: tuple[RetrievalStep, ...]
 
 
 class AnswerResponse(BaseModel):
