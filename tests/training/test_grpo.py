@@ -132,12 +132,6 @@ def test_settings_reach_the_trainer(tiny, tmp_path):
     assert [arguments.learning_rate for arguments in rates] == [1e-6, 2e-5]
     ordered = trainer_of(tiny, tmp_path, order="gap")._get_train_sampler()
     assert [row for row, _ in groupby(ordered)] == [*range(len(QUERIES))]
-    trainer, orders = trainer_of(tiny, tmp_path), []
-    sampler = trainer._get_train_sampler()
-    for trainer.state.epoch in (None, 1.0, 0.5):
-        trainer.callback_handler.on_epoch_begin(trainer.args, trainer.state, trainer.control)
-        orders.append([*sampler])
-    assert orders[0] == orders[2] != orders[1]
 
 
 @pytest.mark.parametrize(
