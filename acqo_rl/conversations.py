@@ -130,7 +130,8 @@ def _of_pairs(pairs: Sequence[Sequence[object]]) -> Iterator[Turn]:
 
 def _of_messages(messages: Sequence[Mapping[str, object]]) -> Iterator[Turn]:
     for number, message in enumerate(messages, 1):
-        role, what = message.get("role"), f"item {number} of the history"
+        role = message.get("role")
+        what = f"item {number} of the history"
         if role in ("user", "assistant") and ("content" in message or "tool_calls" in message):
             yield Turn("user" if role == "user" else "assistant", _content(message.get("content"), what).strip())
         elif role not in _SKIPPED:

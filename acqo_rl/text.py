@@ -85,12 +85,14 @@ def within_limits(query: Query) -> tuple[Query, tuple[str, ...]]:
     history = tuple(Turn(turn.speaker, shorten(turn.text, MAX_TURN)) for turn in last)
     is_long = len(query.text) > MAX_QUERY and len(one_line(query.text)) > MAX_QUERY
     cut = sum(len(turn.text) > MAX_TURN and len(one_line(turn.text)) > MAX_TURN for turn in last)
-    notes = (
-        f"Of the query, only both ends are read, {MAX_QUERY:,} characters." * is_long,
-        f"Of {cut} earlier turns, only both ends are read, {MAX_TURN:,} characters each." * bool(cut),
-        f"Only the last {MAX_TURNS} of {len(said)} earlier turns are read." * (len(said) > MAX_TURNS),
-    )
-    return replace(query, text=shorten(query.text, MAX_QUERY), history=history), tuple(filter(None, notes))
+    notes = []
+    if is_long:
+        notes.append(f"Of the query, only both ends are read, {MAX_QUERY:,} characters.")
+    if cut:
+        notes.append(f"Of {cut} earlier turns, only both ends are read, {MAX_TURN:,} characters each.")
+    if len(said) > MAX_TURNS:
+        notes.append(f"Only the last {MAX_TURNS} of {len(said)} earlier turns are read.")
+    return replace(query, text=shorten(query.text, MAX_QUERY), history=history), tuple(notes)
 
 
 def _to_space(text: str) -> str:
@@ -317,7 +319,8 @@ def known_share(text: str, read: str) -> float:
 
     Of scripts without spaces, a character is enough.
     """
-    known, words = set(content_words(read)), content_words(text)
+    known = set(content_words(read))
+    words = content_words(text)
 
     def is_known(word: str) -> bool:
         characters = (c for c in word if unicodedata.category(c) == "Lo")

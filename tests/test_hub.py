@@ -13,6 +13,7 @@ from acqo_rl.cli import main
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError, GrammarError, HubError
 from acqo_rl.hub import export as hub
+from acqo_rl.hub import publish
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.types import Query
 
@@ -103,7 +104,7 @@ def test_another_grammar_or_prompt_version_is_rejected(copy, tmp_path, key, what
     (copy / "acqo.json").write_text(json.dumps(json.loads((copy / "acqo.json").read_text()) | {key: "0"}))
     for refuse in (
         lambda: hub.export_policy(copy, tmp_path / "out"),
-        lambda: hub.push(copy, "name/model"),
+        lambda: publish.push(copy, "name/model"),
         lambda: Policy.from_pretrained(str(copy)),
     ):
         with pytest.raises(GrammarError, match=rf"{what}.* 0"):
@@ -183,7 +184,7 @@ def test_a_push_is_private_and_replaces_the_earlier_export(exported, scripted_hu
     """Weights and settings of the earlier export are deleted; other files, such as a licence, are kept."""
     earlier = {"adapter_model.safetensors", "adapter_config.json"}
     scripted_hub.files = {*earlier, "LICENSE", ".gitattributes"}
-    assert hub.push(exported, "name/model") == "https://huggingface.co/name/model"
+    assert publish.push(exported, "name/model") == "https://huggingface.co/name/model"
     assert scripted_hub.created == {"repo_id": "name/model", "private": True, "exist_ok": True}
     assert scripted_hub.files == {path.name for path in exported.iterdir()} | {"LICENSE", ".gitattributes"}
 
@@ -191,9 +192,9 @@ def test_a_push_is_private_and_replaces_the_earlier_export(exported, scripted_hu
 def test_a_private_push_to_a_public_repository_is_rejected(exported, scripted_hub):
     scripted_hub.private = False
     with pytest.raises(HubError, match=r"name/model .*--public"):
-        hub.push(exported, "name/model")
+        publish.push(exported, "name/model")
     assert not scripted_hub.files
-    hub.push(exported, "name/model", private=False)
+    publish.push(exported, "name/model", private=False)
     assert scripted_hub.files
 
 
@@ -201,14 +202,14 @@ def test_other_files_and_incomplete_exports_are_never_pushed(copy, adapter, tmp_
     for name in ("optimizer.pt", "pytorch_model.bin", "evil.py"):
         (copy / name).write_bytes(b"pickle")
         with pytest.raises(HubError, match=re.escape(name)):
-            hub.push(copy, "name/model")
+            publish.push(copy, "name/model")
         (copy / name).unlink()
     (copy / "tokenizer_config.json").unlink()
     with pytest.raises(HubError):
-        hub.push(copy, "name/model")
+        publish.push(copy, "name/model")
     hub.export_policy(adapter, tmp_path / "out", merge=False)
     with pytest.raises(HubError, match="--adapter"):  # its base model is a folder of this machine
-        hub.push(tmp_path / "out", "name/model")
+        publish.push(tmp_path / "out", "name/model")
     assert scripted_hub.created is None
 
 
@@ -216,4 +217,4 @@ def test_push_without_token_or_network(exported, monkeypatch):
     for token, said in ((None, "hf auth login"), ("hf_none", "the export can be pushed later")):
         monkeypatch.setattr("huggingface_hub.get_token", lambda token=token: token)
         with pytest.raises(HubError, match=said):
-            hub.push(exported, "name/model")
+            publish.push(exported, "name/model")

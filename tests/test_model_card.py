@@ -10,7 +10,7 @@ from tiny_policy import adapter_model, full_model
 
 from acqo_rl.errors import HubError
 from acqo_rl.hub import export as hub
-from acqo_rl.hub.export import model_card
+from acqo_rl.hub.publish import model_card
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.text import one_line
 from acqo_rl.types import Document

@@ -38,7 +38,8 @@ def help_of(main: Callable[[Any], Any]) -> str:
     usage = f"usage: {program} {''.join(first)}[--SETTING VALUE ...]"
     lines = [usage, "", sys.modules[main.__module__].__doc__ or "", "settings:"]
     for item in fields(kind):
-        choices = f" {{{','.join(map(str, get_args(hints[item.name])))}}}" * (_kind(hints[item.name]) is Literal)
+        hint = hints[item.name]
+        choices = f" {{{','.join(map(str, get_args(hint)))}}}" if _kind(hint) is Literal else ""
         lines += [f"  --{item.name}{choices}", *_wrapped(f"{item.metadata['help']}{_default_of(item)}")]
     return "\n".join([*lines, "  --config FILE", *_wrapped("YAML file with any of these settings.")])
 
@@ -118,7 +119,8 @@ def _value(path: str, words: list[str], kind: Any) -> Any:
         return True
     if len(words) != 1:
         found = " and ".join(map(repr, words[:3])) or f"none; if it begins with --, write --{path}=VALUE"
-        raise ValueError(f"--{path} needs {'at least ' * (kind is list)}one value, found {found}")
+        wanted = "at least one value" if kind is list else "one value"
+        raise ValueError(f"--{path} needs {wanted}, found {found}")
     return plain_value(words[0]) if kind in (None, dict) or is_dataclass(kind) else words[0]
 
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.hub import export as hub
+from acqo_rl.hub import publish
+from acqo_rl.hub.export import export_policy
 from acqo_rl.language_models.embedded import resolve
 from acqo_rl.settings import setting
 
@@ -36,21 +37,21 @@ class PushConfig:
 
 def main(config: PushConfig) -> None:
     """Exports, unless the folder contains the export already; then pushes."""
-    hub.check_repo_id(config.repo_id)
+    publish.check_repo_id(config.repo_id)
     if config.dry_run and config.output is None:
         raise ConfigError("--dry_run requires an output folder; give --output DIR.")
     if not config.dry_run:
-        hub.token()
+        publish.token()
     model, merge = Path(resolve(config.model)), not config.adapter
     around = model.resolve().parent
     run = config.run or (around if (around / "config.json").is_file() else None)
-    card = hub.model_card(model, config.repo_id, merged=merge, run=run, evaluation=config.evaluation)
+    card = publish.model_card(model, config.repo_id, merged=merge, run=run, evaluation=config.evaluation)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(config.output or Path(temporary, "export"))
-        is_new = hub.export_policy(model, folder, merge=merge, card=card)
+        is_new = export_policy(model, folder, merge=merge, card=card)
         already = f"{folder} already contains this export; its model card was written again."
         print(f"Exported {config.model} to {folder}." if is_new else already)
         if config.dry_run:
             print(card)
         else:
-            print(f"Pushed to {hub.push(folder, config.repo_id, private=not config.public)}")
+            print(f"Pushed to {publish.push(folder, config.repo_id, private=not config.public)}")

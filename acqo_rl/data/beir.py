@@ -265,7 +265,8 @@ def _read_queries(folder: Path, faults: Faults) -> tuple[dict[str, Query], dict[
 
 def _read_split(folder: Path, split: str, faults: Faults, *known: Collection[str]) -> Qrels:
     """Reads the judgements of a split; if known queries and documents are given, only theirs."""
-    path, splits = folder / "qrels" / f"{split}.tsv", read_splits(folder)
+    path = folder / "qrels" / f"{split}.tsv"
+    splits = read_splits(folder)
     if split in splits:
         return read_judged(path, faults, *known)
     there = f"the splits are: {', '.join(splits)}" if splits else "there are no judgements; acqo label makes some"
@@ -316,7 +317,9 @@ def _read_judgements(path: Path, faults: Faults) -> Iterator[tuple[int, str, str
         if len(columns) not in (3, 4):
             faults.add(path, number, f"found {len(columns)} columns in {shorten(line)}, {_EXPECTED}.")
             continue
-        query_id, doc_id, score = columns[0], columns[-2], columns[-1]
+        query_id = columns[0]
+        doc_id = columns[-2]
+        score = columns[-1]
         if not query_id or not doc_id:
             faults.add(path, number, f"found an empty id in {shorten(line)}, {_EXPECTED}.")
             continue

@@ -102,7 +102,8 @@ def write_files(
         ConfigError: a setting is malformed, or there are no documents.
         DataError: files are missing or malformed, or too many are skipped; the message lists the faults.
     """
-    of_documents, of_queries = read_fields(DOCUMENT, document_fields), read_fields(QUERY, query_fields)
+    of_documents = read_fields(DOCUMENT, document_fields)
+    of_queries = read_fields(QUERY, query_fields)
     skipped: Tally = defaultdict(list)
     pages: dict[str, Row] = {}
     with Faults() as faults, PageReader() as reader:
@@ -245,7 +246,8 @@ def _drop_repeated(corpus: dict[str, Document], pages: Mapping[str, Row], share:
     parts = _repeated(({corpus[doc_id].title, *_BETWEEN.split(corpus[doc_id].title)[::2]} for doc_id in pages), most)
     texts = _repeated(((text for text, _ in page.get("links", ())) for page in pages.values()), most)
     for doc_id, page in pages.items():
-        text, title = corpus[doc_id].text, _without_parts(corpus[doc_id].title, parts)
+        text = corpus[doc_id].text
+        title = _without_parts(corpus[doc_id].title, parts)
         kept = [line for line in text.split("\n") if _prose(line) not in lines]
         if any(kept) and len(kept) <= text.count("\n"):
             text = re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip("\n")

@@ -103,7 +103,8 @@ def _read_page(file: Path, more_time: Callable[[], None] = lambda: None) -> dict
     Raises:
         DataError: the page is not UTF-8, or the PDF or the front matter cannot be read.
     """
-    suffix, stem = file.suffix.lower(), re.sub(r"[\s_-]+", " ", file.stem)
+    suffix = file.suffix.lower()
+    stem = re.sub(r"[\s_-]+", " ", file.stem)
     if suffix == ".pdf":
         return _read_pdf(file, stem, more_time)
     try:
@@ -201,7 +202,8 @@ def _read_html(page: str, source: str) -> dict[str, Any]:
     from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(_BETWEEN_WORDS.sub(" ", _LONG_TAG.sub(r"\1", page)))
-    body, shown = tree.body, _letters(_shown(source))
+    body = tree.body
+    shown = _letters(_shown(source))
     if body is None:  # a frameset
         return {"title": "", "text": "", "missing": float(bool(shown))}
     named = (tree.css_first("head > title"), body.css_first("h1"), body.css_first(_HEADINGS))
@@ -309,7 +311,8 @@ class PageReader:
             command = [sys.executable, "-m", __name__, str(self._seconds)]
             pipe = subprocess.PIPE
             self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment)
-        stdin, stdout = self._process.stdin, self._process.stdout
+        stdin = self._process.stdin
+        stdout = self._process.stdout
         assert stdin and stdout
         stdin.write(json.dumps(str(file)) + "\n")
         stdin.flush()

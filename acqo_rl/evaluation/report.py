@@ -47,7 +47,8 @@ def write_report(folder: Path, study: Study, settings: Mapping[str, Any]) -> tup
         The result in one sentence, and the tables of the report.
     """
     gains = study.comparisons()
-    tables, answer = list(study_tables(study, gains)), answer_of(study)
+    tables = list(study_tables(study, gains))
+    answer = answer_of(study)
     content = {
         "answer": answer,
         "table": aligned(tables[0]),
@@ -77,7 +78,8 @@ def write_report(folder: Path, study: Study, settings: Mapping[str, Any]) -> tup
 
 def answer_of(study: Study) -> str:
     """The result in a sentence: the best system, its difference to the reference and its cost."""
-    measure, reference = study.measures[0], study.reference
+    measure = study.measures[0]
+    reference = study.reference
     others = (system for system in study.evaluations if system != reference)
     best = max(others, key=lambda system: study.evaluations[system].scores(measure).mean(), default=reference)
     overall = summarise(study.evaluations[best]).overall
@@ -121,7 +123,8 @@ def _examples(study: Study) -> Iterator[Table]:
 
 
 def _example(gain: float, baseline: Evaluation, system: Evaluation, position: int) -> tuple[str, ...]:
-    before, after = baseline.results[position], system.results[position]
+    before = baseline.results[position]
+    after = system.results[position]
     made = after.reformulation
     query = " / ".join([*map(str, made.query.history), made.query.text])
     searches = " · ".join(sub_query.text[:_LONGEST] for sub_query in made.sub_queries)

@@ -107,7 +107,8 @@ def evaluate(
     from tqdm import tqdm
 
     check_measures(measures, DEPTH)
-    measured, relevant = measurable(queries, qrels), judged(qrels)
+    measured = measurable(queries, qrels)
+    relevant = judged(qrels)
     found: list[tuple[SearchResult, dict[str, Any]]] = []
     with tqdm(total=len(measured), desc=f"evaluate {name}", unit="query", disable=not progress) as bar:
         for start in range(0, len(measured), batch_size):

@@ -81,7 +81,8 @@ def fits_its_kind(question: Question) -> bool:
     A bridge hides the name of its second document. A follow-up repeats no name of the first question. A question about
     a shared name tells it.
     """
-    draft, text = question.draft, question.query.text
+    draft = question.draft
+    text = question.query.text
     last = normalised(name_of(draft.documents[-1].title))
     if draft.kind == "bridge":
         return last not in normalised(text)

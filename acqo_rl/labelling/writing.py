@@ -205,7 +205,8 @@ def _query(draft: Draft, query_id: str, generator: random.Random) -> Query:
 
 def _asked(document: Document, generator: random.Random) -> str:
     """A heading of the document, or what links to it say; the title, if it is a question or there are none."""
-    subject, links = subject_of(document.title), list(document.metadata.get(LINKED_AS, ()))
+    subject = subject_of(document.title)
+    links = list(document.metadata.get(LINKED_AS, ()))
     found = [*headings(document), *links]
     if document.title.endswith("?") or not found:
         return document.title if document.title.endswith("?") else subject

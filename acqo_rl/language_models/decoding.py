@@ -136,11 +136,14 @@ class _Guide(LogitsProcessor):  # type: ignore[misc]  # transformers is not type
     """Applies the constraints to a batch of left-padded prompts."""
 
     def __init__(self, decoding: Decoding, prompts: Sequence[Sequence[int]]) -> None:
-        self._decoding, self._prompts, self._start = decoding, prompts, max(map(len, prompts))
+        self._decoding = decoding
+        self._prompts = prompts
+        self._start = max(map(len, prompts))
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """The logits of the next token, float[rows, vocabulary]; finished rows are only padded."""
-        forbidden, known_words = self._decoding.forbidden, self._decoding.known_words
+        forbidden = self._decoding.forbidden
+        known_words = self._decoding.known_words
         rows = zip(scores, self._prompts, input_ids[:, self._start :].tolist(), strict=True)
         for row, prompt, written in rows:
             if first_end(written, self._decoding.ends) < len(written):

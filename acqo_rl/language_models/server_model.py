@@ -229,7 +229,8 @@ class ServerModel(LanguageModel):
                 raise ValueError(f"the server sent {content!r}")
             return self._protocol.read(reply)
         except self._errors as error:
-            response, said = getattr(error, "response", None), str(error) or TOO_LATE
+            response = getattr(error, "response", None)
+            said = str(error) or TOO_LATE
             if response is not None:
                 said = f"status {response.status_code}: {response.text}"
             elif request := getattr(error, "request", None):

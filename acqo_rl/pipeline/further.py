@@ -76,7 +76,8 @@ class GapSearch:
             if reply is None:
                 reason = "no reply"
                 break
-            complete, written = reply["complete"], reply["missing"][: _MOST_GAPS[self.name]]
+            complete = reply["complete"]
+            written = reply["missing"][: _MOST_GAPS[self.name]]
             missing = tuple(gap for gap in written if known_share(gap, content))
             for strange in set(written).difference(missing):
                 fault = f"{strange!r} shares no word with the question and the passages"

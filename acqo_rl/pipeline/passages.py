@@ -58,7 +58,8 @@ class Passages:
         values |= zip(self.fused, sorted((values[doc_id] for doc_id in self.fused), reverse=True), strict=True)
 
         def boosted(chunk: Chunk) -> float:
-            value, factor = values[chunk.document.id], self.boost(chunk)
+            value = values[chunk.document.id]
+            factor = self.boost(chunk)
             return value * factor if value >= 0 else value / factor
 
         return tuple(sorted(self.found.values(), key=boosted, reverse=True))

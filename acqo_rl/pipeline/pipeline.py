@@ -77,8 +77,10 @@ class Pipeline:
             )
         if not isinstance(searcher, AdaptiveSearcher):
             searcher = AdaptiveSearcher(PassThrough(), searcher, RankScoreFusion())
-        search, asks = PassageSearch(searcher.without_reformulation(), corpus), BudgetedModel(model)
-        self._searcher, self._search = searcher, search
+        search = PassageSearch(searcher.without_reformulation(), corpus)
+        asks = BudgetedModel(model)
+        self._searcher = searcher
+        self._search = search
         self.max_model_calls = max_model_calls
         self._seconds = seconds
         first = FirstSearch(search, searcher, k=5)
@@ -123,7 +125,8 @@ class Pipeline:
         query, _ = read_query(query)
         chosen = read_mode(mode, query.text)
         key: Hashable = (query_key(query), chosen, context, self._searcher.fingerprint)
-        known, trace = self._cache.get(key), Trace(on_step)
+        known = self._cache.get(key)
+        trace = Trace(on_step)
         if known and self._search.has(known.chunks):
             trace.add("cache", "cached result")
             return replace(known, journal=replace(known.journal, budget=Budget(0), trace=trace, cached=True))

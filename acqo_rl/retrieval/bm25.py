@@ -146,7 +146,8 @@ class Bm25Retriever(Retriever):
 
         In the Lucene variant, a term contributes its idf times a factor below 1.
         """
-        ends, count = self._index.scores["indptr"], len(self._doc_ids)
+        ends = self._index.scores["indptr"]
+        count = len(self._doc_ids)
         ids = (self._index.vocab_dict.get(token) for token in tokens)
         frequencies = (0 if i is None else int(ends[i + 1] - ends[i]) for i in ids)
         return sum(math.log(1 + (count - f + 0.5) / (f + 0.5)) for f in frequencies)

@@ -63,7 +63,9 @@ class Shards:
         self.corpus_hash = corpus_hash(passages)
         self.folder = Path(index, "shards")
         self.total = -(-len(passages) // size)
-        self._passages, self._encoder, self._size = passages, encoder, size
+        self._passages = passages
+        self._encoder = encoder
+        self._size = size
         plan = f"{self.corpus_hash} {encoder.fingerprint} {encoder.dim} {len(passages)} {size}"
         self._own = self.folder / hashlib.sha256(plan.encode()).hexdigest()[:16]
 

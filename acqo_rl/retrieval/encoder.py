@@ -111,7 +111,8 @@ class SentenceTransformerEncoder(Encoder):
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Number of tokens per passage before truncation, including prompt and special tokens."""
-        prompts, prompt = self._model.prompts, self.settings["passage_prompt"]
+        prompts = self._model.prompts
+        prompt = self.settings["passage_prompt"]
         if prompt is None:  # the same choice as in encode_document
             names = ("document", "passage", "corpus", self._model.default_prompt_name)
             prompt = next((prompts[name] for name in names if name in prompts), "")
@@ -122,7 +123,8 @@ class SentenceTransformerEncoder(Encoder):
 
     def windows(self, text: str) -> tuple[str, ...]:
         """The query, or its first and its last part if it is longer than the model reads."""
-        limit, clean = self.max_tokens, well_formed(text)
+        limit = self.max_tokens
+        clean = well_formed(text)
         if limit is None or len(clean) < limit or self._words is None:
             return (text,)
         prompt = self.settings["query_prompt"]
@@ -310,7 +312,8 @@ class OpenVinoMiniLm:
         rows = [ids if len(ids) <= limit else [*ids[: limit - 1], ids[-1]] for ids in read]
         ids, mask = np.zeros((2, len(rows), max(map(len, rows))), np.int64)
         for place, row in enumerate(rows):
-            ids[place, : len(row)], mask[place, : len(row)] = row, 1
+            ids[place, : len(row)] = row
+            mask[place, : len(row)] = 1
         with self._turn:
             embeddings: Vectors = self._network([ids, mask, np.zeros_like(ids)])[0].copy()
         return embeddings

@@ -167,7 +167,8 @@ def embed_once(encoder: Encoder) -> None:
     if "encode_queries" in vars(encoder):
         return
     known: LRUCache[str, Vectors] = LRUCache(_REMEMBERED)
-    lock, encode = Lock(), encoder.encode_queries
+    lock = Lock()
+    encode = encoder.encode_queries
 
     def encode_new(texts: Sequence[str]) -> Vectors:
         with lock:

@@ -107,7 +107,8 @@ class FaissRetriever(Retriever):
     def _in_order(self, scores: Vectors, positions: NDArray[np.int64], k: int) -> tuple[list[int], list[float]]:
         """The ``k`` best documents of one row of FAISS results, in which position -1 means no result."""
         found = positions >= 0
-        scores, positions = scores[found], positions[found]
+        scores = scores[found]
+        positions = positions[found]
         order = np.lexsort((documents := self._document_of[positions], -scores))
         _, best = np.unique(documents[order], return_index=True)
         order = order[np.sort(best)][:k]

@@ -82,7 +82,8 @@ def _load(
         check_device(device)
     check_contents(folder, manifest)
     _check_corpus(folder, manifest.corpus_hash, corpus_hash)
-    settings, fingerprint = manifest.settings, manifest.fingerprint
+    settings = manifest.settings
+    fingerprint = manifest.fingerprint
     with checked(folder):
         doc_ids = read_ids(folder, manifest)
         if isinstance(settings, Bm25Settings):

@@ -109,7 +109,8 @@ class Manifest:
 
     def differences(self, wanted: Manifest) -> list[str]:
         """The differences to the wanted index, one string per setting; empty if the fingerprints are equal."""
-        seen, want = self._identity(), wanted._identity()
+        seen = self._identity()
+        want = wanted._identity()
         return [
             f"its {key} is {seen.get(key)!r}, expected {want.get(key)!r}"
             for key in want | seen

@@ -60,7 +60,8 @@ def _passages(document: Document, encoder: SentenceTransformerEncoder) -> list[D
     def tokens(text: str) -> int:
         return encoder.count_tokens([passage_text(replace(document, text=text))])[0]
 
-    limit, length = encoder.max_tokens, len(document.text)
+    limit = encoder.max_tokens
+    length = len(document.text)
     assert limit is not None, document.id
     if tokens("") > limit / 2:
         document = replace(document, title="", text=passage_text(document))

@@ -117,7 +117,8 @@ class Observed:
         request_id = begin_request(headers.get("x-request-id"))
         is_ambiguous = "content-length" in headers and "transfer-encoding" in headers
         requested = path_of(scope)  # read now, because a mounted application changes the scope
-        begin, status = time.perf_counter(), 0
+        begin = time.perf_counter()
+        status = 0
 
         async def with_id(message: Message) -> None:
             nonlocal status

@@ -119,8 +119,8 @@ STAND_INS = {
     "acqo_rl.serving.server.serve": lambda *_: None,
     "acqo_rl.integrations.mcp.run": lambda *_: None,
     "acqo_rl.cli.grpo.select_band": lambda scored, *_: scored,
-    "acqo_rl.hub.export.token": lambda: None,
-    "acqo_rl.hub.export.push": lambda *_, **__: None,
+    "acqo_rl.hub.publish.token": lambda: None,
+    "acqo_rl.hub.publish.push": lambda *_, **__: None,
 }
 
 

@@ -144,7 +144,8 @@ def conditions_of(location: Location, scope: Scope) -> Filter:
     Raises:
         ConfigError: the collection has tenants and the scope names none, or the reverse.
     """
-    shown, tenant_field = location.shown, location.options.tenant
+    shown = location.shown
+    tenant_field = location.options.tenant
     if scope.tenant is None and tenant_field:
         raise ConfigError(
             f"{shown} has tenants (field {tenant_field!r}), but the search names none. Name the tenant, or omit the"

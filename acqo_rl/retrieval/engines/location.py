@@ -97,7 +97,8 @@ class Location:
         """The location as it is given to :func:`read_location`."""
         query = urlencode(self.options.model_dump(exclude_unset=True), quote_via=quote, safe=":/")
         slashes = "//" if self.is_server else ""
-        return Address(f"{self.scheme}:{slashes}{self.place}/{self.collection}{'?' * bool(query)}{query}")
+        address = f"{self.scheme}:{slashes}{self.place}/{self.collection}"
+        return Address(f"{address}?{query}" if query else address)
 
     def __repr__(self) -> str:
         return str(self.address)

@@ -90,7 +90,8 @@ class EngineRetriever(Retriever):
             hits = dict(zip(missing, self._hits(list(missing.values()), asked, where), strict=True))
             found |= {key: self._best(some, where) for key, some in hits.items()}
             several = {key for key, some in hits.items() if len(some) == asked < _LARGEST_K and len(found[key]) < k}
-            missing, asked = {key: missing[key] for key in several}, min(4 * asked, _LARGEST_K)
+            missing = {key: missing[key] for key in several}
+            asked = min(4 * asked, _LARGEST_K)
         best = (best_first(sorted(found[search_key(text)].items()), k) for text in texts)
         return [Ranking(*top, self.name, text) for top, text in zip(best, texts, strict=True)]
 
@@ -167,7 +168,8 @@ class EngineDocuments(Mapping[str, Document], RemoteCorpus):
         return schema.count if schema else 0
 
     def _read(self, doc_ids: Sequence[str] | None) -> Iterator[Document]:
-        where, fields = conditions_of(self.collection.location, self.scope), self.collection.engine.fields
+        where = conditions_of(self.collection.location, self.scope)
+        fields = self.collection.engine.fields
         own = {fields.id, fields.title, fields.text, fields.vector}
         for doc_id, row in self.collection.engine.rows(doc_ids, widened(where, fields)):
             if doc_id is None or not meets(where, row, fields):
@@ -205,7 +207,8 @@ def open_collection(index: str, seconds: float | None = None) -> EngineCollectio
             run is reported before work begins.
     """
     location = read_location(index)
-    shown, options = location.shown, location.options
+    shown = location.shown
+    options = location.options
     name, extra = ENGINES[location.scheme]
     try:
         client = getattr(importlib.import_module(f"acqo_rl.retrieval.engines.{location.scheme}"), name)
@@ -255,7 +258,8 @@ def retriever_of(
         ConfigError: no encoder is known.
         IndexMismatchError: the encoder does not fit.
     """
-    location, shown = collection.location, collection.location.shown
+    location = collection.location
+    shown = collection.location.shown
     if collection.info.kind != "dense":
         return EngineRetriever(collection, None)
     if encoder is None and location.encoder:
@@ -288,7 +292,8 @@ def check_overlap(index: str, doc_ids: Sequence[str]) -> None:
     Raises:
         IndexMismatchError: it holds none of a sample of the documents.
     """
-    collection, asked = open_collection(index), doc_ids[:: 1 + len(doc_ids) // _SAMPLED]
+    collection = open_collection(index)
+    asked = doc_ids[:: 1 + len(doc_ids) // _SAMPLED]
     rows = collection.engine.rows
     if not collection(lambda: [*rows(asked, ())]):
         its_own = ", ".join(repr(doc_id) for doc_id, _ in collection(lambda: [*islice(rows(None, ()), 3)]))

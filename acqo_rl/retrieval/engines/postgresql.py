@@ -44,7 +44,8 @@ class PostgresqlEngine(Engine):
 
     def __init__(self, location: Location) -> None:
         options = urlencode(location.options.model_extra or {}, quote_via=quote)
-        self._pool = _pool(f"postgresql://{location.place}{'?' * bool(options)}{options}", location.options.timeout)
+        place = f"{location.place}?{options}" if options else location.place
+        self._pool = _pool(f"postgresql://{place}", location.options.timeout)
         self._table = sql.Identifier(*location.collection.split("."))
         self._columns: dict[str, str] = {}
 
