@@ -39,14 +39,11 @@ class Reformulator(Protocol):
         name: recorded in every reformulation.
         max_calls: maximum number of model calls per query.
         feedback: the results of a first search that it reads; none by default.
-        retry_below: if set, it reformulates only queries whose raw query finds no document with a cosine of at least
-            this, and the search path keeps a reformulation only if it finds a higher cosine (rewrite-retrieve-read).
     """
 
     name: str
     max_calls: int = 0
     feedback: FeedbackSpec = FeedbackSpec()
-    retry_below: float | None = None
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order; an invalid completion falls back to the raw query."""

@@ -26,7 +26,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
@@ -167,12 +167,11 @@ def describe(lists: Sequence[Listed]) -> None:
 def measured(file: Path, policy: Callable[[], Policy], materials: Materials) -> np.ndarray:
     """nDCG@10 of each dev question; read from the file if it exists."""
     from acqo_rl.evaluation.run import evaluate
-    from acqo_rl.searching.path import SearchPath
     from acqo_rl.types import FeedbackSpec
 
     if not file.exists():
         # the queries already have their feedback
-        path = SearchPath(policy(), materials.retriever, materials.fusion, feedback=FeedbackSpec(0))
+        path = replace(materials.path, reformulator=policy(), feedback=FeedbackSpec(0))
         evaluation = evaluate(path, materials.dev, materials.qrels, name=file.stem, measures=["nDCG@10"])
         file.write_text(json.dumps({r.reformulation.query.id: r.measures["nDCG@10"] for r in evaluation.results}))
     values = json.loads(file.read_text())

@@ -4,15 +4,16 @@ import json
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 
 import httpx
 from stand_ins import ranking
 
 from acqo_rl.errors import NotFoundError
-from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.retrieval.manifest import IndexInfo
 from acqo_rl.roles import Reformulator, Retriever
+from acqo_rl.searching.description import PathSpec
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.app import make_app
 from acqo_rl.serving.collections import Collection, InCollection
@@ -67,18 +68,19 @@ def serving(
     collections=None,
     *,
     strategies=None,
-    fusion=None,
+    path=None,
     timeouts=None,
     limits=None,
     web=Web(),
     shutdown_seconds=5,
     **settings,
 ):
-    """Runs a service of stand-ins; yields a client."""
+    """Runs a service of stand-ins; yields a client. ``path`` are attributes of all search paths."""
+    strategies = strategies or Scripted(parts=Parts())
+    strategies.paths = {name: replace(spec, **(path or {})) for name, spec in strategies.paths.items()}
     service = Service(
         [collection()] if collections is None else collections,
-        strategies or Scripted(parts=Parts()),
-        fusion or RankScoreFusion(),
+        strategies,
         timeouts or Timeouts(),
         **settings,
     )
@@ -192,6 +194,7 @@ class Scripted:
 
     def __init__(self, **reformulators):
         self._offered = {**reformulators, "raw": PassThrough()}
+        self.paths = {name: PathSpec(reformulator=name) for name in self._offered}
         self.names = tuple(self._offered)
         self.default = self.names[0]
         self.asked = []

@@ -2,16 +2,19 @@
 
 import json
 import threading
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from acqo_rl.networks.hop import FEATURES
 from acqo_rl.networks.scorer import Scorer
+from acqo_rl.reformulation.pass_through import Given
 from acqo_rl.reformulation.prompted import strategies_for
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.roles import Hop, LanguageModel, Reformulator, Retriever
 from acqo_rl.searching.concurrent import ConcurrentSearch
+from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.sub_queries import normalise_sub_queries, split_retrievers
 from acqo_rl.types import Completion, Ranking, Reformulation, SubQuery
 
@@ -179,4 +182,10 @@ def read_in_short(network, table, features):
 def search_reformulations(reformulations, retriever, depth=100):
     """The rankings of each reformulation: one per distinct sub-query and retriever."""
     asked, _ = split_retrievers(retriever)
-    return ConcurrentSearch(retriever, depth).search(normalise_sub_queries(reformulations, asked))
+    return ConcurrentSearch(retriever, depth).rankings(normalise_sub_queries(reformulations, asked))
+
+
+def search_given(reformulations, retriever, fusion, k=10, **path):
+    """The results of given reformulations on the search path."""
+    made = [replace(one, query=replace(one.query, id=str(i))) for i, one in enumerate(reformulations)]
+    return SearchPath(Given(made), retriever, fusion, **path).search([one.query for one in made], k)

@@ -40,7 +40,7 @@ model calls. If the code or a model on a server has changed, use a new folder. T
 command: report.html, one file. The data are in summary.json and queries.jsonl.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -49,36 +49,22 @@ from typing import Any, Literal
 from acqo_rl.addresses import Address
 from acqo_rl.data.beir import Beir, read_beir
 from acqo_rl.data.draw import mistype
-from acqo_rl.errors import ConfigError
+from acqo_rl.evaluation.cache import open_reranker
+from acqo_rl.evaluation.indexes import fingerprints, open_retrievers
 from acqo_rl.evaluation.report import relative_to, write_report
 from acqo_rl.evaluation.summary import QUANTITIES, Study
-from acqo_rl.evaluation.systems import (
-    Evaluations,
-    IndexParts,
-    evaluate_systems,
-    open_reformulators,
-    open_reranker,
-    open_retrievers,
-)
+from acqo_rl.evaluation.systems import Evaluations, check_systems, evaluate_systems, open_systems
 from acqo_rl.evaluation.tables import aligned
-from acqo_rl.fusion import fusion_named
-from acqo_rl.measures import MEASURES, check_measures
+from acqo_rl.measures import MEASURES
 from acqo_rl.reformulation.heuristic import kinds_of
-from acqo_rl.reformulation.load import (
-    check_strategy,
-    kind_of,
-    prompts_model,
-)
-from acqo_rl.reformulation.settings import REWRITE_RETRIEVE_READ, WithStrategy
-from acqo_rl.retrieval.rerankers import load_reranker
+from acqo_rl.reformulation.settings import WithStrategy
 from acqo_rl.retrieval.settings import IndexSettings
-from acqo_rl.roles import Reranker
-from acqo_rl.searching.names import RERANKED, name_indexes, name_reformulators
+from acqo_rl.searching.description import PathSpec
+from acqo_rl.searching.names import name_indexes
 from acqo_rl.searching.settings import StepSettings
-from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.settings import setting
 from acqo_rl.training.run_folder import inputs_of, open_run
-from acqo_rl.types import Document, Positive, Qrels, Query, Seed
+from acqo_rl.types import Positive, Query, Seed
 
 
 @dataclass
@@ -105,20 +91,34 @@ class EvaluateConfig(StepSettings, WithStrategy, IndexSettings):
 
 def main(config: EvaluateConfig) -> None:
     """Computes what is missing, then writes the report."""
-    models = check(config)
-    reranker = load_reranker(config.reranker) if config.reranker else None
-    baseline = next(name for name, model in models.items() if kind_of(name, model)[0] != REWRITE_RETRIEVE_READ)
+    paths = config.paths(config.reformulator, config.strategy, config.model)
+    check_systems(paths, config.index, config.fusion, config.measures, config.reranker)
+    baseline = next(name for name, spec in paths.items() if spec.retry_below is None)
     data = read_beir(config.data, config.split)
     data_folder = str(Path(config.data).resolve())
     open_run(config.output, {"data": data_folder, "split": config.split}, inputs_of(data_folder, [config.split]))
     queries = list(data.queries[config.split][: config.limit])
     kinds = kinds_of(queries, data.metadata)  # by the rules, where the data set has none
-    retrievers, measure = open_systems(config, models, reranker, data.corpus, data.qrels[config.split], kinds)
+    file = Path(config.output, "cache.sqlite")
+    retrievers = open_retrievers(config.index, config, data.corpus, file)
+    reranker = open_reranker(config.reranker, file) if config.reranker else None
+    systems = open_systems(paths, retrievers, config.fusion, data.corpus, file, reranker)
+
+    def measure(asked: Sequence[Query]) -> Evaluations:
+        return evaluate_systems(
+            systems,
+            asked,
+            data.qrels[config.split],
+            kinds=kinds,
+            measures=config.measures,
+            batch_size=config.batch_size,
+        )
+
     evaluations = measure(queries)
     variants: dict[str, Any] = {name: measure(mistype(queries, config.seed)) for name in config.robustness}
     study = Study(evaluations, variants, baseline, config.measures)
     print("Comparing and writing the report ...", flush=True)
-    settings = settings_of(config, models, retrievers, data, len(queries))
+    settings = settings_of(config, paths, retrievers, data, len(queries))
     answer, tables = write_report(Path(config.output), study, settings)
     print("\n".join(["", aligned(tables[0]), "", answer]))
     for system, evaluation in study.evaluations.items():
@@ -134,67 +134,8 @@ def main(config: EvaluateConfig) -> None:
     print(f"\nReport: {Path(config.output, 'report.html')} (and summary.json, queries.jsonl)")
 
 
-def check(config: EvaluateConfig) -> dict[str, str]:
-    """Checks settings that would otherwise fail late; returns the models of the reformulators by name.
-
-    Raises:
-        ConfigError: a name is unknown, missing or given twice.
-        GrammarError: a model is not a policy of this version.
-    """
-    models = name_reformulators(config.reformulator, config.model, config.engine)
-    kinds = [kind_of(name, model) for name, model in models.items()]
-    for kind, model in kinds:
-        config.networks(kind)
-        if kind != REWRITE_RETRIEVE_READ:
-            check_strategy(kind, model)
-    if all(kind == REWRITE_RETRIEVE_READ for kind, _ in kinds):
-        raise ConfigError(f"{REWRITE_RETRIEVE_READ} needs a reformulator to be compared to; add raw.")
-    name_indexes(config.index)
-    for name in config.fusion:
-        fusion_named(name.removesuffix(RERANKED))
-    reranked = [name for name in config.fusion if name.endswith(RERANKED)]
-    if reranked and not config.reranker:
-        raise ConfigError(f"The fusion {reranked[0]!r} needs a reranker: give --reranker.")
-    if config.reranker and not reranked:
-        raise ConfigError(f"No fusion uses the reranker; add {config.fusion[0]}{RERANKED} to --fusion.")
-    check_measures(config.measures, DEPTH)
-    return models
-
-
-def open_systems(
-    config: EvaluateConfig,
-    models: Mapping[str, str],
-    reranker: Reranker | None,
-    corpus: Mapping[str, Document],
-    qrels: Qrels,
-    kinds: Mapping[str, str],
-) -> tuple[dict[str, IndexParts], Callable[[Sequence[Query]], Evaluations]]:
-    """Opens the parts of all systems; the model of a reformulator is loaded when it is first needed.
-
-    Returns:
-        The indexes by name, and a function that evaluates all systems.
-    """
-    file = Path(config.output, "cache.sqlite")
-    retrievers = open_retrievers(config.index, config, corpus, file)
-    reformulators, steps = open_reformulators(models, config.strategy, config, corpus, file)
-    return retrievers, partial(
-        evaluate_systems,
-        reformulators=reformulators,
-        retrievers=retrievers,
-        fusions={name: fusion_named(name.removesuffix(RERANKED)) for name in config.fusion},
-        corpus=corpus,
-        qrels=qrels,
-        kinds=kinds,
-        measures=config.measures,
-        batch_size=config.batch_size,
-        steps=steps,
-        reranker=open_reranker(reranker, file) if reranker else None,
-        rerank_depth=config.rerank_depth,
-    )
-
-
 def settings_of(
-    config: EvaluateConfig, models: Mapping[str, str], retrievers: Mapping[str, IndexParts], data: Beir, queries: int
+    config: EvaluateConfig, paths: Mapping[str, PathSpec], retrievers: Mapping[str, Any], data: Beir, queries: int
 ) -> dict[str, Any]:
     """The settings of the report; paths are relative to the output folder."""
     place = partial(relative_to, config.output)
@@ -203,11 +144,11 @@ def settings_of(
         "split": config.split,
         "queries": queries,
         "index": {name: [place(part) for part in parts] for name, parts in name_indexes(config.index).items()},
-        "index fingerprint": {
-            name: [part.fingerprint for part in (*parts.everything, *parts.original)]
-            for name, parts in retrievers.items()
+        "index fingerprint": {name: fingerprints(some) for name, some in retrievers.items()},
+        "reformulators": {
+            name: place(spec.model if spec.reformulator == name else f"{spec.reformulator}={spec.model}")
+            for name, spec in paths.items()
         },
-        "reformulators": {name: place(model) for name, model in models.items()},
         "kinds": "data set" if any("kind" in metadata for metadata in data.metadata.values()) else "rules",
     }
     given = asdict(config)
@@ -215,6 +156,6 @@ def settings_of(
     settings |= {key: given[key] for key in shown if given[key]}
     if config.reranker:
         settings |= {"reranker": config.reranker, "rerank_depth": config.rerank_depth}
-    if any(prompts_model(kind_of(name, model)[0]) for name, model in models.items()):
+    if any(spec.prompts for spec in paths.values()):
         settings["strategies"] = asdict(config.strategy)
     return settings

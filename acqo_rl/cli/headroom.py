@@ -27,16 +27,13 @@ from acqo_rl.evaluation.cache import CachedRetriever
 from acqo_rl.evaluation.report import relative_to, write_report
 from acqo_rl.evaluation.run import Evaluation
 from acqo_rl.evaluation.summary import Study, summarise
-from acqo_rl.evaluation.systems import IndexParts, System, evaluate_systems, open_reformulators
+from acqo_rl.evaluation.systems import System, evaluate_systems, open_systems
 from acqo_rl.evaluation.tables import aligned
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.heuristic import kinds_of
-from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.load import describe
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
-from acqo_rl.searching.names import name_reformulators
-from acqo_rl.searching.path import add_feedback
-from acqo_rl.searching.settings import Steps, StepSettings
+from acqo_rl.searching.settings import StepSettings
 from acqo_rl.settings import setting
 from acqo_rl.training.candidates import candidates_in
 from acqo_rl.training.headroom import Headroom, advise, change_topics, measure_bounds
@@ -68,7 +65,7 @@ class HeadroomConfig(IndexSettings):
 
 def main(config: HeadroomConfig) -> None:
     """Scores the candidates that are not scored yet, then reports."""
-    models = name_reformulators(["raw", *(name for name in config.reformulator if name != "raw")], None)
+    paths = StepSettings().paths(["raw", *(name for name in config.reformulator if name != "raw")])
     data = read_beir(config.data, config.split)
     corpus, qrels = data.corpus, data.qrels[config.split]
     queries = with_gold(data.queries[config.split], qrels, config.limit, config.seed)
@@ -76,22 +73,13 @@ def main(config: HeadroomConfig) -> None:
     open_run(folder, asdict(config), inputs_of(config.data, [config.split], [config.index]), {"reformulator"})
     reward, file, info = Reward("converge", retriever, fusion), folder / "cache.sqlite", describe(config.index)
     index = CachedRetriever("index", retriever, info.fingerprint, file, embeds=info.kind != "bm25")
-    reformulators, steps = open_reformulators(models, StrategySettings(), StepSettings(), corpus, file)
+    systems = open_systems(paths, {"index": index}, [fusion.name], corpus, file)
 
     def measure(asked: Sequence[Query], kinds: Mapping[str, str]) -> list[Evaluation]:
         """Measures the raw query and each reformulator; ``turns`` only if there are conversations."""
         talks = any(query.history for query in asked)
-        evaluations = evaluate_systems(
-            asked,
-            reformulators={name: one for name, one in reformulators.items() if name != "turns" or talks},
-            retrievers={"index": IndexParts((index,))},
-            fusions={fusion.name: fusion},
-            corpus=corpus,
-            qrels=qrels,
-            kinds=kinds,
-            measures=[_MEASURE],
-            steps=steps,
-        )
+        some = {system: path for system, path in systems.items() if system.reformulator != "turns" or talks}
+        evaluations = evaluate_systems(some, asked, qrels, kinds=kinds, measures=[_MEASURE])
         return [replace(one, name=system.reformulator) for system, one in evaluations.items()]
 
     def rest(done: int) -> Iterator[list[ScoredQuery]]:
@@ -102,10 +90,10 @@ def main(config: HeadroomConfig) -> None:
     baselines = measure(queries, kinds)
     changed = change_topics(queries, config.seed)
     topics = measure(changed, dict.fromkeys(qrels, "topic change")) if changed else []
-    read = add_feedback(queries, retriever, fusion, corpus, FeedbackSpec(1))
+    read = replace(reward.path, corpus=corpus, feedback=FeedbackSpec(1)).with_feedback(queries)
     scored = continue_rows(ScoredQuery, folder / "scored.jsonl", len(read), rest)
-    after = next((one for one in steps.values() if one.choice), Steps())
-    bounds, forms = measure_bounds(read, qrels, scored, kinds, reward, after, measure=_MEASURE, seed=config.seed)
+    auto = next((path for path in systems.values() if path.choice), None)
+    bounds, forms = measure_bounds(read, qrels, scored, kinds, reward, auto, measure=_MEASURE, seed=config.seed)
     decision, reason = advise(Headroom(tuple(baselines), bounds, tuple(topics)), _MEASURE)
     if not topics and any(query.history for query in queries):
         reason += " Topic changes were not measured, because every query has a conversation."

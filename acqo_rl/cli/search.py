@@ -22,31 +22,21 @@ import contextlib
 import json
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from io import TextIOWrapper
 
 from acqo_rl.addresses import Address
 from acqo_rl.cli.search_output import as_json, cut, lines
 from acqo_rl.conversations import read_history
-from acqo_rl.data.beir import read_corpus
 from acqo_rl.errors import ConfigError
-from acqo_rl.fusion import fusion_named
-from acqo_rl.reformulation.load import check_strategy, lexicon_for, load_reformulator
 from acqo_rl.reformulation.settings import WithStrategy
-from acqo_rl.retrieval.engines.location import is_engine
-from acqo_rl.retrieval.engines.opening import documents_of
-from acqo_rl.retrieval.places import parts_of
-from acqo_rl.retrieval.rerankers import load_reranker
 from acqo_rl.retrieval.settings import INDEX_HELP
-from acqo_rl.searching.names import name_reformulators
-from acqo_rl.searching.reranking import Reranking
-from acqo_rl.searching.searcher import AdaptiveSearcher
-from acqo_rl.searching.settings import SearcherSettings, words_of
+from acqo_rl.searching.assemble import open_searcher
+from acqo_rl.searching.settings import SearcherSettings
 from acqo_rl.settings import setting
 from acqo_rl.text import one_line
-from acqo_rl.types import Document, Positive, Query, Turn
+from acqo_rl.types import Positive, Query, Turn
 
 _WORDS = ":new starts a new conversation, :quit ends."
 
@@ -66,41 +56,15 @@ class SearchConfig(SearcherSettings, WithStrategy):
     json: bool = setting("Print only one JSON object per query.", False)
 
 
-def open_searcher(config: SearchConfig) -> tuple[AdaptiveSearcher, Mapping[str, Document]]:
-    """The searcher of the settings, after a first search, and the documents."""
-    [(name, model)] = name_reformulators([config.reformulator], config.model, config.engine).items()
-    check_strategy(name, model)
-    networks = config.networks(name)
-    reranker = load_reranker(config.reranker) if config.reranker else None
-    if config.data is None:
-        corpus: Mapping[str, Document] = documents_of(next(filter(is_engine, parts_of(config.index))))
-        retriever = config.open_index(config.index)
-    else:
-        corpus = read_corpus(config.data)
-        retriever = config.open_index_of(config.index, corpus)
-    retriever.search(["the first search of a process is slow"], 1)
-    searcher = AdaptiveSearcher(
-        load_reformulator(name, model, config.strategy, lexicon=lexicon_for([name], corpus.values())),
-        retriever,
-        fusion_named(config.fusion, config.rrf_k),
-        corpus=corpus,
-        **networks.steps(corpus, partial(words_of, corpus), asks=bool(model))._asdict(),
-        score_threshold=config.score_threshold,
-        reranking=Reranking(reranker, corpus, config.rerank_depth) if reranker else None,
-    )
-    return searcher, corpus
-
-
 def main(config: SearchConfig) -> None:
     """Searches one query, or reads queries interactively."""
     if config.query is not None and not one_line(config.query):
         raise ConfigError("The query is empty; give some words, or omit --query to enter queries interactively.")
-    if config.data is None and not any(map(is_engine, parts_of(config.index))):
-        raise ConfigError(f"The index {config.index} does not contain the documents; give their BEIR folder: --data.")
     for stream in (sys.stdin, sys.stdout):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
-    searcher, corpus = open_searcher(config)
+    searcher = open_searcher(config, config.index, config.data, config.reformulator, config.strategy)
+    corpus = searcher.path.corpus or {}
 
     def answer(text: str, history: object) -> None:
         """Prints the result of a query."""

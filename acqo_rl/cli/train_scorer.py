@@ -47,15 +47,14 @@ from acqo_rl.files import atomic_folder, write_atomic
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.networks import choice, hop, order
 from acqo_rl.networks.corpus_words import CorpusWords
-from acqo_rl.networks.scorer import Scorer
-from acqo_rl.reformulation.load import AUTO, check_strategy, load_reformulator, with_engine_prefix
 from acqo_rl.retrieval.places import parts_of
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.roles import Retriever
+from acqo_rl.searching.assemble import check_path, open_path, open_reformulator
 from acqo_rl.searching.choice import Choice
 from acqo_rl.searching.concurrent import ConcurrentSearch
+from acqo_rl.searching.description import HOP, PathSpec, network
 from acqo_rl.searching.hop import MOST_HOPS, Hops, LearnedHop
-from acqo_rl.searching.names import name_reformulators
 from acqo_rl.searching.order import LearnedOrder
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.settings import NO_ORDER, StepSettings
@@ -148,8 +147,8 @@ class TrainingSet:
 
 def main(config: TrainScorerConfig) -> None:
     """Collects the options that are missing, and trains the networks."""
-    name = AUTO if config.task == "choice" else config.reformulator
-    check_strategy(name, name_reformulators([name], config.model)[name])
+    spec = path_of(config)
+    check_path(spec)
     folder = Path(config.output_dir)
     inputs: dict[str, str] = {}
     for data, index in zip(config.data, config.index, strict=True):
@@ -223,7 +222,7 @@ def hop_options(
     config: TrainScorerConfig, sets: Sequence[TrainingSet], settings: Training
 ) -> list[list[ScoredOptions]]:
     """The options of all hops of each set, with their returns."""
-    fusion, search_path = RankScoreFusion(), path_before(config, hops=0)
+    fusion, search_path = RankScoreFusion(), opener(path_of(config, hops=0))
 
     def options_of(one: TrainingSet, states: Sequence[Reformulation], part: slice) -> Iterator[ScoredOptions]:
         reader, reward = LearnedHop(None, one.corpus, one.words), Reward("converge", one.retriever, fusion)
@@ -247,22 +246,22 @@ def hop_options(
     return [[option for options in hops for option in options] for hops in zip(*by_hop, strict=True)]
 
 
-def path_before(config: TrainScorerConfig, hops: int) -> Callable[[TrainingSet], SearchPath]:
-    """The search path of the reformulator in a set, with a number of hops and without an order."""
-    name, model = config.reformulator, config.model or ""
-    reformulator = load_reformulator(name, with_engine_prefix(name, model, "auto"))
-    settings = StepSettings(hops=hops, order=NO_ORDER)
+def path_of(config: TrainScorerConfig, hops: int = 0) -> PathSpec:
+    """The search path of the reformulator, with a number of hops and without an order; for choice, that of auto."""
+    name = "auto" if config.task == "choice" else config.reformulator
+    [spec] = StepSettings(hops=hops, order=NO_ORDER).paths([name], model=config.model).values()
+    return spec
 
-    def path(one: TrainingSet) -> SearchPath:
-        steps = settings.networks(name).steps(one.corpus, lambda: one.words, asks=bool(model))
-        return SearchPath(reformulator, one.retriever, RankScoreFusion(), one.corpus, **steps._asdict())
 
-    return path
+def opener(spec: PathSpec) -> Callable[[TrainingSet], SearchPath]:
+    """Opens a search path in each set; its reformulator is loaded once."""
+    reformulator = open_reformulator(spec)
+    return lambda one: open_path(spec, one.corpus, one.retriever, reformulator=reformulator, words=lambda: one.words)
 
 
 def order_options(config: TrainScorerConfig, sets: Sequence[TrainingSet]) -> list[list[ScoredOptions]]:
     """The examples of each set, from searches with the hops."""
-    search_path = path_before(config, config.hops)
+    search_path = opener(path_of(config, config.hops))
 
     def examples(path: SearchPath, one: TrainingSet, part: slice) -> Iterator[ScoredOptions]:
         some, reader = one.queries[part], LearnedOrder(None, one.corpus, one.words)
@@ -276,13 +275,12 @@ def choice_options(
     config: TrainScorerConfig, sets: Sequence[TrainingSet], settings: Training
 ) -> list[list[ScoredOptions]]:
     """The options of both decisions of each set, with the value of asking the policy."""
-    policy = load_reformulator(AUTO, with_engine_prefix(AUTO, str(config.model), "auto"))
-    fusion, scorer = RankScoreFusion(), Scorer.load(StepSettings.hop, hop.FEATURES)
+    search_path = opener(replace(path_of(config), choice=None))
+    fusion, scorer = RankScoreFusion(), network(HOP, hop.FEATURES)
 
     def options_of(one: TrainingSet, queries: Sequence[Query], part: slice) -> Iterator[ScoredOptions]:
         """The options of both decisions of some queries, alternating."""
-        path = SearchPath(policy, one.retriever, fusion, one.corpus)
-        search = ConcurrentSearch(one.retriever, DEPTH).search
+        path, search = search_path(one), ConcurrentSearch(one.retriever, DEPTH).rankings
         reader, reward = Choice(None, one.corpus, one.words), Reward("converge", one.retriever, fusion)
         hops = Hops(LearnedHop(scorer, one.corpus, one.words), config.hops)
         some = queries[part]

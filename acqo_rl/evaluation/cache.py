@@ -17,15 +17,19 @@ from typing import Any, Generic, TypeVar
 from pydantic import TypeAdapter
 
 from acqo_rl import __version__
+from acqo_rl.addresses import Address
 from acqo_rl.errors import DataError
 from acqo_rl.files import writing
 from acqo_rl.language_models.embedded import resolve
 from acqo_rl.language_models.openvino import PREFIX
 from acqo_rl.reformulation.load import prompts_model, strategy_key
 from acqo_rl.reformulation.settings import StrategySettings
+from acqo_rl.retrieval.rerankers import CROSS_ENCODER, load_reranker
 from acqo_rl.roles import Reformulator, Reranker, Retriever
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.types import FeedbackSpec, Query, Ranking, Reformulation, search_key
+
+WARM_UP = "The first call of a process is slow and is not measured."
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
@@ -235,3 +239,15 @@ def fingerprint(model: str) -> str:
         path for path in folder.iterdir() if path.is_file() and path.name not in ("README.md", "export.json")
     )
     return key_of([(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files])
+
+
+def open_reranker(place: Address, file: Path) -> CachedReranker:
+    """The reranker with the scores of earlier runs; it is warmed up when it is first needed."""
+    reranker = load_reranker(place)
+
+    def load() -> Reranker:
+        reranker.score([(WARM_UP, WARM_UP)])
+        return reranker
+
+    cache_key = f"{reranker.name} {fingerprint(reranker.name.removeprefix(CROSS_ENCODER))}".rstrip()
+    return CachedReranker(reranker.name, load, cache_key, file)

@@ -50,7 +50,6 @@ class Adaptive(Reformulator):
 
     Attributes:
         feedback: the longest feedback that one of them reads.
-        retry_below: the threshold that all of them have, if any.
     """
 
     name = "adaptive"
@@ -79,8 +78,6 @@ class Adaptive(Reformulator):
             )
         used = [reformulators[name] for name in by_type.values()]
         self.feedback = max((one.feedback for one in used), key=attrgetter("results", "words"))
-        below, *others = {one.retry_below for one in used}
-        self.retry_below = None if others else below
         self._reformulators = reformulators
         self._by_type = by_type
         self._classifier = classifier or Classifier()

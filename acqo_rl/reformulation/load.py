@@ -17,9 +17,6 @@ from acqo_rl.types import Document, FeedbackSpec, QueryType
 
 _READ_AGAIN = FeedbackSpec(results=3, words=40)
 
-AUTO = "auto"
-"""Reformulator that reads results first. It asks the policy only for queries for which its choice says so."""
-
 PROMPTED_ONLY = ("openai:", "anthropic:", "embedded:")
 """First parts of the names of models that can only be prompted."""
 
@@ -35,18 +32,6 @@ ENGINE_HELP = "What runs a policy on a CPU. auto: OpenVINO, if it is installed, 
 def prompts_model(name: str) -> bool:
     """Whether a name stands for strategies that prompt a language model; a trained policy does not count."""
     return name in WHOLE or set(name.split("+")) <= set(STRATEGIES)
-
-
-def kind_of(name: str, model: str) -> tuple[str, str]:
-    """The reformulator that a name stands for, and its model.
-
-    Args:
-        name: of the reformulator.
-        model: its model, or the name of another reformulator, also with ``=`` and a model: ``mine`` with the model
-            ``auto=trained:demo`` is ``auto`` with the model ``trained:demo``.
-    """
-    kind, _, of_kind = model.partition("=")
-    return (kind, of_kind) if kind in (*WITHOUT_MODEL, AUTO) or prompts_model(kind) else (name, model)
 
 
 def with_engine_prefix(name: str, model: str, engine: InferenceEngine) -> str:
@@ -110,8 +95,7 @@ def load_reformulator(
 
     Args:
         name: ``raw``, ``rules``, ``turns``, ``prompted``, ``adaptive``, one of ``STRATEGIES`` or several joined by
-            ``+`` (``multi_query+hyde``). ``auto`` without a model is ``raw``; see
-            :class:`acqo_rl.searching.choice.Choice`. Any other name is that of a trained policy.
+            ``+`` (``multi_query+hyde``). Any other name is that of a trained policy.
         model: folder, Hub id or ``embedded:`` name, with ``openvino:`` before a policy to run it with
             OpenVINO; also ``openai:NAME@URL`` or ``anthropic:NAME`` for prompted strategies. Not used by ``raw``,
             ``rules`` and ``turns``.
@@ -123,7 +107,7 @@ def load_reformulator(
         ConfigError: the model or the strategy is unknown, or a setting is out of range.
         GrammarError: the model is not a policy, or has another grammar or prompt version.
     """
-    if name == "raw" or (name == AUTO and not model):
+    if name == "raw":
         return PassThrough()
     if name == "rules":
         return Heuristic(lexicon=lexicon)
@@ -157,6 +141,16 @@ def strategy_key(name: str, model: str, settings: StrategySettings) -> str:
     return f"{choice} {(settings.reuse_templates, model, temperatures, seed, settings.max_new_tokens, strategies)}"
 
 
+def retries_below(name: str, settings: StrategySettings) -> float | None:
+    """The cosine of the raw query below which a strategy asks its model; ``None``: always.
+
+    Raises:
+        ConfigError: ``adaptive`` would choose itself.
+    """
+    used = set(_by_type(settings).values()) if name == "adaptive" else {name}
+    return settings.similarity_threshold if used == {REWRITE_RETRIEVE_READ} else None
+
+
 def load_strategy_model(model: str, settings: StrategySettings) -> LanguageModel:
     """Loads the language model of prompted strategies.
 
@@ -186,7 +180,7 @@ def _prompted(name: str, model: str, settings: StrategySettings, language_model:
     language_model = language_model or load_strategy_model(model, settings)
     loaded: dict[str, Reformulator] = {"raw": PassThrough()}
     for part, asked in strategies.items():
-        again = (part, _READ_AGAIN, settings.similarity_threshold) if part == REWRITE_RETRIEVE_READ else ()
+        again = (part, _READ_AGAIN) if part == REWRITE_RETRIEVE_READ else ()
         prompted = Prompted(language_model, asked, *again) if asked else PassThrough()
         loaded[part] = Templated(prompted) if settings.reuse_templates else prompted
     if name != "adaptive":

@@ -1,9 +1,10 @@
 """Baselines without a model: the raw query, alone or after the last turns of its conversation.
 
 The raw query is also what all reformulators do with greetings and thanks. The last turns are used for the first search.
+Given reformulations walk the same path.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from acqo_rl.reformulation.languages import Languages, can_read, with_language_note
 from acqo_rl.roles import Reformulator
@@ -37,6 +38,19 @@ class PassThrough(Reformulator):
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order: the raw query."""
         return [pass_through(query, self.name) for query in queries]
+
+
+class Given(Reformulator):
+    """Returns given reformulations; their queries have different ids."""
+
+    name = "given"
+
+    def __init__(self, made: Iterable[Reformulation]) -> None:
+        self._made = {one.query.id: one for one in made}
+
+    def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
+        """Returns one reformulation per query, in input order: that of its id."""
+        return [self._made[query.id] for query in queries]
 
 
 def is_small_talk(text: str) -> bool:

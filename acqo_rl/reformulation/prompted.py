@@ -105,7 +105,6 @@ class Prompted(Reformulator):
         strategies: Sequence[Strategy],
         name: str = "",
         feedback: FeedbackSpec = Reformulator.feedback,
-        retry_below: float | None = None,
     ) -> None:
         """Creates the reformulator.
 
@@ -114,11 +113,9 @@ class Prompted(Reformulator):
             strategies: prompts and schemas; each one adds sub-queries.
             name: name of the reformulator; by default the names of the strategies, joined by ``+``.
             feedback: see :class:`acqo_rl.roles.Reformulator`.
-            retry_below: see :class:`acqo_rl.roles.Reformulator`.
         """
         self.name = name or "+".join(strategy.name for strategy in strategies)
         self.feedback = feedback
-        self.retry_below = retry_below
         self.max_calls = len(strategies)
         self._asked = [
             (model.with_sampling(strategy.temperature, strategy.max_new_tokens), strategy) for strategy in strategies

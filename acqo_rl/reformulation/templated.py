@@ -26,7 +26,6 @@ class Templated(Reformulator):
         self.name = reformulator.name
         self.max_calls = reformulator.max_calls
         self.feedback = reformulator.feedback
-        self.retry_below = reformulator.retry_below
         self._reformulator = reformulator
         self._splits: dict[str, tuple[SubQuery, ...]] = {}
 

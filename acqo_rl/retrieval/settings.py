@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from acqo_rl.errors import ConfigError
 from acqo_rl.roles import Retriever
 from acqo_rl.settings import setting
 from acqo_rl.types import Corpus, IndexDevice
@@ -52,3 +53,24 @@ class IndexSettings:
         for part in filter(is_engine, parts_of(index)):
             check_overlap(part, list(corpus))
         return retriever
+
+    def open_with_documents(self, index: str, data: str | None) -> tuple[Mapping[str, Document], Retriever]:
+        """Returns the documents of a BEIR folder, or of the search engine of the index, and the retriever.
+
+        Raises:
+            ConfigError: there is no folder, and the index contains no documents.
+            DataError: the documents cannot be read.
+            IndexMismatchError: see :meth:`open_index_of`.
+        """
+        from acqo_rl.data.beir import read_corpus
+        from acqo_rl.retrieval.engines.location import is_engine
+        from acqo_rl.retrieval.engines.opening import documents_of
+        from acqo_rl.retrieval.places import parts_of
+
+        if data is not None:
+            corpus = read_corpus(data)
+            return corpus, self.open_index_of(index, corpus)
+        engines = [*filter(is_engine, parts_of(index))]
+        if not engines:
+            raise ConfigError(f"The index {index} does not contain the documents; give their BEIR folder: --data.")
+        return documents_of(engines[0]), self.open_index(index)

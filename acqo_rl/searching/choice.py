@@ -17,7 +17,6 @@ from acqo_rl.networks.corpus_words import CorpusWords, whole_and_lead
 from acqo_rl.networks.scorer import Scorer
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.lexicon import Lexicon
-from acqo_rl.reformulation.load import AUTO
 from acqo_rl.reformulation.pass_through import PassThrough, RecentTurns
 from acqo_rl.roles import Fusion, Reformulator
 from acqo_rl.searching.feedback import fetch
@@ -50,7 +49,7 @@ class Options:
 class Choice:
     """Chooses what is searched first."""
 
-    name = AUTO
+    name = "auto"
 
     def __init__(
         self, scorer: Scorer | None, corpus: Mapping[str, Document], words: CorpusWords, *, asks: bool = True

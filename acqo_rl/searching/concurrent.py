@@ -54,7 +54,7 @@ class ConcurrentSearch:
         self._found: dict[_Key, Ranking] = {}
         self._failed: dict[_Key, Failure] = {}
 
-    def search(self, reformulations: Sequence[Reformulation]) -> list[tuple[Ranking, ...]]:
+    def rankings(self, reformulations: Sequence[Reformulation]) -> list[tuple[Ranking, ...]]:
         """Returns the rankings of each reformulation, in input order: those of the sub-queries, then of the raw query.
 
         Texts seen before are not searched again. Failed searches are missing. Blank sub-queries are not searched. A

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 
 from acqo_rl.addresses import Address, whole_of
 from acqo_rl.errors import ConfigError, did_you_mean
-from acqo_rl.reformulation.load import AUTO, WITHOUT_MODEL, InferenceEngine, kind_of, with_engine_prefix
+from acqo_rl.reformulation.load import WITHOUT_MODEL, InferenceEngine, prompts_model, with_engine_prefix
 from acqo_rl.retrieval.places import is_place, parts_of, split_places
+from acqo_rl.searching.description import NAMED
 
 ORIGINAL = "@original"
 """Suffix of an index that searches only the raw query."""
@@ -33,14 +34,13 @@ def reformulator_name(given: str) -> str:
 
 def name_reformulators(
     given: Sequence[str], default_model: str | None, engine: InferenceEngine = "auto"
-) -> dict[str, str]:
-    """Returns name -> model, with the prefix of its engine; the model is empty for reformulators without one.
-
-    A reformulator with another name has the model ``KIND=MODEL``; see :func:`acqo_rl.reformulation.load.kind_of`.
+) -> dict[str, tuple[str, str]]:
+    """Returns name -> the reformulator that it stands for, and its model with the prefix of its engine, if it has one.
 
     Args:
-        given: ``NAME`` or ``NAME=MODEL``. A policy may be given by its model alone; its name is then derived from the
-            model: ``trained:demo`` is named ``trained-demo``, ``outputs/mine/policy`` is named ``outputs-mine-policy``.
+        given: ``NAME``, ``NAME=MODEL``, or ``NAME=OTHER`` or ``NAME=OTHER=MODEL`` for another name of a reformulator.
+            A policy may be given by its model alone; its name is then derived from the model: ``trained:demo`` is named
+            ``trained-demo``, ``outputs/mine/policy`` is named ``outputs-mine-policy``.
         default_model: model of the reformulators that are given without one.
         engine: see :func:`acqo_rl.reformulation.load.with_engine_prefix`.
 
@@ -48,22 +48,23 @@ def name_reformulators(
         ConfigError: a name is given twice or cannot name a file, a model is missing, or a reformulator without a model
             is given one.
     """
-    models: dict[str, str] = {}
+    models: dict[str, tuple[str, str]] = {}
     for item in given:
         name, _, model = item.partition("=")
         if not model and is_model(name):
             name, model = reformulator_name(name), name
         check_name(name, models)
-        kind, model = kind_of(name, model)
+        other, _, of_other = model.partition("=")
+        has_other_name = other in (*WITHOUT_MODEL, *NAMED) or prompts_model(other)
+        kind, model = (other, of_other) if has_other_name else (name, model)
         if kind in WITHOUT_MODEL and model:
             raise ConfigError(f"{kind!r} needs no model, but {item!r} names one.")
         if kind not in WITHOUT_MODEL:
             model = model or default_model or ""
-            if not model and kind != AUTO:
-                hint = did_you_mean([name], (*WITHOUT_MODEL, AUTO, "policy", "prompted", "adaptive"))
+            if not model and kind not in NAMED:
+                hint = did_you_mean([name], (*WITHOUT_MODEL, *NAMED, "policy", "prompted", "adaptive"))
                 raise ConfigError(f"{name!r} needs a model{hint}: give {name}=MODEL or --model MODEL.")
-        model = with_engine_prefix(kind, model, engine)
-        models[name] = model if kind == name else f"{kind}={model}"
+        models[name] = kind, with_engine_prefix(kind, model, engine)
     if not models:
         raise ConfigError(
             f"No reformulator is given; choose among {', '.join(WITHOUT_MODEL)}, prompted, adaptive, policy."

@@ -53,11 +53,16 @@ class Calls:
 class SearchPath:
     """First search, reformulation, search, fusion, hops if there are any, and reranking if there is a reranker.
 
+    :func:`acqo_rl.searching.assemble.open_path` opens it from a description, and
     :class:`~acqo_rl.searching.searcher.AdaptiveSearcher` adds time-outs, partial results and caches.
 
     Attributes:
         reformulator: rewrites queries into sub-queries.
-        retrievers: see :func:`search`.
+        retrievers: one retriever, or several over the same documents. Each is called once with the distinct sub-queries
+            of a batch. Retrievers with equal names must have comparable scores, such as those of one encoder. An
+            :class:`~acqo_rl.searching.sub_queries.RawQueryOnly` searches only the raw query. To search several
+            collections, give one :class:`~acqo_rl.retrieval.composite.FederatedRetriever`, with a ``FederatedFusion``
+            as ``fusion``.
         fusion: merges the rankings of each query.
         corpus: document id -> document; required for feedback.
         feedback: the feedback that the reformulator reads; by default the reformulator's own ``feedback``.
@@ -67,6 +72,8 @@ class SearchPath:
         order: orders the first documents of the fused ranking; by default nothing does.
         reranking: reorders the first documents after that; by default nothing does.
         choice: chooses the searches of each query after reading results; by default the reformulator's are used.
+        retry_below: if set, only queries whose raw query finds no document with a cosine of at least this are
+            reformulated, and a reformulation is kept only if it finds a higher cosine (rewrite-retrieve-read).
 
     Raises:
         ConfigError: feedback is enabled without a corpus, or a threshold is set and a retriever's scores are not
@@ -84,9 +91,10 @@ class SearchPath:
     order: LearnedOrder | None = None
     reranking: Reranking | None = None
     choice: Choice | None = None
+    retry_below: float | None = None
 
     def __post_init__(self) -> None:
-        if self.reads.results and self.corpus is None:
+        if self.corpus is None and self.reads.results:
             raise ConfigError(
                 f"{self.reformulator.name} reads {self.reads.results} results, but there is no corpus to "
                 "take their texts from; give the corpus, or disable feedback with feedback=FeedbackSpec(0)."
@@ -94,7 +102,7 @@ class SearchPath:
         asked, originals = split_retrievers(self.retrievers)
         check_cosine("score_threshold", self.score_threshold, (*asked, *originals))
         dense = [one for one in flatten(asked) if one.cosine]
-        check_cosine("similarity_threshold", self.reformulator.retry_below, dense or asked)
+        check_cosine("similarity_threshold", self.retry_below, dense or asked)
 
     @property
     def languages(self) -> Languages:
@@ -112,9 +120,15 @@ class SearchPath:
 
         Long queries are shortened by :func:`~acqo_rl.text.within_limits`.
         """
-        calls = Calls(ConcurrentSearch(self.retrievers, max(k, self.depth)), self.retrievers)
-        asked = [within_limits(query)[0] for query in queries]
-        return run(self, calls, asked, lambda some: some.search(k, self.score_threshold))
+        return self._run(queries, max(k, self.depth), lambda batch: batch.results(k, self.score_threshold))
+
+    def with_feedback(self, queries: Sequence[Query]) -> list[Query]:
+        """Returns the queries as the reformulator reads them: shortened, and with the results of a first search."""
+        return self._run(queries, self.depth, lambda batch: batch.with_feedback(range(len(batch))))
+
+    def _run(self, queries: Sequence[Query], depth: int, of_batch: Callable[[Run], list[T]]) -> list[T]:
+        calls = Calls(ConcurrentSearch(self.retrievers, depth), self.retrievers)
+        return run(self, calls, [within_limits(query)[0] for query in queries], of_batch)
 
 
 def run(path: SearchPath, calls: Calls, queries: Sequence[Query], of_batch: Callable[[Run], list[T]]) -> list[T]:
@@ -143,7 +157,10 @@ class Run:
         self._searched: list[list[Reformulation]] = [[] for _ in queries]
         self._failed: list[Failure] = []
 
-    def search(self, k: int, score_threshold: float | None) -> list[SearchResult]:
+    def __len__(self) -> int:
+        return len(self._queries)
+
+    def results(self, k: int, score_threshold: float | None) -> list[SearchResult]:
         """Returns the best ``k`` documents per query.
 
         If the choice, a hop, the order or the reranking fails, the results so far are kept.
@@ -154,7 +171,7 @@ class Run:
             made = path.hops.added(made, partial(self._names, path.hops.hop))
         depth = max(k, path.reranking.depth if path.reranking else 0, ORDERED if path.order else 0)
         with self._trace.step("retrieval", f"{sum(len(one.sub_queries) for one in made)} sub-queries"):
-            rankings = self._searches.search(made)
+            rankings = self._searches.rankings(made)
         with self._trace.step("fusion", path.fusion.name):
             plain = fused = fuse_similar(path.fusion, rankings, depth, score_threshold)
         if path.order:
@@ -179,7 +196,7 @@ class Run:
         """Returns what is searched for each query, without hops."""
         if self._path.choice:
             return self._choose(self._path.choice)
-        below = self._path.reformulator.retry_below
+        below = self._path.retry_below
         made = self._ask(range(len(self._queries))) if below is None else self._retry(below)
         return [with_language_note(one, self._languages) for one in made]
 
@@ -193,18 +210,23 @@ class Run:
 
     def _ask(self, numbers: Sequence[int]) -> list[Reformulation]:
         """The reformulations of some queries, after a first search if the reformulator reads its results."""
-        path, queries = self._path, [self._queries[i] for i in numbers]
-        if not queries:
+        if not numbers:
             return []
-        if path.reads.results:
-            first = RecentTurns().reformulate(queries)
-            for i, one in zip(numbers, first, strict=True):
-                self._searched[i].append(one)
-            with self._trace.step("feedback", f"{path.reads.results} results"):
-                tops = path.fusion.fuse(self._searches.search(first), path.reads.results)
-            queries = with_feedback(queries, tops, path.corpus or {}, path.reads)
-        with self._trace.step("reformulation", path.reformulator.name):
-            return self._calls.reformulate(path.reformulator, queries)
+        queries, reformulator = self.with_feedback(numbers), self._path.reformulator
+        with self._trace.step("reformulation", reformulator.name):
+            return self._calls.reformulate(reformulator, queries)
+
+    def with_feedback(self, numbers: Sequence[int]) -> list[Query]:
+        """Some queries, with the results of a first search if the reformulator reads them."""
+        path, queries = self._path, [self._queries[i] for i in numbers]
+        if not path.reads.results:
+            return queries
+        first = RecentTurns().reformulate(queries)
+        for i, made in zip(numbers, first, strict=True):
+            self._searched[i].append(made)
+        with self._trace.step("feedback", f"{path.reads.results} results"):
+            tops = path.fusion.fuse(self._searches.rankings(first), path.reads.results)
+        return with_feedback(queries, tops, path.corpus or {}, path.reads)
 
     def _ask_again(self, numbers: Sequence[int]) -> list[Reformulation]:
         """Asks, and records the answers as searched, because another reformulation may become the result."""
@@ -228,7 +250,7 @@ class Run:
 
     def _choose(self, choice: Choice) -> list[Reformulation]:
         """Reads the results of searches without a model, and asks the reformulator only for some of the queries."""
-        search, fusion = self._searches.search, self._path.fusion
+        search, fusion = self._searches.rankings, self._path.fusion
         with self._trace.step("first searches", ", ".join(ARMS[:-1])):
             arms = [self._calls.reformulate(one, self._queries) for one in choice.reformulators]
             made = list(zip(*arms, strict=True))
@@ -255,7 +277,7 @@ class Run:
     def _names(self, hop: Hop, searched: Sequence[Reformulation]) -> list[str | None]:
         """The names that a hop chooses; it stops everywhere if it fails."""
         with self._trace.step("hop", hop.name):
-            fused = self._path.fusion.fuse(self._searches.search(searched), DEPTH)
+            fused = self._path.fusion.fuse(self._searches.rankings(searched), DEPTH)
             names = self._attempt("hop", hop.name, partial(hop.choose, searched, fused))
         return names or [None] * len(searched)
 
@@ -295,59 +317,6 @@ def one_each(reformulator: Reformulator, queries: Sequence[Query]) -> list[Refor
             f" per query."
         )
     return answers
-
-
-def search(
-    reformulations: Sequence[Reformulation],
-    retriever: Retrievers,
-    fusion: Fusion,
-    k: int = 10,
-    depth: int = DEPTH,
-) -> list[SearchResult]:
-    """Searches the sub-queries of a batch and merges the rankings of each query (the second half of the path).
-
-    A single ranking is fused as well, so that scores have the same meaning on every route.
-
-    Args:
-        reformulations: one per query.
-        retriever: one retriever, or several over the same documents. Each is called once with the distinct sub-queries
-            of the batch. Retrievers with equal names must have comparable scores, such as those of one encoder. An
-            :class:`~acqo_rl.searching.sub_queries.RawQueryOnly` searches only the raw query. To search several
-            collections, give one :class:`~acqo_rl.retrieval.composite.FederatedRetriever`, with a ``FederatedFusion``
-            as ``fusion``.
-        fusion: merges the rankings of each query.
-        k: documents per fused ranking.
-        depth: documents per list before fusion, at least ``k``.
-
-    Returns:
-        One result per reformulation, in input order.
-    """
-    reformulations = normalise_sub_queries(reformulations, split_retrievers(retriever)[0])
-    rankings = ConcurrentSearch(retriever, max(k, depth)).search(reformulations)
-    fused = fusion.fuse(rankings, k)
-    return [SearchResult(*parts) for parts in zip(reformulations, rankings, fused, strict=True)]
-
-
-def add_feedback(
-    queries: Sequence[Query],
-    retriever: Retrievers,
-    fusion: Fusion,
-    corpus: Mapping[str, Document],
-    feedback: FeedbackSpec,
-) -> list[Query]:
-    """Adds the top results of a first search to queries; see :class:`.pass_through.RecentTurns`.
-
-    Args:
-        queries: searched in one batch.
-        retriever: as in :func:`search`; its document ids are keys of ``corpus``.
-        fusion: as in :func:`search`.
-        corpus: document id -> document.
-        feedback: number and length of the results; with 0 results the queries are returned unchanged.
-    """
-    if not feedback.results:
-        return list(queries)
-    found = search(RecentTurns().reformulate(queries), retriever, fusion, feedback.results)
-    return with_feedback(queries, [result.fused for result in found], corpus, feedback)
 
 
 def _better(made: Reformulation, before: float, after: float) -> Reformulation:

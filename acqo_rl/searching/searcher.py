@@ -72,7 +72,7 @@ class AdaptiveSearcher:
         workers: Workers | None = None,
         **path: Any,
     ) -> None:
-        """Creates a searcher around a :class:`~acqo_rl.searching.path.SearchPath`.
+        """Creates a searcher around a new :class:`~acqo_rl.searching.path.SearchPath`, its ``path``.
 
         Args:
             reformulator: rewrites queries into sub-queries.
@@ -93,11 +93,16 @@ class AdaptiveSearcher:
         names = [retriever.name for retriever in flatten(self._retrievers)]
         if not asked or len(set(names)) < len(names):
             raise ConfigError(f"The retrievers are {names}; give at least one, each with a different name.")
-        self._path = SearchPath(reformulator, retrievers, fusion, **path)
+        self.path = SearchPath(reformulator, retrievers, fusion, **path)
         self._timeouts = timeouts
         self._cache: TimedCache[Reformulation] = TimedCache(cache_size, cache_seconds)
         self._workers = workers or Workers()
         self._owns_workers = workers is None
+
+    @classmethod
+    def along(cls, path: SearchPath, **settings: Any) -> AdaptiveSearcher:
+        """Creates a searcher around a path; ``settings`` are time-outs, caches and workers."""
+        return cls(**vars(path), **settings)
 
     @property
     def fingerprint(self) -> str:
@@ -112,7 +117,7 @@ class AdaptiveSearcher:
     @property
     def max_calls(self) -> int:
         """Maximum number of model calls per query."""
-        return self._path.reformulator.max_calls
+        return self.path.reformulator.max_calls
 
     def search(
         self, query: Query | str, k: int = 10, *, context: str = "", score_threshold: float | None = None
@@ -149,11 +154,11 @@ class AdaptiveSearcher:
         """
         check_positive("k", k)
         check_cosine("score_threshold", score_threshold, self._retrievers)
-        threshold = self._path.score_threshold if score_threshold is None else score_threshold
+        threshold = self.path.score_threshold if score_threshold is None else score_threshold
         asked, shortened = zip(*map(read_query, queries), strict=True) if queries else ((), ())
-        calls = _LimitedCalls(self, max(k, self._path.depth), context)
+        calls = _LimitedCalls(self, max(k, self.path.depth), context)
         with limited(TimeLimit(self._timeouts.total)):
-            results = run(self._path, calls, asked, lambda some: some.search(k, threshold))
+            results = run(self.path, calls, asked, lambda batch: batch.results(k, threshold))
         _raise_if_all_failed(results)
         return [
             replace(found, reformulation=_with_notes(found.reformulation, notes))
@@ -169,15 +174,17 @@ class AdaptiveSearcher:
             ConfigError: the query is empty.
         """
         asked, notes = read_query(query)
-        calls = _LimitedCalls(self, self._path.depth, context)
+        calls = _LimitedCalls(self, self.path.depth, context)
         with limited(TimeLimit(self._timeouts.total)):
-            [made] = run(self._path, calls, [asked], Run.reformulate)
+            [made] = run(self.path, calls, [asked], Run.reformulate)
         return _with_notes(made, notes)
 
     def without_reformulation(self) -> AdaptiveSearcher:
         """The same search for raw queries, with the same threads."""
         other = copy(self)
-        other._path = replace(self._path, reformulator=PassThrough(), feedback=None, choice=None, order=None)
+        other.path = replace(
+            self.path, reformulator=PassThrough(), feedback=None, choice=None, order=None, retry_below=None
+        )
         other._cache = TimedCache(0)
         return other
 
@@ -197,14 +204,14 @@ class _LimitedCalls(Calls):
     """The calls of one batch within the time-outs; failures are logged and reported in the results."""
 
     def __init__(self, searcher: AdaptiveSearcher, depth: int, context: str) -> None:
-        self._path, self._workers, self._timeouts = searcher._path, searcher._workers, searcher._timeouts
+        self.path, self._workers, self._timeouts = searcher.path, searcher._workers, searcher._timeouts
         self._cache, self._context = searcher._cache, context
-        retrievers, limit = self._path.retrievers, self._timeouts.sub_query
+        retrievers, limit = self.path.retrievers, self._timeouts.sub_query
         super().__init__(ConcurrentSearch(retrievers, depth, self._workers, limit), retrievers)
 
     def reformulate(self, reformulator: Reformulator, queries: Sequence[Query]) -> list[Reformulation]:
         """Only the reformulations of the path's own reformulator are cached and have a time-out."""
-        own = reformulator is self._path.reformulator
+        own = reformulator is self.path.reformulator
         answers = self._cached(reformulator, queries) if own else one_each(reformulator, queries)
         return [_with_context(one, self._context) for one in normalise_sub_queries(answers, self._asked)]
 

@@ -8,11 +8,12 @@ from annotated_types import Ge
 
 from acqo_rl.addresses import Address
 from acqo_rl.pipeline.pipeline import ESSENTIAL
-from acqo_rl.reformulation.load import check_strategy, lexicon_for
+from acqo_rl.reformulation.load import lexicon_for
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.roles import Encoder
 from acqo_rl.searching.settings import SearcherSettings
-from acqo_rl.serving.service import Service, Strategies, batched
+from acqo_rl.serving.service import Service
+from acqo_rl.serving.strategies import Strategies, batched
 from acqo_rl.settings import group, setting
 from acqo_rl.types import Amount, Count, Positive, Seconds
 
@@ -94,10 +95,9 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
         IndexMismatchError: an index was built from other documents.
         SearchError: an index does not answer.
     """
-    from acqo_rl.fusion import fusion_named
     from acqo_rl.language_models.load import load_language_model
     from acqo_rl.retrieval.rerankers import load_reranker
-    from acqo_rl.searching.names import name_reformulators
+    from acqo_rl.searching.assemble import check_path
     from acqo_rl.searching.searcher import Timeouts
     from acqo_rl.serving.batching import Batcher
     from acqo_rl.serving.collections import open_collection
@@ -105,10 +105,9 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
     limits = settings.timeouts
     batcher = partial(Batcher, size=settings.batch_size)
     of_indexes = partial(batcher, threads=_INDEX_THREADS) if settings.batch_size > 1 else None
-    models = name_reformulators(settings.strategies, settings.model, settings.engine)
-    for name, model in models.items():
-        check_strategy(name, model)
-        settings.networks(name)
+    paths = settings.paths([*dict.fromkeys([*settings.strategies, "raw"])], strategies)
+    for spec in paths.values():
+        check_path(spec)
     reranker = load_reranker(settings.reranker, limits.reranking) if settings.reranker else None
     encoders: dict[str, Encoder] = {}
     collections = [
@@ -125,8 +124,7 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
     )
     service = Service(
         collections,
-        Strategies(models, strategies, batcher, lexicon_for(models, documents)),
-        fusion_named(settings.fusion, settings.rrf_k),
+        Strategies(paths, batcher, lexicon_for((spec.reformulator for spec in paths.values()), documents)),
         Timeouts(limits.search, limits.reformulation, limits.sub_query, limits.reranking),
         answer_model=batched(answer_model, batcher) if answer_model else None,
         max_model_calls=settings.max_model_calls,
@@ -134,9 +132,6 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
         cache_size=settings.result_cache_size,
         cache_ttl=settings.cache_ttl,
         reranker=reranker,
-        rerank_depth=settings.rerank_depth,
-        steps=settings,
-        score_threshold=settings.score_threshold,
     )
     try:
         service.warm_up()

@@ -4,36 +4,29 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
 from cachetools import LRUCache, cachedmethod
 
 from acqo_rl.errors import ConfigError, NotFoundError
-from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.networks.corpus_words import CorpusWords
 from acqo_rl.pipeline.pipeline import Pipeline
-from acqo_rl.reformulation.lexicon import Lexicon
-from acqo_rl.reformulation.load import load_reformulator, load_strategy_model, prompts_model
-from acqo_rl.reformulation.policy import Policy
-from acqo_rl.reformulation.settings import StrategySettings
-from acqo_rl.retrieval.composite import FederatedFusion
-from acqo_rl.roles import Fusion, LanguageModel, Reformulator, RemoteCorpus, Reranker
+from acqo_rl.roles import LanguageModel, RemoteCorpus, Reranker
+from acqo_rl.searching.assemble import open_path
 from acqo_rl.searching.names import reformulator_name
-from acqo_rl.searching.reranking import RERANK_DEPTH, Reranking
 from acqo_rl.searching.result import Failure, notes_of
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
-from acqo_rl.searching.settings import StepSettings
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.searching.workers import Workers
-from acqo_rl.serving.batching import BatchedModel, Batcher
 from acqo_rl.serving.collections import Collection, DocumentsOf, left_out, searched_apart, searched_as_one
 from acqo_rl.serving.logs import log_failures
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.requests import Asked, ReformulateRequest, SearchRequest
 from acqo_rl.serving.responses import QueryRewriteInfo, ReformulateResponse, SearchResponse, cosines_of
+from acqo_rl.serving.strategies import Strategies
 from acqo_rl.types import Query, Scope
 
 _SEARCHERS = 256
@@ -59,82 +52,14 @@ def _kept(kind: str) -> Callable[[Made], Made]:
     )
 
 
-@dataclass
-class Strategies:
-    """Reformulators by name, all loaded at once; concurrent calls of a model in this process are batched.
-
-    Attributes:
-        models: name (see :func:`acqo_rl.reformulation.load.load_reformulator`) -> model. The first one is the default.
-        settings: settings of the strategies that prompt a language model.
-        batcher: combines the calls of a model in this process.
-        lexicon: names in the collections, used by the rules.
-
-    Raises:
-        ConfigError: a model cannot be loaded or a setting is invalid.
-        GrammarError: a policy has another grammar or prompt version.
-    """
-
-    models: Mapping[str, str]
-    settings: StrategySettings
-    batcher: Callable[..., Batcher[Any, Any]] = Batcher
-    lexicon: Lexicon | None = None
-
-    def __post_init__(self) -> None:
-        self.names = tuple(dict.fromkeys([*self.models, "raw"]))
-        self.default = self.names[0]
-        prompted = {model for name, model in self.models.items() if prompts_model(name)}
-        self._language_models = {
-            model: batched(load_strategy_model(model, self.settings), self.batcher) for model in prompted
-        }
-        self._loaded: dict[Hashable, Reformulator] = {}
-        self._loading = threading.Condition()
-        for name in self.names:
-            self.get(name)
-
-    def get(self, name: str, num_variants: int | None = None) -> Reformulator:
-        """Returns a reformulator.
-
-        Args:
-            name: one of ``names``.
-            num_variants: number of paraphrases that ``multi_query`` writes, also if ``adaptive`` chooses it; by
-                default that of the settings.
-
-        Raises:
-            NotFoundError: the strategy is not offered.
-        """
-        if name not in self.names:
-            raise NotFoundError(f"Unknown strategy {name!r}; choose one of {', '.join(self.names)}.")
-        return self._load(name, num_variants or self.settings.num_variants)
-
-    def has_variants(self, name: str) -> bool:
-        """Whether a strategy uses ``num_variants``."""
-        [users] = [set(f.metadata["of"]) for f in fields(StrategySettings) if f.name == "num_variants"]
-        return not users.isdisjoint(name.split("+"))
-
-    @cachedmethod(lambda self: self._loaded, condition=lambda self: self._loading)
-    def _load(self, name: str, num_variants: int) -> Reformulator:
-        model = self.models.get(name, "")
-        settings = replace(self.settings, num_variants=num_variants)
-        language_model = self._language_models[model] if prompts_model(name) else None
-        loaded = load_reformulator(name, model, settings, language_model=language_model, lexicon=self.lexicon)
-        if isinstance(loaded, Policy):
-            loaded.model = batched(loaded.model, self.batcher)
-        return loaded
-
-
-def batched(model: LanguageModel, batcher: Callable[..., Batcher[Any, Any]]) -> LanguageModel:
-    """The model; if Transformers runs it, its concurrent calls are combined into batches."""
-    return BatchedModel(model, batcher) if isinstance(model, TransformersModel) else model
-
-
 @dataclass(eq=False)
 class Service:
     """Has one searcher and one pipeline per strategy and selection of collections; all share their threads.
 
     Attributes:
         collections: the collections; at least one, with distinct names.
-        strategies: the reformulation strategies.
-        fusion: merges the lists of the sub-queries; each sub-query has one list over all collections and indexes.
+        strategies: the reformulation strategies and their search paths; each sub-query has one list over all
+            collections and indexes.
         timeouts: time limits of a search.
         answer_model: writes answers; without it, only passages are returned.
         max_model_calls: maximum number of model calls per answer.
@@ -142,9 +67,6 @@ class Service:
         cache_size: number of cached reformulations per searcher, and of answers per pipeline; 0 disables the caches.
         cache_ttl: lifetime of cached reformulations and answers, in seconds; 0 disables the caches.
         reranker: reorders the fused lists, in searches and in the passages of answers.
-        rerank_depth: number of documents per query that are reranked.
-        steps: settings of the choice of the strategy ``auto``, and of the hops.
-        score_threshold: see :class:`acqo_rl.searching.searcher.AdaptiveSearcher`.
 
     Raises:
         ConfigError: there are no collections, or two have the same name; a threshold is set, but the scores of a
@@ -153,7 +75,6 @@ class Service:
 
     collections: Sequence[Collection]
     strategies: Strategies
-    fusion: Fusion
     timeouts: Timeouts
     answer_model: LanguageModel | None = None
     max_model_calls: int = 20
@@ -161,9 +82,6 @@ class Service:
     cache_size: int = 1024
     cache_ttl: float = 3600.0
     reranker: Reranker | None = None
-    rerank_depth: int = RERANK_DEPTH
-    steps: StepSettings = field(default_factory=StepSettings)
-    score_threshold: float | None = None
 
     def __post_init__(self) -> None:
         names = [collection.name for collection in self.collections]
@@ -248,22 +166,17 @@ class Service:
             ConfigError: a threshold is set and the scores of a collection are not cosines.
             NotFoundError: the strategy is unknown.
         """
-        offered = self.strategies.get(strategy, num_variants)
-        retriever, documents = searched_as_one(collections), DocumentsOf(collections)
-        words = partial(self._words, collections)
-        steps = self.steps.networks(strategy).steps(documents, words, asks=bool(offered.max_calls))
-        return AdaptiveSearcher(
-            offered,
-            [retriever, *searched_apart(collections)],
-            FederatedFusion(self.fusion) if len(collections) > 1 else self.fusion,
-            corpus=documents,
-            timeouts=self.timeouts,
-            workers=self._workers,
-            reranking=Reranking(self.reranker, documents, self.rerank_depth) if self.reranker else None,
-            score_threshold=self.score_threshold,
-            **steps._asdict(),
-            **self._cache_of(collections),
+        reformulator = self.strategies.get(strategy, num_variants)
+        path = open_path(
+            replace(self.strategies.paths[strategy], federated=len(collections) > 1),
+            DocumentsOf(collections),
+            [searched_as_one(collections), *searched_apart(collections)],
+            reformulator=reformulator,
+            reranker=self.reranker,
+            words=partial(self._words, collections),
         )
+        cache = self._cache_of(collections)
+        return AdaptiveSearcher.along(path, timeouts=self.timeouts, workers=self._workers, **cache)
 
     @_kept("pipeline")
     def pipeline(self, strategy: str, num_variants: int | None, collections: tuple[Collection, ...]) -> Pipeline:

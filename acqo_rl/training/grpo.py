@@ -1,6 +1,7 @@
 """GRPO with TRL's trainer: shared prompts, and dev measures of the search path."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ from acqo_rl.measures import gold_of
 from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.reformulation.prompt import Prompt
-from acqo_rl.text import text_of
 from acqo_rl.training.model import load_trainable, save_run
 from acqo_rl.training.prefix_tree import completion_log_probs, is_sharded
 from acqo_rl.training.rewards import Reward
@@ -272,9 +272,8 @@ def grpo_dataset(queries: Sequence[Query], qrels: Qrels, prompt: Prompt) -> Data
             {
                 "prompt": prompt.render(query),
                 "query": query.text,
-                "visible_text": text_of(query),
+                "asked": asdict(query),
                 "gold": gold_of(qrels, query.id),
-                "left_out": list(query.left_out),
             }
             for query in queries
         ]

@@ -7,7 +7,7 @@ Lower bound: each query gets the same form of candidate, chosen on one half of t
 import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from acqo_rl.data.draw import after_conversations
@@ -16,12 +16,11 @@ from acqo_rl.evaluation.run import Evaluation, evaluate
 from acqo_rl.evaluation.significance import FEWEST, Difference
 from acqo_rl.evaluation.summary import compare
 from acqo_rl.evaluation.tables import interval
-from acqo_rl.roles import Reformulator
+from acqo_rl.reformulation.pass_through import Given
 from acqo_rl.searching.path import SearchPath
-from acqo_rl.searching.settings import Steps
 from acqo_rl.training.rewards import Reward
 from acqo_rl.training.warm_start import ScoredCandidate, ScoredQuery
-from acqo_rl.types import FeedbackSpec, Qrels, Query, Reformulation, Turn
+from acqo_rl.types import Qrels, Query, Reformulation, Turn
 
 ONE_FORM, BEST = "one form", "best candidate"
 LEAST_GAIN = 0.01
@@ -48,17 +47,6 @@ class Headroom:
     topic_changes: tuple[Evaluation, ...] = ()
 
 
-class FixedReformulations(Reformulator):
-    """Returns the given reformulation for each query."""
-
-    def __init__(self, name: str, answers: Mapping[str, Reformulation]) -> None:
-        self.name, self.answers = name, answers
-
-    def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """Returns one reformulation per query, in input order."""
-        return [self.answers[query.id] for query in queries]
-
-
 def change_topics(queries: Sequence[Query], seed: int) -> list[Query]:
     """The queries without a conversation, each after the conversation of another query.
 
@@ -79,7 +67,7 @@ def measure_bounds(
     scored: Sequence[ScoredQuery],
     kinds: Mapping[str, str],
     reward: Reward,
-    after: Steps,
+    auto: SearchPath | None,
     *,
     measure: str,
     seed: int,
@@ -92,7 +80,7 @@ def measure_bounds(
         scored: their candidates, in the same order.
         kinds: query id -> kind.
         reward: scored the candidates.
-        after: its hops and its order follow the candidates, as they follow a policy in serving.
+        auto: its hops and its order follow the candidates, as they follow a policy in serving.
         measure: what is reported.
         seed: of the halves.
 
@@ -103,9 +91,9 @@ def measure_bounds(
     best = {one.query_id: max(one.options, key=lambda option: option.reward) for one in scored}
     evaluations = []
     for name, options in ((ONE_FORM, chosen), (BEST, best)):
-        given = FixedReformulations(name, {query.id: _answer(query, options[query.id], reward) for query in queries})
-        path = SearchPath(
-            given, reward.retriever, reward.fusion, feedback=FeedbackSpec(0), hops=after.hops, order=after.order
+        given = Given(_answer(query, options[query.id], reward) for query in queries)
+        path = replace(
+            reward.path, reformulator=given, hops=auto.hops if auto else None, order=auto.order if auto else None
         )
         evaluations.append(evaluate(path, queries, qrels, name=name, measures=[measure], kinds=kinds))
     return (evaluations[0], evaluations[1]), forms

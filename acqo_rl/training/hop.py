@@ -23,8 +23,8 @@ from acqo_rl.measures import gold_of
 from acqo_rl.networks.hop import FEATURES
 from acqo_rl.networks.scorer import CLIP, Scorer
 from acqo_rl.roles import Fusion, Retriever
+from acqo_rl.searching.concurrent import ConcurrentSearch
 from acqo_rl.searching.hop import LearnedHop, with_name
-from acqo_rl.searching.path import search
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.training.rewards import Reward, gold_ranks
 from acqo_rl.types import Qrels, Reformulation
@@ -86,14 +86,15 @@ def collect(
     """
     for start in range(0, len(states), _BATCH):
         batch = states[start : start + _BATCH]
-        fused = [result.fused for result in search(batch, retriever, fusion, DEPTH)]
+        searches = ConcurrentSearch(retriever, DEPTH)
+        fused = fusion.fuse(searches.rankings(batch), DEPTH)
         candidates = reader.read(batch, fused)
         arms = [with_name(made, name) for made, some in zip(batch, candidates, strict=True) for name in some.names]
-        found = iter(search(arms, retriever, fusion, DEPTH))
+        found = iter(fusion.fuse(searches.rankings(arms), DEPTH))
         made = []
         for state, some, first in zip(batch, candidates, fused, strict=True):
             gold = gold_of(qrels, state.query.id)
-            rankings = [first, *(next(found).fused for _ in some.names)]
+            rankings = [first, *(next(found) for _ in some.names)]
             rewards = np.array([reward.score(gold_ranks(ranking, gold)) for ranking in rankings], np.float32)
             texts = tuple(s.text for s in state.sub_queries)
             made.append(ScoredOptions(state.query.id, texts, some.names, some.features, rewards))

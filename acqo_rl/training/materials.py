@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean as mean
 from typing import TYPE_CHECKING, Literal
@@ -15,14 +15,15 @@ from acqo_rl.data.beir import read_beir
 from acqo_rl.data.draw import draw
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.run import evaluate
-from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import measurable
 from acqo_rl.reformulation.heuristic import kinds_of
 from acqo_rl.reformulation.policy import PolicySettings
-from acqo_rl.roles import Fusion, Reformulator, Retriever
-from acqo_rl.searching.path import SearchPath, add_feedback
+from acqo_rl.roles import Reformulator
+from acqo_rl.searching.assemble import open_path
+from acqo_rl.searching.description import NAMED, PathSpec
+from acqo_rl.searching.path import SearchPath
 from acqo_rl.training.curriculum import rewards_of
-from acqo_rl.training.rewards import Reward
+from acqo_rl.training.rewards import STEPS, Reward
 from acqo_rl.training.settings import PathSettings, RewardSettings
 from acqo_rl.types import Corpus, FeedbackSpec, Qrels, Query
 
@@ -40,8 +41,7 @@ class Materials:
         qrels: judgements of both splits.
         kinds: id of a training query -> kind.
         corpus: document id -> document.
-        retriever: retriever of the index.
-        fusion: the configured fusion.
+        path: the search path of the raw query: index, fusion, and the steps of the reward after them.
     """
 
     train: list[Query]
@@ -49,18 +49,19 @@ class Materials:
     qrels: Qrels
     kinds: dict[str, str]
     corpus: Corpus
-    retriever: Retriever
-    fusion: Fusion
+    path: SearchPath
 
     def reward(self, stage: Literal["explore", "converge"], settings: RewardSettings, policy: PolicySettings) -> Reward:
-        """Creates the reward of a stage for a policy with these settings."""
+        """Creates the reward of a stage for a policy with these settings; Stage I has no steps."""
+        steps = {name: getattr(self.path, name) for name in STEPS} if stage == "converge" else {}
         return Reward(
             stage,
-            self.retriever,
-            self.fusion,
+            self.path.retrievers,
+            self.path.fusion,
             grammar=policy.grammar,
             raw_query_margin=policy.raw_query_margin,
             **asdict(settings),
+            **steps,
         )
 
     def dev_measures(
@@ -81,7 +82,7 @@ class Materials:
         """
         sample = draw(self.dev, limit, seed=0)
         # The queries already have their feedback.
-        path = SearchPath(policy, self.retriever, self.fusion, feedback=FeedbackSpec(0))
+        path = replace(self.path, reformulator=policy, feedback=FeedbackSpec(0))
         results = evaluate(path, sample, self.qrels, name=policy.name, measures=[measure]).results
         found = {
             measure: mean(result.measures[measure] for result in results),
@@ -155,14 +156,14 @@ def open_materials(paths: PathSettings, feedback: FeedbackSpec) -> Materials:
         )
     train = with_gold(data.queries[paths.split], judged, paths.limit, paths.seed)
     dev = with_gold(data.queries[paths.dev_split], held_out, 0, paths.seed)
-    fusion = fusion_named(paths.fusion)
-    first_search = retriever, fusion, corpus, feedback
+    steps = {name: getattr(NAMED["auto"], name) for name in paths.reward_steps}
+    path = open_path(PathSpec(model=paths.model, fusion=paths.fusion, **steps), corpus, retriever)
+    first_search = replace(path, feedback=feedback)
     return Materials(
-        train=add_feedback(train, *first_search),
-        dev=add_feedback(dev, *first_search),
+        train=first_search.with_feedback(train),
+        dev=first_search.with_feedback(dev),
         qrels=judged | held_out,
         kinds=kinds_of(train, data.metadata),
         corpus=corpus,
-        retriever=retriever,
-        fusion=fusion,
+        path=path,
     )

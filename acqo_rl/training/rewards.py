@@ -5,26 +5,33 @@ Stage I reward never falls when a sub-query is added, which encourages needless 
 without it, a policy may learn to add words that change nothing. The measures that explain a reward are logged with it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
 from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.measures import gold_of
 from acqo_rl.reformulation.grammar import Grammar, repeats_words
+from acqo_rl.reformulation.pass_through import Given, PassThrough
 from acqo_rl.reformulation.policy import as_searched
-from acqo_rl.roles import Fusion, Retriever
-from acqo_rl.searching.path import search
-from acqo_rl.searching.sub_queries import DEPTH
-from acqo_rl.text import text_of, word_key
-from acqo_rl.types import Qrels, Query, Ranking, Reformulation, Turn
+from acqo_rl.roles import Fusion
+from acqo_rl.searching.path import SearchPath
+from acqo_rl.searching.sub_queries import DEPTH, Retrievers
+from acqo_rl.text import word_key
+from acqo_rl.types import Qrels, Query, Ranking, Reformulation
 
+STEPS = ("choice", "hops", "order")
+"""Steps of the search path that a reward may have."""
 CUTOFF = 10
 MOST_WORDS = 10
 """Maximum number of new words that have a cost, so that rewards have a lower bound."""
+
+_QUERIES = TypeAdapter(list[Query])
 
 
 def rank_map(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -50,10 +57,13 @@ class Reward:
     Stage I (explore) takes the best score over all non-empty subsets of the sub-queries. Stage II (converge) scores
     the full set and adds ``top_rank_bonus`` / log2(r + 1) for each gold document among the first ``bonus_ranks``.
 
+    The valid completions walk the search path of evaluation and serving, in one batch. In Stage II, the path may have
+    choice, hops and order; the score is then that of the ranking after them. With an order, the reward is not
+    picklable.
+
     Attributes:
         stage: ``explore`` or ``converge``.
-        retriever: searched once per call, with the distinct sub-queries of the whole batch.
-        fusion: the fusion used in evaluation and serving.
+        path: the search path: retriever, fusion, and the steps after them.
         grammar: a completion outside the grammar gets ``invalid_reward``, whatever it would find.
         cost: subtracted for each search after the first.
         word_cost: subtracted for each new word: a word of a sub-query that the raw query does not contain.
@@ -66,13 +76,14 @@ class Reward:
             policy does not write it.
 
     Raises:
-        ConfigError: the stage is unknown, or ``invalid_reward`` is not below the reward of every valid completion.
+        ConfigError: the stage is unknown, or ``invalid_reward`` is not below the reward of every valid completion, or
+            the path of Stage I has steps, because subsets of sub-queries are no search.
     """
 
     def __init__(
         self,
         stage: Literal["explore", "converge"],
-        retriever: Retriever,
+        retriever: Retrievers,
         fusion: Fusion,
         *,
         grammar: Grammar | None = None,
@@ -83,12 +94,14 @@ class Reward:
         bonus_ranks: int = 3,
         top_rank_bonus: float = 0.5,
         raw_query_margin: float | None = None,
+        **steps: Any,
     ) -> None:
         if stage not in ("explore", "converge"):
             raise ConfigError(f"stage is {stage!r}; it must be explore or converge.")
+        if stage == "explore" and any(steps.get(name) for name in STEPS):
+            raise ConfigError("Stage I scores subsets of the sub-queries, so its path has no choice, hops or order.")
         self.stage = stage
-        self.retriever = retriever
-        self.fusion = fusion
+        self.path = SearchPath(PassThrough(), retriever, fusion, **steps)
         self.grammar = grammar or Grammar()
         lowest_valid = -cost * (self.grammar.max_sub_queries - 1) - word_cost * MOST_WORDS
         if invalid_reward >= lowest_valid:
@@ -113,8 +126,7 @@ class Reward:
         completions: Sequence[Any],
         query: Sequence[str],
         gold: Sequence[Sequence[str]],
-        visible_text: Sequence[str] | None = None,
-        left_out: Sequence[Sequence[str]] | None = None,
+        asked: Sequence[Query | Mapping[str, Any]] | None = None,
         log_metric: Callable[[str, float], None] | None = None,
         log_extra: Callable[[str, list[Any]], None] | None = None,
         **_: Any,
@@ -126,10 +138,8 @@ class Reward:
             completions: texts, or TRL's conversations of one assistant message.
             query: raw query of each completion (a column of the data set).
             gold: ids of the gold documents of each completion's query (a column of the data set).
-            visible_text: the text that the policy read for each completion, including conversation and feedback (a
-                column of the data set, see :func:`acqo_rl.text.text_of`); by default the raw query. The grammar uses
-                it to decide which words may be repeated.
-            left_out: ids of documents that are no results of each completion's query (a column of the data set).
+            asked: the :class:`~acqo_rl.types.Query` of each completion, or its fields, with the conversation and the
+                feedback that the policy read (a column of the data set); by default only the raw query.
             log_metric: TRL's hook for numbers.
             log_extra: TRL's hook for columns of the completions table.
 
@@ -137,12 +147,13 @@ class Reward:
             Exception: any error of the retriever; a failed search never becomes a reward.
         """
         texts = [c if isinstance(c, str) else c[-1]["content"] for c in completions]
-        rows = zip(texts, query, visible_text or query, left_out or [()] * len(texts), strict=True)
-        parsed = [self._parse(*row) for row in rows]
+        queries = _QUERIES.validate_python(asked) if asked else [Query("", text) for text in query]
+        numbered = [replace(one, id=str(i)) for i, one in enumerate(queries)]
+        parsed = [self._parse(text, one) for text, one in zip(texts, numbered, strict=True)]
         written = {i: reformulation for i, reformulation in enumerate(parsed) if reformulation is not None}
         valid, most = list(written), self.grammar.max_sub_queries
-        searched = [as_searched(reformulation, self.raw_query_margin, most) for reformulation in written.values()]
-        found = search(searched, self.retriever, self.fusion, DEPTH)
+        given = Given(as_searched(made, self.raw_query_margin, most) for made in written.values())
+        found = replace(self.path, reformulator=given).search([numbered[i] for i in valid], DEPTH)
         fused_full = [result.fused for result in found]
         rewards = [self.invalid_reward] * len(texts)
         self.qualities = [float("nan")] * len(texts)
@@ -167,13 +178,10 @@ class Reward:
             completions=completions,
             query=[query.text for query in queries],
             gold=[gold_of(qrels, query.id) for query in queries],
-            visible_text=[text_of(query) for query in queries],
-            left_out=[query.left_out for query in queries],
+            asked=queries,
         )
 
-    def _parse(self, completion: str, text: str, visible_text: str, left_out: Sequence[str]) -> Reformulation | None:
-        history = tuple(Turn("user", line) for line in visible_text.split("\n"))
-        query = Query(id="", text=text, history=history, left_out=tuple(left_out))
+    def _parse(self, completion: str, query: Query) -> Reformulation | None:
         try:
             parsed = self.grammar.parse(completion, query)
         except GrammarError:
@@ -191,7 +199,7 @@ class Reward:
             for size in range(1, len(lists) + 1)
             for subset in combinations(lists, size)
         ]
-        fused = self.fusion.fuse([subset for _, subset in subsets], DEPTH)
+        fused = self.path.fusion.fuse([subset for _, subset in subsets], DEPTH)
         best = [0.0] * len(rankings)
         for (i, _), ranking in zip(subsets, fused, strict=True):
             best[i] = max(best[i], self.score(gold_ranks(ranking, gold[i])))

@@ -80,6 +80,9 @@ class PathSettings(IndexSettings):
     )
     limit: Count = setting("Maximum number of training queries; 0 means all.", 0)
     fusion: FusionName = setting("Fusion of the rankings.", "rsf")
+    reward_steps: list[Literal["choice", "hops", "order"]] = setting(
+        "Steps of auto that follow the policy's searches, in the reward (except in Stage I) and in the dev measure.", []
+    )
     seed: Seed = setting("Seed for sampling, shuffling and new weights.", 0)
     lora_rank: Count = setting("Rank of a new LoRA adapter; 0 trains all weights.", 16)
 

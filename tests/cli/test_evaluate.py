@@ -137,7 +137,8 @@ def test_strategies_share_one_model_and_ask_it_in_batches(script, world, tmp_pat
 @pytest.mark.parametrize(("engine", "model"), [("auto", "openvino:trained:demo"), ("transformers", "trained:demo")])
 def test_a_policy_of_the_package_runs_on_the_engine_that_a_search_uses(script, world, tmp_path, engine, model):
     given = arguments(world, tmp_path, reformulator=["raw", "policy=trained:demo"], engine=engine)
-    assert script.check(command.parse(script.main, given)) == {"raw": "", "policy": model}
+    config = command.parse(script.main, given)
+    assert config.paths(config.reformulator)["policy"].model == model
 
 
 def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Systems over cached answers measure what an evaluation without a cache measures, and ask nothing twice."""
 
 from dataclasses import replace
+from itertools import product
 from types import SimpleNamespace
 
 import pytest
@@ -8,18 +9,19 @@ from small_study import CORPUS, GOOD, KINDS, QRELS, QUERIES, Scripted, WordRetri
 from stand_ins import ScriptedHop
 
 from acqo_rl.evaluation.cache import CachedReformulator, CachedRetriever
-from acqo_rl.evaluation.systems import IndexParts, System, evaluate_systems
+from acqo_rl.evaluation.systems import System, evaluate_systems
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.settings import REWRITE_RETRIEVE_READ
 from acqo_rl.retrieval.composite import HybridRetriever
 from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.searching.hop import Hops
-from acqo_rl.searching.settings import Steps
+from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.sub_queries import RawQueryOnly
 from acqo_rl.types import FeedbackSpec
 
 MEASURES = ["nDCG@10", "R@10"]
+ABOUT = {"qrels": QRELS, "kinds": KINDS, "measures": MEASURES}
 
 
 class Backwards(Retriever):
@@ -56,21 +58,28 @@ def study(tmp_path):
     known[REWRITE_RETRIEVE_READ] = Scripted({"ambiguous": ("decompose", "snake", "franc")})
     asked, retriever, cache = [], WordRetriever(), tmp_path / "cache.sqlite"
 
-    def make(*names, feedback=0, batch_size=64):
+    def make(*names, feedback=0, apart=False, **paths):
         words = CachedRetriever("words", retriever, "1", cache, embeds=True)
         other = CachedRetriever("other", Backwards(retriever), "2", cache, embeds=False)
+        both = HybridRetriever([words, other], RankScoreFusion(), name="both")
+        searched = {"words": words, "other": other, "both": both}
+        if apart:
+            searched = {"paths": [words, RawQueryOnly(other)]}
         made = {n: CachedReformulator(n, lambda n=n: Asked(known[n], feedback, asked), n, cache) for n in names}
-        both = {"words": IndexParts((words,)), "other": IndexParts((other,)), "both": IndexParts((words, other))}
-        fusions = {"rsf": RankScoreFusion(), "rrf": ReciprocalRankFusion()}
-        about = {"qrels": QRELS, "kinds": KINDS, "measures": MEASURES, "batch_size": batch_size}
-        return {"reformulators": made, "retrievers": both, "fusions": fusions, "corpus": CORPUS, **about}
+        systems = {}
+        for index, fusion, name in product(searched, (RankScoreFusion(), ReciprocalRankFusion()), names):
+            retries = {"retry_below": 0.5} if name == REWRITE_RETRIEVE_READ else {}
+            if not retries or index != "other":
+                path = SearchPath(made[name], searched[index], fusion, CORPUS, **retries, **paths)
+                systems[System(name, index, fusion.name)] = path
+        return systems
 
     return SimpleNamespace(make=make, asked=asked, searched=retriever.calls)
 
 
 @pytest.mark.parametrize("batch_size", [1, 64])
 def test_every_system_measures_what_it_measures_without_a_cache(study, batch_size):
-    got = evaluate_systems(QUERIES, **study.make("raw", "good", batch_size=batch_size))
+    got = evaluate_systems(study.make("raw", "good"), QUERIES, batch_size=batch_size, **ABOUT)
     assert len(got) == 12
     words, other = WordRetriever(), Backwards(WordRetriever())
     for fusion in (RankScoreFusion(), ReciprocalRankFusion()):
@@ -84,7 +93,7 @@ def test_every_system_measures_what_it_measures_without_a_cache(study, batch_siz
 
 
 def test_searches_and_embeddings_of_a_hybrid_are_those_of_its_parts(study):
-    got = evaluate_systems(QUERIES, **study.make("raw", "good"))
+    got = evaluate_systems(study.make("raw", "good"), QUERIES, **ABOUT)
     for retriever, searches, embedded in (("words", 2, 2), ("other", 2, 0), ("both", 4, 2)):
         compound = got[System("good", retriever, "rsf")].results[1]
         assert (compound.searches, compound.embedded) == (searches, embedded)
@@ -94,7 +103,7 @@ def test_searches_and_embeddings_of_a_hybrid_are_those_of_its_parts(study):
 
 
 def test_feedback_is_that_of_each_retriever(study):
-    got = evaluate_systems(QUERIES, **study.make("good", feedback=1))
+    got = evaluate_systems(study.make("good", feedback=1), QUERIES, **ABOUT)
     assert len({query.feedback[0].title for query in study.asked if query.id == "compound"}) > 1
     assert len(study.asked) == len(set(study.asked))
     assert got[System("good", "words", "rsf")].results[1].searches == 3
@@ -102,9 +111,7 @@ def test_feedback_is_that_of_each_retriever(study):
 
 def test_an_original_only_part_searches_the_raw_query_as_a_path_of_its_own(study):
     """Two parts of the compound query by one retriever, the query itself by the other."""
-    parts = study.make("raw", "good")
-    words, other = parts["retrievers"]["both"].everything
-    got = evaluate_systems(QUERIES, **{**parts, "retrievers": {"paths": IndexParts((words,), (other,))}})
+    got = evaluate_systems(study.make("raw", "good", apart=True), QUERIES, **ABOUT)
     compound = got[System("good", "paths", "rrf")].results[1]
     assert (compound.searches, compound.embedded) == (3, 2)
     assert got[System("raw", "paths", "rrf")].results[1].searches == 2
@@ -116,9 +123,7 @@ def test_an_original_only_part_searches_the_raw_query_as_a_path_of_its_own(study
 def test_what_looks_first_rewrites_weak_queries_only_and_pays_for_both_searches(study):
     """It needs a dense index. For one query without an answer, a rewrite is tried; the raw query is kept everywhere."""
     queries = [*QUERIES[:2], replace(QUERIES[2], text="nothing")]
-    parts = study.make("raw", REWRITE_RETRIEVE_READ)
-    parts["reformulators"][REWRITE_RETRIEVE_READ].retry_below = 0.5
-    got = evaluate_systems(queries, **parts)
+    got = evaluate_systems(study.make("raw", REWRITE_RETRIEVE_READ), queries, **ABOUT)
     looking = {s.retriever: e.results for s, e in got.items() if s.reformulator == REWRITE_RETRIEVE_READ}
     assert set(looking) == {"words", "both"}
     assert [query.id for query in study.asked] == [*(query.id for query in queries), "ambiguous"]  # first by raw
@@ -129,5 +134,5 @@ def test_what_looks_first_rewrites_weak_queries_only_and_pays_for_both_searches(
 
 
 def test_searches_of_hops_are_counted(study):
-    got = evaluate_systems(QUERIES, **study.make("raw"), steps={"raw": Steps(hops=Hops(ScriptedHop("capital"), 3))})
+    got = evaluate_systems(study.make("raw", hops=Hops(ScriptedHop("capital"), 3)), QUERIES, **ABOUT)
     assert [r.searches for r in got[System("raw", "words", "rsf")].results] == [3, 3, 3]

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from shared import PLACES
 
 from acqo_rl.cli import module_of
-from acqo_rl.cli.evaluate import open_systems
 from acqo_rl.conversations import read_history
 from acqo_rl.data.beir import read_corpus, write_beir
+from acqo_rl.evaluation.indexes import open_retrievers
+from acqo_rl.evaluation.systems import evaluate_systems, open_systems
 from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
     WITHOUT_MODEL,
@@ -29,6 +30,7 @@ from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.roles import Encoder, LanguageModel
+from acqo_rl.searching.assemble import load_searcher
 from acqo_rl.serving.app import make_app
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.load import ServiceSettings, load_service
@@ -111,7 +113,6 @@ class Ways:
         self.output.mkdir(exist_ok=True)
         self.corpus = read_corpus(self.data)
         self.evaluate = module_of("evaluate")
-        self.search = module_of("search")
         models = [name if name in WITHOUT_MODEL else f"{name}=model" for name in NAMES]
         self.service = load_service(
             ServiceSettings([f"world={self.data},{index}"], strategies=models, fusion=fusion), StrategySettings()
@@ -122,7 +123,7 @@ class Ways:
     def all(self, name, queries):
         """Interface -> the searches and results of each query."""
         yield "evaluate", self.by_evaluation(name, queries)
-        yield "search.py", [self.by_script(name, query) for query in queries]
+        yield "load_searcher", [self.by_script(name, query) for query in queries]
         yield "HTTP", asyncio.run(self.by_http(name, queries))
 
     def by_evaluation(self, name, queries):
@@ -130,18 +131,19 @@ class Ways:
         config = self.evaluate.EvaluateConfig(
             self.data, "test", [self.index], str(self.output), reformulator=[given], fusion=[self.fusion]
         )
-        models = {name: "" if name in WITHOUT_MODEL else "model"}
         qrels = {query.id: {"Peru-capital": 1} for query in queries}
-        _, measure = open_systems(config, models, None, self.corpus, qrels, {})
-        [evaluation] = measure(queries).values()
+        file = self.output / "cache.sqlite"
+        retrievers = open_retrievers(config.index, config, self.corpus, file)
+        paths = config.paths(config.reformulator, config.strategy)
+        systems = open_systems(paths, retrievers, config.fusion, self.corpus, file)
+        [evaluation] = evaluate_systems(systems, queries, qrels, kinds={}, measures=["R@10"]).values()
         return [_seen(result, result.ranking) for result in evaluation.results]
 
     def by_script(self, name, query):
         if name not in self.scripts:
-            config = self.search.SearchConfig(
-                index=self.index, data=self.data, reformulator=name, model="model", k=100, fusion=self.fusion
+            self.scripts[name] = load_searcher(
+                self.index, self.data, reformulator=name, model="model", fusion=self.fusion
             )
-            self.scripts[name], _ = self.search.open_searcher(config)
         return _seen(self.scripts[name].search(query, 100))
 
     async def by_http(self, name, queries):

@@ -11,6 +11,7 @@ from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
     STRATEGIES,
     load_reformulator,
+    retries_below,
     strategy_key,
 )
 from acqo_rl.reformulation.settings import StrategySettings
@@ -86,9 +87,9 @@ def test_adaptive_can_be_forced(model):
     assert reformulate("adaptive", force_strategy="raw").calls == 0
     assert reformulate("adaptive", force_strategy="hyde+expansion").calls == 2
     for name, force in ((REWRITE_RETRIEVE_READ, None), ("adaptive", REWRITE_RETRIEVE_READ)):
-        retries = load_reformulator(name, "m", StrategySettings(similarity_threshold=0.4, force_strategy=force))
-        assert (retries.retry_below, retries.feedback.results) == (0.4, 3)
-    assert load_reformulator("adaptive", "m", StrategySettings()).retry_below is None
+        settings = StrategySettings(similarity_threshold=0.4, force_strategy=force)
+        assert (retries_below(name, settings), load_reformulator(name, "m", settings).feedback.results) == (0.4, 3)
+    assert retries_below("adaptive", StrategySettings()) is None
 
 
 @pytest.mark.parametrize(

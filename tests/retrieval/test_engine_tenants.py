@@ -6,16 +6,16 @@ from engine_cases import UnitEncoder, drop_rows, put_rows
 from serving_stand_ins import running
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.roles import Reranker
 from acqo_rl.searching.searcher import Timeouts
+from acqo_rl.searching.settings import StepSettings
 from acqo_rl.serving.app import make_app
 from acqo_rl.serving.collections import open_collection
 from acqo_rl.serving.limits import Limits
-from acqo_rl.serving.service import Service, Strategies
+from acqo_rl.serving.service import Service
+from acqo_rl.serving.strategies import Strategies
 from acqo_rl.types import Scope
 
 ROWS = [
@@ -57,8 +57,8 @@ def client(index, reranker):
         f"pages={index}&tenant=owner",
         open_index=lambda place, **options: load_retriever(place, **{**options, "encoder": UnitEncoder()}),
     )
-    strategies = Strategies({"rules": ""}, StrategySettings())
-    service = Service([collection], strategies, RankScoreFusion(), Timeouts(), reranker=reranker)
+    strategies = Strategies(StepSettings().paths(["rules", "raw"]))
+    service = Service([collection], strategies, Timeouts(), reranker=reranker)
     with running(make_app(service, Limits())) as url, httpx.Client(base_url=url, timeout=20) as client:
         yield client
 

@@ -1,7 +1,6 @@
 """The choice of the first search: what is searched, when the model is asked, and what happens on failures."""
 
 import time
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,11 +12,12 @@ from acqo_rl.networks.corpus_words import CorpusWords
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.roles import Reformulator
+from acqo_rl.searching.assemble import open_path
 from acqo_rl.searching.choice import OPTIONS, Choice
 from acqo_rl.searching.concurrent import ConcurrentSearch
+from acqo_rl.searching.description import NAMED
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
-from acqo_rl.searching.settings import StepSettings
 from acqo_rl.types import Document, Query, Reformulation, SubQuery, Turn
 
 CORPUS = {
@@ -60,7 +60,7 @@ def choice(one=None, **options):
 def read(queries, *, may_ask, model=None, index=None):
     reader = choice()
     arms = [one.reformulate(queries) for one in (*reader.reformulators, *([model] if model else []))]
-    search = ConcurrentSearch(index or retriever(), 100).search
+    search = ConcurrentSearch(index or retriever(), 100).rankings
     return reader.read(list(zip(*arms, strict=True)), search, RankScoreFusion(), may_ask=may_ask)
 
 
@@ -126,9 +126,8 @@ def test_notes_of_a_model_stay_if_its_texts_are_those_of_an_earlier_option():
 
 def test_networks_for_english_leave_queries_in_other_languages_as_they_are():
     index, hindi = retriever(), Query("h", "Oslo में क्या देखें? और कहाँ?")
-    steps = StepSettings().networks("auto").steps(CORPUS, lambda: CorpusWords.of(CORPUS), asks=False)
     raw = SearchPath(PassThrough(), index, RankScoreFusion(), CORPUS)
-    english, other = replace(raw, **steps._asdict()).search([ASKED, hindi])
+    english, other = open_path(NAMED["auto"], CORPUS, index).search([ASKED, hindi])
     assert [other.rankings] == [found.rankings for found in raw.search([hindi])]
     assert ["language" in str(found.notes) for found in (english, other)] == [False, True]
 

@@ -1,11 +1,8 @@
 """Names of reformulators and indexes in settings."""
 
-from itertools import starmap
-
 import pytest
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.reformulation.load import kind_of
 from acqo_rl.searching.names import name_indexes, name_reformulators
 
 
@@ -19,20 +16,20 @@ from acqo_rl.searching.names import name_indexes, name_reformulators
     ],
 )
 def test_a_policy_needs_no_name(given, name):
-    assert name_reformulators([given, "raw"], None, "transformers") == {name: given, "raw": ""}
-    assert name_reformulators([given], "other", "transformers") == {name: given}
+    assert name_reformulators([given, "raw"], None, "transformers") == {name: (name, given), "raw": ("raw", "")}
+    assert name_reformulators([given], "other", "transformers") == {name: (name, given)}
 
 
 def test_a_given_name_is_kept():
-    assert name_reformulators(["mine=c/d", "policy"], "a/b") == {"mine": "c/d", "policy": "a/b"}
+    assert name_reformulators(["mine=c/d", "policy"], "a/b") == {"mine": ("mine", "c/d"), "policy": ("policy", "a/b")}
 
 
 def test_a_reformulator_can_have_another_name():
     given = ["auto0=auto", "auto=a/b", "plain=raw", "h=hyde+step_back=openai:x"]
     models = name_reformulators(given, None, "transformers")
     kinds = [("auto", ""), ("auto", "a/b"), ("raw", ""), ("hyde+step_back", "openai:x")]
-    assert [*starmap(kind_of, models.items())] == kinds
-    assert kind_of("w", name_reformulators(["w=hyde"], "openai:y")["w"]) == ("hyde", "openai:y")
+    assert [*models.values()] == kinds
+    assert name_reformulators(["w=hyde"], "openai:y")["w"] == ("hyde", "openai:y")
     for wrong in ("a=raw=a/b", "a=hyde"):
         with pytest.raises(ConfigError):
             name_reformulators([wrong], None)

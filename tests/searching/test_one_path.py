@@ -1,4 +1,4 @@
-"""Evaluation and the searcher that serves walk one path: their figures are equal to the last bit."""
+"""Training, evaluation and the searcher that serves walk one path: their figures are equal to the last bit."""
 
 import hashlib
 
@@ -15,9 +15,12 @@ from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.roles import LanguageModel
+from acqo_rl.searching.assemble import open_path
+from acqo_rl.searching.description import NAMED, PathSpec
 from acqo_rl.searching.hop import Hops, LearnedHop
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
+from acqo_rl.training.rewards import STEPS, Reward, gold_ranks
 from acqo_rl.types import Completion, Document, Query
 
 CORPUS = {
@@ -86,3 +89,32 @@ def test_evaluation_is_the_service(retriever, fusion, timeouts, results, hops, r
         assert {measure: values[measure][query.id] for measure in measures} == result.measures
         assert found.failures == ()
     assert len({len(found.reformulation.sub_queries) for found in served}) > 2
+
+
+@pytest.mark.parametrize("steps", [(), ("choice", "hops", "order")], ids=["no steps", "all steps"])
+def test_reward_evaluation_and_service_walk_one_path(retriever, steps):
+    """The rank of every document is equal, so the rankings are."""
+    retriever.cosine = False
+    policy = Policy(ByPrompt(), Prompt(lambda text: len(text.split())), PolicySettings())
+    spec = PathSpec(model="stand-in", **{name: getattr(NAMED["auto"], name) for name in steps})
+    path = open_path(spec, CORPUS, retriever, reformulator=policy)
+    asked = QUERIES[::3]
+    evaluated = evaluate(path, asked, QRELS, name="policy", progress=False).results
+    searcher = AdaptiveSearcher.along(path)
+    served = searcher.search_many(asked, 100)
+    searcher.close()
+    assert [found.fused for found in served] == [result.ranking for result in evaluated]
+
+    reward = Reward("converge", retriever, path.fusion, **{name: getattr(path, name) for name in STEPS})
+    completions = [answer.completion for answer in policy.reformulate(asked)]
+    valid = [i for i, text in enumerate(completions) if text in COMPLETIONS[:6]]
+    rows = [(i, doc_id) for i in valid for doc_id in CORPUS]
+    reward(
+        prompts=rows,
+        completions=[completions[i] for i, _ in rows],
+        query=[asked[i].text for i, _ in rows],
+        gold=[[doc_id] for _, doc_id in rows],
+        asked=[asked[i] for i, _ in rows],
+    )
+    assert reward.qualities == [reward.score(gold_ranks(served[i].fused, [doc_id])) for i, doc_id in rows]
+    assert {found.fused.retriever for found in served} == {"order" if steps else "rsf"}

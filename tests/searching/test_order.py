@@ -11,6 +11,7 @@ from acqo_rl.networks.corpus_words import CorpusWords
 from acqo_rl.networks.order import FEATURES
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.retrieval.bm25 import Bm25Retriever
+from acqo_rl.searching.assemble import open_path
 from acqo_rl.searching.order import ORDERED, LearnedOrder
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.searcher import AdaptiveSearcher
@@ -116,6 +117,11 @@ def test_an_order_that_fails_leaves_the_fused_ranking():
     assert (found.fused.doc_ids, plain.failures) == (plain.fused.doc_ids, ())
 
 
+def opened(name, **given):
+    [spec] = StepSettings(**given).paths([name]).values()
+    return open_path(spec, CORPUS, retriever())
+
+
 @pytest.mark.parametrize(
     ("name", "given", "has_order"),
     [
@@ -126,13 +132,12 @@ def test_an_order_that_fails_leaves_the_fused_ranking():
     ],
 )
 def test_auto_orders_its_results_by_default(name, given, has_order):
-    steps = StepSettings(**given).networks(name).steps(CORPUS, lambda: WORDS, asks=False)
-    assert (steps.order is not None) is has_order
+    assert (opened(name, **given).order is not None) is has_order
 
 
 @pytest.mark.parametrize(
     ("name", "given", "most"), [("auto", None, 2), ("auto", 0, 0), ("raw", None, 0), ("raw", 3, 3)]
 )
 def test_auto_makes_two_hops_by_default(name, given, most):
-    hops = StepSettings(hops=given).networks(name).steps(CORPUS, lambda: WORDS, asks=False).hops
+    hops = opened(name, hops=given).hops
     assert (hops.most if hops else 0) == most

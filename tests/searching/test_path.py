@@ -3,14 +3,14 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedRetriever, ranking, search_reformulations
+from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedRetriever, ranking, search_given, search_reformulations
 
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.roles import Reformulator
-from acqo_rl.searching.path import SearchPath, add_feedback, search
+from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.searching.sub_queries import RawQueryOnly
 from acqo_rl.searching.threshold import fuse_similar
@@ -61,7 +61,7 @@ def test_one_call_for_the_distinct_texts_of_a_batch_position_for_position():
 )
 def test_empty_and_repeated_sub_queries_are_not_searched(texts, searched, route):
     retriever = ScriptedRetriever(FOUND)
-    [found] = search([made(*texts)], retriever, RankScoreFusion())
+    [found] = search_given([made(*texts)], retriever, RankScoreFusion())
     assert (retriever.calls, found.reformulation.route) == ([searched], route)
 
 
@@ -69,23 +69,25 @@ def test_empty_and_repeated_sub_queries_are_not_searched(texts, searched, route)
 def test_any_query_reaches_the_retriever_unchanged_and_a_single_list_is_fused_like_several(text):
     [reformulation] = raw(text)
     retriever = ScriptedRetriever({reformulation.query.text.replace("\x00", " "): ("1", "2")})
-    [found] = search([reformulation], retriever, RankScoreFusion())
+    [found] = search_given([reformulation], retriever, RankScoreFusion())
     assert (found.fused.doc_ids, found.fused.scores, found.fused.retriever) == (("1", "2"), (1.0, 0.5), "rsf")
     assert found.rankings[0].query == reformulation.query.text
 
 
 def test_a_blank_query_finds_nothing_and_asks_nobody():
     for retriever in (BrokenRetriever(), [BrokenRetriever(), RawQueryOnly(BrokenRetriever())]):
-        [found] = search(raw(" \x00"), retriever, RankScoreFusion())
+        [found] = search_given(raw(" \x00"), retriever, RankScoreFusion())
         assert (found.rankings, found.fused.doc_ids) == ((), ())
 
 
 def test_failures_are_raised():
     for retriever in (BrokenRetriever(), [ScriptedRetriever(FOUND), BrokenRetriever()]):
         with pytest.raises(ConnectionError):
-            search([made("a")], retriever, RankScoreFusion())
+            search_given([made("a")], retriever, RankScoreFusion())
         with pytest.raises(ConnectionError):
-            add_feedback([Query("q", "a")], retriever, RankScoreFusion(), {}, FeedbackSpec(1, 1))
+            SearchPath(PassThrough(), retriever, RankScoreFusion(), {}, FeedbackSpec(1)).with_feedback(
+                [Query("q", "a")]
+            )
 
 
 @pytest.mark.parametrize("number", [0, 2])
@@ -128,7 +130,7 @@ def test_a_list_that_must_lead_counts_only_with_its_margin(scores, counts):
     [lists] = search_reformulations([reformulation], retrievers)
     assert [bool(r.doc_ids) for r in lists if r.query == "raw"] == counts
     retrievers[0].cosine = False
-    [found] = search([reformulation], retrievers, RankScoreFusion())
+    [found] = search_given([reformulation], retrievers, RankScoreFusion())
     assert [s.text for s in found.reformulation.sub_queries] == ["reading", "other"]
 
 
@@ -143,7 +145,8 @@ class TestFeedback:
     def of(self, *queries, results=1, words=3, found=FOUND, corpus=CORPUS):
         self.retriever = ScriptedRetriever(found)
         spec = FeedbackSpec(results, words)
-        return [query.feedback for query in add_feedback(queries, self.retriever, RankScoreFusion(), corpus, spec)]
+        path = SearchPath(PassThrough(), self.retriever, RankScoreFusion(), corpus, spec)
+        return [query.feedback for query in path.with_feedback(queries)]
 
     def test_is_cut_to_results_words_and_characters(self):
         queries = [Query(text, text) for text in ("a", "A ?", "unknown")]
@@ -168,7 +171,7 @@ class TestFeedback:
 def test_every_list_is_a_path_with_the_weight_of_its_sub_query():
     dense, sparse = named("dense", FOUND), named("bm25", {"a": ("7",)})
     subs = (SubQuery("a", "original", 0.5), SubQuery("b", "part", 2.0))
-    [found] = search([made(*subs)], [dense, sparse], ReciprocalRankFusion())
+    [found] = search_given([made(*subs)], [dense, sparse], ReciprocalRankFusion())
     assert [(r.query, r.retriever, r.weight, r.doc_ids) for r in found.rankings] == [
         ("a", "dense", 0.5, ("1", "2")),
         ("a", "bm25", 0.5, ("7",)),
@@ -195,7 +198,9 @@ def test_one_that_searches_the_raw_query_alone_is_a_path_behind_the_others():
 @pytest.mark.parametrize("arguments", [{}, {"k": 2, "depth": 4}])
 def test_lists_are_as_deep_as_depth_and_the_fused_one_as_k(arguments):
     many = {"raw": [str(i) for i in range(200)]}
-    [found] = search(raw("raw"), [named("a", many), RawQueryOnly(named("b", many))], RankScoreFusion(), **arguments)
+    [found] = search_given(
+        raw("raw"), [named("a", many), RawQueryOnly(named("b", many))], RankScoreFusion(), **arguments
+    )
     assert [len(one.doc_ids) for one in found.rankings] == [arguments.get("depth", 100)] * 2
     assert found.fused.doc_ids == tuple(map(str, range(arguments.get("k", 10))))
 

@@ -31,9 +31,9 @@ class Dense(Retriever):
 
 
 def asked(results=0, writes="part"):
-    """Rewrites queries whose best cosine is below a half."""
+    """Rewrites the queries that it is asked."""
     reformulator = ScriptedReformulator(writes)
-    reformulator.feedback, reformulator.retry_below = FeedbackSpec(results), 0.5
+    reformulator.feedback = FeedbackSpec(results)
     return reformulator
 
 
@@ -45,9 +45,10 @@ def words(cosine=False):
 
 def both_ways(reformulator, retrievers, **settings):
     """Results from the path and from the searcher around it."""
-    yield SearchPath(reformulator, retrievers, RankScoreFusion(), **settings).search(QUERIES)
+    path = SearchPath(reformulator, retrievers, RankScoreFusion(), retry_below=0.5, **settings)
+    yield path.search(QUERIES)
     reformulator.asked.clear()
-    yield AdaptiveSearcher(reformulator, retrievers, RankScoreFusion(), **settings).search_many(QUERIES)
+    yield AdaptiveSearcher.along(path).search_many(QUERIES)
 
 
 @pytest.mark.parametrize(("writes", "kept"), [("part", "part"), ("worse", "unsure"), ("equal", "unsure")])
@@ -79,5 +80,5 @@ def test_only_cosines_of_what_searches_sub_queries_are_compared(retrievers):
 
 
 def test_a_raw_search_that_fails_does_not_prevent_a_reformulation():
-    found = AdaptiveSearcher(asked(), Dense(fails="sure"), RankScoreFusion()).search("sure")
+    found = AdaptiveSearcher(asked(), Dense(fails="sure"), RankScoreFusion(), retry_below=0.5).search("sure")
     assert (found.fused.doc_ids, [failure.sub_query for failure in found.failures]) == (("part",), ["sure"])

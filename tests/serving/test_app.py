@@ -126,7 +126,7 @@ def test_limit_and_threshold(client):
 
 def test_the_threshold_of_the_service_is_the_default_and_holds_for_answers():
     for collections in ([collection()], [collection(), collection("other")]):
-        with serving(collections, score_threshold=0.25, answer_model=ModelByRole()) as client:
+        with serving(collections, path={"score_threshold": 0.25}, answer_model=ModelByRole()) as client:
             found = post(client).json()["results"]
             assert {row["document_id"] for row in found} == {"lima", "ndjamena"}
             assert len(post(client, score_threshold=0.0).json()["results"]) > len(found)

@@ -11,12 +11,11 @@ from shared import bm25_folder
 from stand_ins import eager_scorer
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.searching.settings import StepSettings
 from acqo_rl.serving.batching import Batcher
 from acqo_rl.serving.collections import open_collection
-from acqo_rl.serving.service import Strategies
+from acqo_rl.serving.strategies import Strategies
 from acqo_rl.types import Document
 
 CITIES = [
@@ -31,9 +30,9 @@ def index(tmp_path_factory):
     return put_documents("qdrant", f"qdrant:{tmp_path_factory.mktemp('cities')}/cities", CITIES)
 
 
-def serving_cities(place, **options):
+def serving_cities(place, steps=None, **options):
     cities = open_collection(f"cities={place}", batcher=partial(Batcher, size=8))
-    strategies = Strategies({"rules": "", "auto": ""}, StrategySettings())
+    strategies = Strategies((steps or StepSettings()).paths(["rules", "auto", "raw"]))
     return serving([cities], strategies=strategies, timeouts=Timeouts(sub_query=20.0), **options)
 
 

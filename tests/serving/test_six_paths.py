@@ -8,13 +8,13 @@ from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.data.beir import write_beir
 from acqo_rl.language_models.structured import example
-from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.retrieval.composite import InCollection
 from acqo_rl.retrieval.remote import RemoteRetriever
-from acqo_rl.serving import service
+from acqo_rl.searching.settings import StepSettings
+from acqo_rl.serving import strategies
 from acqo_rl.serving.collections import Collection, open_collection
-from acqo_rl.serving.service import Strategies
+from acqo_rl.serving.strategies import Strategies
 from acqo_rl.types import Document
 
 QUERY = "capital of Peru"
@@ -41,10 +41,10 @@ def with_words(name, words=None):
 def found(monkeypatch):
     """Searches collections."""
     model = ScriptedLanguageModel(example(searches=VARIANTS), example(sentences=[PASSAGE]))
-    monkeypatch.setattr(service, "load_strategy_model", lambda *_: model)
+    monkeypatch.setattr(strategies, "load_strategy_model", lambda *_: model)
 
     def search(*collections):
-        offered = Strategies({"multi_query+hyde": "m"}, StrategySettings())
+        offered = Strategies(StepSettings().paths(["multi_query+hyde", "raw"], model="m"))
         with serving(collections, strategies=offered) as client:
             return post(client, query=QUERY, include_rankings=True).json()
 

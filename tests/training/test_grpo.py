@@ -118,7 +118,8 @@ def test_completions_end_at_the_end_token_of_the_chat_template(tiny, tmp_path, m
 
 def test_a_query_becomes_a_row_with_the_columns_of_the_reward():
     query = Query("a", "one", (Turn("user", "Hi."),))
-    read = {"query": "one", "visible_text": "one\nHi.", "gold": ["g"], "left_out": []}
+    fields = {"id": "a", "text": "one", "history": [{"speaker": "user", "text": "Hi."}], "feedback": [], "left_out": []}
+    read = {"query": "one", "asked": fields, "gold": ["g"]}
     rows = grpo_dataset([query], {"a": {"g": 1, "x": 0}}, Prompt(len)).to_list()
     assert rows == [read | {"prompt": Prompt(len).render(query)}]
 

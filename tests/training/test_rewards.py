@@ -1,6 +1,7 @@
 """Rewards of both stages, computed by hand."""
 
 import pickle
+from dataclasses import asdict
 from itertools import combinations
 
 import numpy as np
@@ -13,6 +14,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.training.rewards import Reward, gold_ranks, rank_map
+from acqo_rl.types import Query, Turn
 
 
 def at(rank, doc_id, depth=100):
@@ -182,7 +184,8 @@ def test_measures_that_explain_the_reward_are_logged():
 def test_repeated_words_are_searched_once_unless_the_read_text_repeats_them():
     retriever = ScriptedRetriever({"Duran": at(50, "g1"), "Duran Duran": at(1, "g1"), "Oslo": at(1, "g1")})
     asked = [split("Oslo Oslo"), split("Oslo"), split("Duran Duran"), split("Duran Duran")]
-    columns = {"visible_text": ["raw", "raw", "raw", "raw Who were Duran Duran?"]}
+    read = Query("", "raw", (Turn("user", "Who were Duran Duran?"),))
+    columns = {"asked": [Query("", "raw")] * 3 + [asdict(read)]}
     found = rewards("converge", *asked, retriever=retriever, columns=columns, top_rank_bonus=0)
     assert found == pytest.approx([2, 2, 50 / 90, 2])
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from stand_ins import search_given
 from tiny_policy import full_model
 
 from acqo_rl.cli import main, module_of, train_scorer
@@ -19,11 +20,12 @@ from acqo_rl.reformulation.pass_through import PassThrough, pass_through
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.roles import Hop, Reformulator
+from acqo_rl.searching import assemble
 from acqo_rl.searching.choice import Choice
 from acqo_rl.searching.concurrent import ConcurrentSearch
 from acqo_rl.searching.hop import Hops, LearnedHop, with_name
 from acqo_rl.searching.order import LearnedOrder
-from acqo_rl.searching.path import SearchPath, search
+from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.training.choice import collect as choice_options
 from acqo_rl.training.choice import with_asking
@@ -86,8 +88,8 @@ class Country(Reformulator):
 @pytest.fixture
 def config(folder, monkeypatch):
     """Makes the config of a training by its kind; the policy of the choice is a stand-in."""
-    load, policy = train_scorer.load_reformulator, str(full_model(folder.parent))
-    monkeypatch.setattr(train_scorer, "load_reformulator", lambda *a: Country() if policy in a else load(*a))
+    load, policy = assemble.load_reformulator, str(full_model(folder.parent))
+    monkeypatch.setattr(assemble, "load_reformulator", lambda *a: Country() if policy in a else load(*a))
 
     def make(kind, output, **changes):
         given = {"data": [str(folder)], "index": [str(folder / "index")], "output_dir": str(output), **STEPS, **changes}
@@ -178,7 +180,7 @@ def test_the_reward_of_an_option_is_that_of_the_path():
     [options] = collect(states, qrels["train"] | qrels["dev"], reader, retriever, RankScoreFusion(), reward)
     assert [one.query_id for one in options] == [query.id for query in queries]
     one, gold = options[0], ["t0", "c0"]
-    searched = search([with_name(states[0], name) for name in one.names], retriever, RankScoreFusion(), DEPTH)
+    searched = search_given([with_name(states[0], name) for name in one.names], retriever, RankScoreFusion(), DEPTH)
     assert one.rewards[1:] == pytest.approx([reward.score(gold_ranks(made.fused, gold)) for made in searched])
     assert one.names[int(one.rewards.argmax()) - 1] == COUNTRIES[0]
 
@@ -197,7 +199,7 @@ def test_a_choice_is_worth_what_is_found_after_the_hops_that_follow_it():
     retriever = Bm25Retriever.build([f"{d.title} {d.text}" for d in documents], list(corpus))
     reward, reader = Reward("converge", retriever, fusion), Choice(None, corpus, CorpusWords.of(corpus))
     everything = qrels["train"] | qrels["dev"]
-    batch = ConcurrentSearch(retriever, DEPTH).search
+    batch = ConcurrentSearch(retriever, DEPTH).rankings
     found = list(choice_options(Country().reformulate(queries), everything, reader, batch, fusion, reward, 0.0, hops))
     for following, differs in ((hops, False), (None, True)):
         results = SearchPath(PassThrough(), retriever, fusion, hops=following).search(queries, DEPTH)
