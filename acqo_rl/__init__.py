@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from acqo_rl.reformulation.heuristic import Heuristic as Heuristic
     from acqo_rl.reformulation.policy import Policy as Policy
     from acqo_rl.retrieval.load import load_retriever as load_retriever
+    from acqo_rl.searching.assemble import load_searcher as load_searcher
     from acqo_rl.searching.path import SearchPath as SearchPath
     from acqo_rl.searching.searcher import AdaptiveSearcher as AdaptiveSearcher
     from acqo_rl.searching.searcher import Timeouts as Timeouts
@@ -47,6 +48,7 @@ _MODULES = {
     "Timeouts": "searching.searcher",
     "evaluate": "evaluation.run",
     "load_retriever": "retrieval.load",
+    "load_searcher": "searching.assemble",
     "read_corpus": "data.beir",
     "read_history": "conversations",
 }
