@@ -276,7 +276,7 @@ def choice_options(
 ) -> list[list[ScoredOptions]]:
     """The options of both decisions of each set, with the value of asking the policy."""
     search_path = opener(replace(path_of(config), choice=None))
-    fusion, scorer = RankScoreFusion(), network(HOP, hop.FEATURES)
+    fusion, scorer = RankScoreFusion(), network(HOP, hop)
 
     def options_of(one: TrainingSet, queries: Sequence[Query], part: slice) -> Iterator[ScoredOptions]:
         """The options of both decisions of some queries, alternating."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from types import ModuleType
 
 from acqo_rl.addresses import Address
 from acqo_rl.networks import choice, hop, order
@@ -15,8 +16,11 @@ from acqo_rl.types import FusionName
 CHOICE, HOP, ORDER = "trained:choice", "trained:hop", "trained:order"
 """The networks of this package."""
 
-network = cache(Scorer.load)
-"""Reads each network once per process; arguments as of :meth:`~acqo_rl.networks.scorer.Scorer.load`."""
+
+@cache
+def network(folder: str, kind: ModuleType) -> Scorer:
+    """Reads a network of a kind, a module of :mod:`acqo_rl.networks`; once per process."""
+    return Scorer.load(folder, kind.FEATURES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,9 +67,9 @@ class PathSpec:
             ConfigError: a folder contains no such network.
         """
         return (
-            network(self.choice, choice.FEATURES) if self.choice else None,
-            network(self.hop, hop.FEATURES) if self.hops else None,
-            network(self.order, order.FEATURES) if self.order else None,
+            network(self.choice, choice) if self.choice else None,
+            network(self.hop, hop) if self.hops else None,
+            network(self.order, order) if self.order else None,
         )
 
     @property
