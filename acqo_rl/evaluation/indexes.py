@@ -1,6 +1,6 @@
 """The indexes of a study, with the rankings of earlier runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.searching.concurrent import flatten
 from acqo_rl.searching.names import ORIGINAL, name_indexes
 from acqo_rl.searching.sub_queries import RawQueryOnly, Retrievers, split_retrievers
-from acqo_rl.types import Document
+from acqo_rl.types import Corpus
 
 
 def has_dense(retrievers: Retrievers) -> bool:
@@ -26,7 +26,7 @@ def fingerprints(retrievers: Retrievers) -> list[str]:
 
 
 def open_retrievers(
-    indexes: Sequence[str], settings: IndexSettings, corpus: Mapping[str, Document], file: Path
+    indexes: Sequence[str], settings: IndexSettings, corpus: Corpus, file: Path
 ) -> dict[str, Retrievers]:
     """Retrievers by name; every index is opened once. Several for sub-queries form a hybrid, which merges by RSF.
 

@@ -24,7 +24,7 @@ from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.sub_queries import DEPTH, Retrievers, searched_text, split_retrievers
-from acqo_rl.types import Document, Qrels, Query
+from acqo_rl.types import Corpus, Qrels, Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def open_systems(
     paths: Mapping[str, PathSpec],
     retrievers: Mapping[str, Retrievers],
     fusions: Sequence[str],
-    corpus: Mapping[str, Document],
+    corpus: Corpus,
     file: Path,
     reranker: CachedReranker | None = None,
 ) -> dict[System, SearchPath]:

@@ -54,7 +54,7 @@ class IndexSettings:
             check_overlap(part, list(corpus))
         return retriever
 
-    def open_with_documents(self, index: str, data: str | None) -> tuple[Mapping[str, Document], Retriever]:
+    def open_with_documents(self, index: str, data: str | None) -> tuple[Corpus, Retriever]:
         """Returns the documents of a BEIR folder, or of the search engine of the index, and the retriever.
 
         Raises:

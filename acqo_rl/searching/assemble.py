@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -22,7 +22,7 @@ from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.searching.settings import SearcherSettings
 from acqo_rl.searching.sub_queries import Retrievers
-from acqo_rl.types import Document
+from acqo_rl.types import Corpus
 
 
 def check_path(spec: PathSpec) -> None:
@@ -44,7 +44,7 @@ def open_reformulator(spec: PathSpec, **shared: Any) -> Reformulator:
 
 def open_path(
     spec: PathSpec,
-    corpus: Mapping[str, Document],
+    corpus: Corpus,
     retrievers: Retrievers,
     *,
     reformulator: Reformulator | None = None,
@@ -84,7 +84,7 @@ def open_path(
     )
 
 
-def words_of(corpus: Mapping[str, Document]) -> CorpusWords:
+def words_of(corpus: Corpus) -> CorpusWords:
     """Titles and words of a local corpus; those of a search engine are not read."""
     return CorpusWords() if isinstance(corpus, RemoteCorpus) else CorpusWords.of(corpus)
 
