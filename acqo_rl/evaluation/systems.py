@@ -158,8 +158,9 @@ def open_systems(
     opened: dict[str, SearchPath] = {}
     suited: dict[str, list[str]] = {}
     for name, spec in paths.items():
-        searched = [key for key, some in retrievers.items() if spec.retry_below is None or has_dense(some)]
-        suited[name] = searched or [*retrievers]
+        suited[name] = [key for key, some in retrievers.items() if spec.retry_below is None or has_dense(some)]
+        if not suited[name]:
+            raise ConfigError(f"{name} compares cosines; give a dense index, alone or in a hybrid.")
         key = reformulator_key(spec.reformulator, spec.model, spec.strategy)
         cached = CachedReformulator(name, partial(load, spec), key, file)
         opened[name] = open_path(spec, corpus, retrievers[suited[name][0]], reformulator=cached, words=words)
