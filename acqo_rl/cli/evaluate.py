@@ -93,15 +93,15 @@ def main(config: EvaluateConfig) -> None:
     """Computes what is missing, then writes the report."""
     paths = config.paths(config.reformulator, config.strategy, config.model)
     check_systems(paths, config.index, config.fusion, config.measures, config.reranker)
+    file = Path(config.output, "cache.sqlite")
+    reranker = open_reranker(config.reranker, file) if config.reranker else None
     baseline = next(name for name, spec in paths.items() if spec.retry_below is None)
     data = read_beir(config.data, config.split)
     data_folder = str(Path(config.data).resolve())
     open_run(config.output, {"data": data_folder, "split": config.split}, inputs_of(data_folder, [config.split]))
     queries = list(data.queries[config.split][: config.limit])
     kinds = kinds_of(queries, data.metadata)  # by the rules, where the data set has none
-    file = Path(config.output, "cache.sqlite")
     retrievers = open_retrievers(config.index, config, data.corpus, file)
-    reranker = open_reranker(config.reranker, file) if config.reranker else None
     systems = open_systems(paths, retrievers, config.fusion, data.corpus, file, reranker)
 
     def measure(asked: Sequence[Query]) -> Evaluations:

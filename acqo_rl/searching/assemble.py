@@ -95,9 +95,10 @@ def open_searcher(
     """Opens a searcher, and searches once, because the first search of a process is slow; see :func:`load_searcher`."""
     [spec] = settings.paths([reformulator], strategy).values()
     check_path(spec)
+    reranker = load_reranker(spec.reranker) if spec.reranker else None
     corpus, retriever = settings.open_with_documents(index, data)
     retriever.search(["the first search of a process is slow"], 1)
-    return AdaptiveSearcher.along(open_path(spec, corpus, retriever))
+    return AdaptiveSearcher.along(open_path(spec, corpus, retriever, reranker=reranker))
 
 
 def load_searcher(
