@@ -171,7 +171,7 @@ def test_control_characters_do_not_reach_the_terminal(folder):
         (("--reformulator", "policy"), "--model MODEL"),
         (("--model", "runs/acqo/modle"), "no such folder"),
         (("--model", "trained:five", "--index", "nowhere"), "trained:five"),
-        (("--order", "trained:hop", "--index", "nowhere"), "'order 1' by 83 is needed"),
+        (("--order", "trained:hop", "--index", "nowhere"), "other features"),
         (("--hops", "1", "--hop", "nothing", "--index", "nowhere"), "nothing is not a scorer"),
         (("--reranker", "bm25", "--index", "nowhere"), "'bm25' is not a reranker"),
         (("--reformulator", "raw", "--index", "nowhere"), "nowhere"),
