@@ -29,59 +29,28 @@ report.md and model/. The report says what the reward adds to imitation, on quer
 on. acqo evaluate measures the model: with --hops and --hop, with --reformulator auto and --choice, or with --order.
 """
 
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Literal
 
 from annotated_types import Ge, Le
 
 from acqo_rl.addresses import Address
-from acqo_rl.data.beir import read_beir
-from acqo_rl.data.draw import after_conversations, draw
 from acqo_rl.errors import ConfigError
-from acqo_rl.evaluation.tables import aligned
-from acqo_rl.files import atomic_folder, write_atomic
-from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.networks import choice, hop, order
-from acqo_rl.networks.corpus_words import CorpusWords
+from acqo_rl.networks.choice import FEATURES as CHOICE_FEATURES
+from acqo_rl.networks.order import FEATURES as ORDER_FEATURES
 from acqo_rl.retrieval.places import parts_of
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
-from acqo_rl.roles import Retriever
-from acqo_rl.searching.assemble import check_path, open_path, open_reformulator
-from acqo_rl.searching.choice import Choice
-from acqo_rl.searching.concurrent import ConcurrentSearch
-from acqo_rl.searching.description import HOP, PathSpec, network
-from acqo_rl.searching.hop import MOST_HOPS, Hops, LearnedHop
-from acqo_rl.searching.order import LearnedOrder
-from acqo_rl.searching.path import SearchPath
+from acqo_rl.searching.assemble import check_path, open_reformulator
+from acqo_rl.searching.hop import MOST_HOPS
 from acqo_rl.searching.settings import NO_ORDER, StepSettings
-from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.settings import setting
-from acqo_rl.training.choice import collect as search_arms
-from acqo_rl.training.choice import with_asking
-from acqo_rl.training.hop import (
-    ScoredOptions,
-    Training,
-    against_imitation,
-    collect,
-    expand,
-    read_options,
-    train,
-    with_returns,
-    write_options,
-)
-from acqo_rl.training.materials import with_gold
-from acqo_rl.training.order import collect as order_examples
-from acqo_rl.training.rewards import Reward
-from acqo_rl.training.run_folder import inputs_of, open_run, write_json
-from acqo_rl.types import Amount, Count, Document, Positive, Qrels, Query, Reformulation, Seed, Share
-
-_BATCH = 32
-_CHUNK = 128
-"""Queries whose options are written together; an interruption loses one chunk."""
+from acqo_rl.training import choice, hop, order
+from acqo_rl.training.options import TrainingSet
+from acqo_rl.training.run_folder import inputs_of, open_run
+from acqo_rl.training.scorer import Training, train_in
+from acqo_rl.types import Amount, Count, Positive, Seed, Share
 
 
 @dataclass
@@ -133,21 +102,13 @@ class TrainScorerConfig(IndexSettings):
             )
 
 
-@dataclass(frozen=True)
-class TrainingSet:
-    """One BEIR folder with its index; ``folder`` is for the options that are searched in it."""
-
-    corpus: dict[str, Document]
-    queries: list[Query]
-    qrels: Qrels
-    retriever: Retriever
-    words: CorpusWords
-    folder: Path
-
-
 def main(config: TrainScorerConfig) -> None:
     """Collects the options that are missing, and trains the networks."""
-    spec = path_of(config)
+    name = "auto" if config.task == "choice" else config.reformulator
+    hops = config.hops if config.task == "order" else 0
+    [spec] = StepSettings(hops=hops, order=NO_ORDER).paths([name], model=config.model).values()
+    if config.task == "choice":
+        spec = replace(spec, choice=None)
     check_path(spec)
     folder = Path(config.output_dir)
     inputs: dict[str, str] = {}
@@ -156,146 +117,32 @@ def main(config: TrainScorerConfig) -> None:
     if open_run(folder, asdict(config), inputs):
         print(f"{folder} is finished: {folder / 'model'}")
         return
+    reformulator = open_reformulator(spec)
+    sets = {}
+    for number, (data, index) in enumerate(zip(config.data, config.index, strict=True), start=1):
+        indexes = "+".join(Path(part).name for part in parts_of(index))
+        sets[f"{number} {Path(data).name}, {indexes}"] = TrainingSet.open(
+            data,
+            config.split,
+            config.limit[number - 1],
+            config.seed,
+            partial(config.open_index_of, index),
+            spec,
+            reformulator,
+            folder / "options" / str(number),
+        )
     given = {name: getattr(config, name) for name in ("steps", "seeds", "seed")}
-    sets = [open_set(config, number) for number in range(len(config.data))]
+    searched = list(sets.values())
     if config.task == "hop":
         settings = Training(cost=2 * config.cost, **given)
-        options = hop_options(config, sets, settings)
+        options = hop.options_of(searched, config.hops, settings)
     elif config.task == "choice":
-        settings = Training(choice.FEATURES.names, cost=0.0, margin=0.0, **given)
-        options = choice_options(config, sets, settings)
+        settings = Training(CHOICE_FEATURES.names, cost=0.0, margin=0.0, **given)
+        costs = config.cost, config.price, config.topic_changes
+        options = choice.options_of(searched, config.hops, *costs, settings)
     else:
-        settings = Training(order.FEATURES.names, cost=0.0, margin=0.0, imitation=1.0, **given)
-        options = order_options(config, sets)
-    indexes = ["+".join(Path(part).name for part in parts_of(index)) for index in config.index]
-    places = zip(config.data, indexes, strict=True)
-    names = [f"{number} {Path(data).name}, {index}" for number, (data, index) in enumerate(places, 1)]
-    table = against_imitation(dict(zip(names, options, strict=True)), replace(settings, imitation=Training.imitation))
-    scorer, curve = train([one for some in options for one in some], settings)
-    write_json(folder / "curve.json", curve)
-    lines = [f"# {table.title}", "", aligned(table), "", table.note]
-    write_atomic(folder / "report.md", lines)
-    with atomic_folder(folder / "model") as half_done:
-        scorer.save(half_done)
+        settings = Training(ORDER_FEATURES.names, cost=0.0, margin=0.0, imitation=1.0, **given)
+        options = order.options_of(searched)
+    lines = train_in(folder, dict(zip(sets, options, strict=True)), settings)
     print("\n".join(lines))
     print(f"The networks are in {folder / 'model'}.")
-
-
-def open_set(config: TrainScorerConfig, number: int) -> TrainingSet:
-    """Reads a BEIR folder with the drawn training queries that have a relevant document, and opens its index."""
-    data = read_beir(config.data[number], config.split)
-    folder = Path(config.output_dir, "options", str(number + 1))
-    folder.mkdir(parents=True, exist_ok=True)
-    return TrainingSet(
-        data.corpus,
-        with_gold(data.queries[config.split], data.qrels[config.split], config.limit[number], config.seed),
-        data.qrels[config.split],
-        config.open_index_of(config.index[number], data.corpus),
-        CorpusWords.of(data.corpus),
-        folder,
-    )
-
-
-def kept(
-    one: TrainingSet, step: str, size: int, collect: Callable[[slice], Iterator[ScoredOptions]]
-) -> list[ScoredOptions]:
-    """The options of a step; those that an earlier run has written are read.
-
-    Args:
-        one: where the options are kept.
-        step: names the files.
-        size: number of queries or states.
-        collect: searches the options of some of them.
-    """
-    from tqdm import tqdm
-
-    options = []
-    for start in tqdm(range(0, size, _CHUNK), desc=f"set {one.folder.name}: {step}", unit="chunk"):
-        file = one.folder / f"{step}-{start:06}.npz"
-        if not file.exists():
-            write_options(list(collect(slice(start, start + _CHUNK))), file)
-        options += read_options(file)
-    return options
-
-
-def hop_options(
-    config: TrainScorerConfig, sets: Sequence[TrainingSet], settings: Training
-) -> list[list[ScoredOptions]]:
-    """The options of all hops of each set, with their returns."""
-    fusion, search_path = RankScoreFusion(), opener(path_of(config, hops=0))
-
-    def options_of(one: TrainingSet, states: Sequence[Reformulation], part: slice) -> Iterator[ScoredOptions]:
-        reader, reward = LearnedHop(None, one.corpus, one.words), Reward("converge", one.retriever, fusion)
-        for batch in collect(states[part], one.qrels, reader, one.retriever, fusion, reward):
-            yield from batch
-
-    states = [[found.reformulation for found in search_path(one).search(one.queries)] for one in sets]
-    by_hop: list[list[list[ScoredOptions]]] = []
-    for number in range(1, config.hops + 1):
-        found = [
-            kept(one, f"hop {number}", len(some), partial(options_of, one, some))
-            for one, some in zip(sets, states, strict=True)
-        ]
-        by_hop.append(found)
-        scorer, _ = train([option for some in by_hop for options in some for option in options], settings)
-        if number < config.hops:
-            states = [expand(some, options, scorer) for some, options in zip(states, found, strict=True)]
-    for place in reversed(range(config.hops - 1)):
-        pairs = zip(by_hop[place], by_hop[place + 1], strict=True)
-        by_hop[place] = [with_returns(one, after, scorer, settings.cost) for one, after in pairs]
-    return [[option for options in hops for option in options] for hops in zip(*by_hop, strict=True)]
-
-
-def path_of(config: TrainScorerConfig, hops: int = 0) -> PathSpec:
-    """The search path of the reformulator, with a number of hops and without an order; for choice, that of auto."""
-    name = "auto" if config.task == "choice" else config.reformulator
-    [spec] = StepSettings(hops=hops, order=NO_ORDER).paths([name], model=config.model).values()
-    return spec
-
-
-def opener(spec: PathSpec) -> Callable[[TrainingSet], SearchPath]:
-    """Opens a search path in each set; its reformulator is loaded once."""
-    reformulator = open_reformulator(spec)
-    return lambda one: open_path(spec, one.corpus, one.retriever, reformulator=reformulator, words=lambda: one.words)
-
-
-def order_options(config: TrainScorerConfig, sets: Sequence[TrainingSet]) -> list[list[ScoredOptions]]:
-    """The examples of each set, from searches with the hops."""
-    search_path = opener(path_of(config, config.hops))
-
-    def examples(path: SearchPath, one: TrainingSet, part: slice) -> Iterator[ScoredOptions]:
-        some, reader = one.queries[part], LearnedOrder(None, one.corpus, one.words)
-        for start in range(0, len(some), _BATCH):
-            yield from order_examples(path.search(some[start : start + _BATCH], DEPTH), one.qrels, reader)
-
-    return [kept(one, "order", len(one.queries), partial(examples, search_path(one), one)) for one in sets]
-
-
-def choice_options(
-    config: TrainScorerConfig, sets: Sequence[TrainingSet], settings: Training
-) -> list[list[ScoredOptions]]:
-    """The options of both decisions of each set, with the value of asking the policy."""
-    search_path = opener(replace(path_of(config), choice=None))
-    fusion, scorer = RankScoreFusion(), network(HOP, hop)
-
-    def options_of(one: TrainingSet, queries: Sequence[Query], part: slice) -> Iterator[ScoredOptions]:
-        """The options of both decisions of some queries, alternating."""
-        path, search = search_path(one), ConcurrentSearch(one.retriever, DEPTH).rankings
-        reader, reward = Choice(None, one.corpus, one.words), Reward("converge", one.retriever, fusion)
-        hops = Hops(LearnedHop(scorer, one.corpus, one.words), config.hops)
-        some = queries[part]
-        for start in range(0, len(some), _BATCH):
-            answers = [result.reformulation for result in path.search(some[start : start + _BATCH])]
-            for both in search_arms(answers, one.qrels, reader, search, fusion, reward, config.cost, hops):
-                yield from both
-
-    histories = [query.history for one in sets for query in one.queries if query.history]
-    found = []
-    for one in sets:
-        alone = [query for query in one.queries if not query.history]
-        drawn = round(config.topic_changes * len(alone))
-        queries = [*one.queries, *after_conversations(draw(alone, drawn, config.seed), histories, config.seed)]
-        found.append(kept(one, "choice", len(queries), partial(options_of, one, queries)))
-    first, second = ([option for some in found for option in some[start::2]] for start in (0, 1))
-    valued = iter(with_asking(first, second, settings, config.price))
-    return [[*islice(valued, len(some) // 2), *some[1::2]] for some in found]

@@ -8,68 +8,86 @@ decision, made by networks that were trained on other queries: the best of sever
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 
 import numpy as np
 
-from acqo_rl.measures import gold_of
+from acqo_rl.data.draw import after_conversations, draw
+from acqo_rl.networks import hop
 from acqo_rl.networks.choice import ARMS
-from acqo_rl.roles import Fusion
-from acqo_rl.searching.choice import Choice, Options, Search
-from acqo_rl.searching.hop import Hops
+from acqo_rl.searching.choice import Choice, Options
+from acqo_rl.searching.description import HOP, network
+from acqo_rl.searching.hop import Hops, LearnedHop
 from acqo_rl.searching.sub_queries import DEPTH
-from acqo_rl.training.hop import ScoredOptions, Training, train
-from acqo_rl.training.rewards import Reward, gold_ranks
-from acqo_rl.types import Qrels, Reformulation
+from acqo_rl.training.options import ScoredOptions, TrainingSet
+from acqo_rl.training.scorer import Training, train
+from acqo_rl.types import Query
 
 _HALVES = 2
 _NETWORKS, _STEPS = 4, 2500
 """Networks and steps of the second decision, for the value of asking."""
 
 
-def collect(
-    answers: Sequence[Reformulation],
-    qrels: Qrels,
-    reader: Choice,
-    search: Search,
-    fusion: Fusion,
-    reward: Reward,
-    cost: float,
-    hops: Hops,
-) -> Iterator[tuple[ScoredOptions, ScoredOptions]]:
-    """Searches all options of each query.
+def options_of(
+    sets: Sequence[TrainingSet], hops: int, cost: float, price: float, topic_changes: float, settings: Training
+) -> list[list[ScoredOptions]]:
+    """The options of both decisions of each set, with the value of asking the policy.
 
     Args:
-        answers: the reformulation of the model for each query, of one batch.
-        qrels: judgements.
-        reader: reads the options.
-        search: returns the rankings of reformulations.
-        fusion: as in evaluation and serving.
-        reward: its ``score`` is used.
+        sets: their paths ask the policy for each query.
+        hops: number of hops that follow each option, as in serving.
         cost: subtracted for each search after the first.
-        hops: follow each option, as in serving.
-
-    Yields:
-        The options of both decisions of each query. The last option of the first one asks the model; its reward is 0.
+        price: subtracted for asking.
+        topic_changes: share of the queries without a conversation that are also asked after that of another query.
+        settings: of the training.
     """
-    queries = [answer.query for answer in answers]
-    arms = [one.reformulate(queries) for one in reader.reformulators]
-    made = list(zip(*arms, strict=True))
-    first = reader.read(made, search, fusion, may_ask=True)
-    second = reader.read(
-        [(*one, answer) for one, answer in zip(made, answers, strict=True)], search, fusion, may_ask=False
+    histories = [query.history for one in sets for query in one.queries if query.history]
+    found = []
+    for one in sets:
+        alone = [query for query in one.queries if not query.history]
+        drawn = draw(alone, round(topic_changes * len(alone)), settings.seed)
+        queries = [*one.queries, *after_conversations(drawn, histories, settings.seed)]
+        following = Hops(LearnedHop(network(HOP, hop), one.corpus, one.words), hops)
+        reader = Choice(None, one.corpus, one.words)
+        found.append(one.kept("choice", queries, partial(collect, one, reader, following, cost)))
+    first, second = ([option for some in found for option in some[start::2]] for start in (0, 1))
+    valued = iter(with_asking(first, second, settings, price))
+    return [[*islice(valued, len(some) // 2), *some[1::2]] for some in found]
+
+
+def collect(one: TrainingSet, reader: Choice, hops: Hops, cost: float, queries: Sequence[Query]) -> list[ScoredOptions]:
+    """Searches all options of each query of a batch.
+
+    Args:
+        one: where they are searched.
+        reader: reads the options.
+        hops: follow each option, as in serving.
+        cost: subtracted for each search after the first.
+        queries: the batch.
+
+    Returns:
+        The options of both decisions of each query, alternating. The last option of the first one asks the model; its
+        reward is 0.
+    """
+    answers = [result.reformulation for result in one.path.search(queries)]
+    search, fusion = one.searches().rankings, one.path.fusion
+    made = list(
+        zip(*[arm.reformulate([answer.query for answer in answers]) for arm in reader.reformulators], strict=True)
     )
-    searched = [some for one in (*first, *second) for some in one.searched]
+    with_answers = [(*some, answer) for some, answer in zip(made, answers, strict=True)]
+    first = reader.read(made, search, fusion, may_ask=True)
+    second = reader.read(with_answers, search, fusion, may_ask=False)
+    searched = [some for options in (*first, *second) for some in options.searched]
     choose = hops.hop.choose
     after = hops.added(searched, lambda some: choose(some, fusion.fuse(search(some), DEPTH)))
-    found = zip(after, fusion.fuse(search(after), DEPTH), strict=True)
-    gold = {query.id: gold_of(qrels, query.id) for query in queries}
     values = (
-        reward.score(gold_ranks(fused, gold[made.query.id])) - cost * (len(made.sub_queries) - 1)
-        for made, fused in found
+        one.value(made.query, fused) - cost * (len(made.sub_queries) - 1)
+        for made, fused in zip(after, fusion.fuse(search(after), DEPTH), strict=True)
     )
-    scored = [_options(one, values) for one in (*first, *second)]
-    yield from zip(scored[: len(queries)], scored[len(queries) :], strict=True)
+    scored = [_options(options, values) for options in (*first, *second)]
+    pairs = zip(scored[: len(queries)], scored[len(queries) :], strict=True)
+    return [options for pair in pairs for options in pair]
 
 
 def _options(read: Options, values: Iterator[float]) -> ScoredOptions:

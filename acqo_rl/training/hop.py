@@ -1,129 +1,64 @@
-"""Trains the scorer of hops: collects the reward of every option, imitates the best one, then maximises the reward.
+"""Options for the network of hops: to stop, or to search one of the names in the results.
 
-The reward of *every* option of a query is known, so the policy gradient needs no samples: the loss is the expected
-reward under the softmax of the scores. With several hops, the value of an option is the expected return of the options
-after it; it is known for the options that the scorer prefers, because their results are read in turn.
+With several hops, the value of an option is the expected return of the options after it; it is known for the options
+that the network prefers, because their results are read in turn.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from acqo_rl.errors import ConfigError, DataError
-from acqo_rl.evaluation.significance import paired_bootstrap
-from acqo_rl.evaluation.tables import Table, interval
-from acqo_rl.files import atomic
-from acqo_rl.measures import gold_of
-from acqo_rl.networks.hop import FEATURES
-from acqo_rl.networks.scorer import CLIP, Scorer
-from acqo_rl.roles import Fusion, Retriever
-from acqo_rl.searching.concurrent import ConcurrentSearch
+from acqo_rl.networks.scorer import Scorer
 from acqo_rl.searching.hop import LearnedHop, with_name
-from acqo_rl.searching.sub_queries import DEPTH
-from acqo_rl.training.rewards import Reward, gold_ranks
-from acqo_rl.types import Qrels, Reformulation
+from acqo_rl.training.options import ScoredOptions, TrainingSet
+from acqo_rl.training.scorer import Training, train
+from acqo_rl.types import Reformulation
 
-if TYPE_CHECKING:
-    import torch
-
-_BATCH = 32
-_HIDDEN = (64, 32)
-_DROPOUT, _WEIGHT_DECAY = 0.1, 1e-2
-_SCALE = 3.0
-"""Factor of the reward in the loss, so that its gradients are as large as those of the imitation."""
 EXPANDED = 3
 """Number of options per query whose results are read by the next hop."""
-_HELD_OUT, _SEEDS = 5, 3
-"""Every fifth query is left out to compare the reward with imitation, by at least three networks of each."""
 
 
-@dataclass(frozen=True)
-class ScoredOptions:
-    """The options of one query at one hop; option 0 stops.
-
-    Attributes:
-        query_id: id of the query.
-        searched: texts of the searches before this hop.
-        names: of the options after the first.
-        features: float32[options, features].
-        rewards: reward of the ranking after each option, without costs, float32[options].
-    """
-
-    query_id: str
-    searched: tuple[str, ...]
-    names: tuple[str, ...]
-    features: NDArray[np.float32]
-    rewards: NDArray[np.float32]
-
-    def gains(self, cost: float) -> NDArray[np.float32]:
-        """The rewards minus that of stopping, and minus ``cost`` for each option except stopping."""
-        return self.rewards - self.rewards[0] - np.float32(cost) * (np.arange(len(self.rewards)) > 0)
+def options_of(sets: Sequence[TrainingSet], hops: int, settings: Training) -> list[list[ScoredOptions]]:
+    """The options of all hops of each set, with their returns."""
+    readers = [LearnedHop(None, one.corpus, one.words) for one in sets]
+    states = [[result.reformulation for result in one.path.search(one.queries)] for one in sets]
+    by_hop: list[list[list[ScoredOptions]]] = []
+    for number in range(1, hops + 1):
+        options = [
+            one.kept(f"hop {number}", some, partial(collect, one, reader))
+            for one, some, reader in zip(sets, states, readers, strict=True)
+        ]
+        by_hop.append(options)
+        scorer, _ = train([option for hop in by_hop for of_set in hop for option in of_set], settings)
+        if number < hops:
+            states = [expand(some, of_set, scorer) for some, of_set in zip(states, options, strict=True)]
+    for place in reversed(range(hops - 1)):
+        pairs = zip(by_hop[place], by_hop[place + 1], strict=True)
+        by_hop[place] = [with_returns(before, after, scorer, settings.cost) for before, after in pairs]
+    return [[option for of_hop in hops_of_set for option in of_hop] for hops_of_set in zip(*by_hop, strict=True)]
 
 
-def collect(
-    states: Sequence[Reformulation],
-    qrels: Qrels,
-    reader: LearnedHop,
-    retriever: Retriever,
-    fusion: Fusion,
-    reward: Reward,
-) -> Iterator[list[ScoredOptions]]:
-    """Searches all options of each state, and yields one batch at a time, in input order.
+def collect(one: TrainingSet, reader: LearnedHop, states: Sequence[Reformulation]) -> list[ScoredOptions]:
+    """Searches all options of each state of a batch.
 
     Args:
-        states: the searches so far of each query.
-        qrels: judgements.
+        one: where they are searched.
         reader: finds the candidates.
-        retriever: searched with all options of a batch in one call.
-        fusion: as in evaluation and serving.
-        reward: its ``score`` is used.
+        states: the searches so far of each query.
     """
-    for start in range(0, len(states), _BATCH):
-        batch = states[start : start + _BATCH]
-        searches = ConcurrentSearch(retriever, DEPTH)
-        fused = fusion.fuse(searches.rankings(batch), DEPTH)
-        candidates = reader.read(batch, fused)
-        arms = [with_name(made, name) for made, some in zip(batch, candidates, strict=True) for name in some.names]
-        found = iter(fusion.fuse(searches.rankings(arms), DEPTH))
-        made = []
-        for state, some, first in zip(batch, candidates, fused, strict=True):
-            gold = gold_of(qrels, state.query.id)
-            rankings = [first, *(next(found) for _ in some.names)]
-            rewards = np.array([reward.score(gold_ranks(ranking, gold)) for ranking in rankings], np.float32)
-            texts = tuple(s.text for s in state.sub_queries)
-            made.append(ScoredOptions(state.query.id, texts, some.names, some.features, rewards))
-        yield made
-
-
-def write_options(options: Sequence[ScoredOptions], file: Path) -> None:
-    """Writes options to one .npz file, atomically; its arrays are named ``NUMBER.FIELD``."""
-    arrays = {f"{i}.{name}": np.array(value) for i, one in enumerate(options) for name, value in vars(one).items()}
-    with atomic(file) as half_done, open(half_done, "wb") as out:
-        np.savez_compressed(out, **arrays)  # type: ignore[arg-type]
-
-
-def read_options(file: Path) -> list[ScoredOptions]:
-    """Reads a file written by :func:`write_options`.
-
-    Raises:
-        ConfigError: the file is damaged.
-    """
-    names = [f.name for f in fields(ScoredOptions)]
-    try:
-        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as there:
-            rows = [[there[f"{i}.{name}"] for name in names] for i in range(len(there.files) // len(names))]
-    except Exception as error:  # NumPy and zipfile raise all kinds
-        raise ConfigError(f"{file} is damaged ({error}); delete it, and its options are searched again.") from error
-    return [
-        ScoredOptions(str(query_id), tuple(searched.tolist()), tuple(found.tolist()), features, rewards)
-        for query_id, searched, found, features, rewards in rows
-    ]
+    fused = one.fused(states)
+    candidates = reader.read(states, fused)
+    arms = [with_name(made, name) for made, some in zip(states, candidates, strict=True) for name in some.names]
+    rankings = iter(one.fused(arms))
+    options = []
+    for state, some, first in zip(states, candidates, fused, strict=True):
+        found = [first, *(next(rankings) for _ in some.names)]
+        rewards = np.array([one.value(state.query, ranking) for ranking in found], np.float32)
+        texts = tuple(s.text for s in state.sub_queries)
+        options.append(ScoredOptions(state.query.id, texts, some.names, some.features, rewards))
+    return options
 
 
 def expand(states: Sequence[Reformulation], options: Sequence[ScoredOptions], scorer: Scorer) -> list[Reformulation]:
@@ -159,135 +94,3 @@ def with_returns(
         known = [values.get(key, reward) for key, reward in zip(keys, one.rewards[1:].tolist(), strict=True)]
         returns.append(replace(one, rewards=np.array([one.rewards[0], *known], np.float32)))
     return returns
-
-
-@dataclass(frozen=True)
-class Training:
-    """Settings of :func:`train`.
-
-    Attributes:
-        features: names of the features.
-        steps: number of steps.
-        imitation: share of the steps, the first ones, that imitate the best option; the others maximise the expected
-            reward.
-        cost: subtracted for each option except stopping.
-        learning_rate: of the first step; it falls to 0.
-        batch_size: queries per step.
-        margin: of the scorer; not used in training.
-        seeds: number of networks, trained independently.
-        seed: of the first network.
-    """
-
-    features: tuple[str, ...] = FEATURES.names
-    steps: int = 3500
-    imitation: float = 1 / 7
-    cost: float = 0.04
-    learning_rate: float = 2e-3
-    batch_size: int = 64
-    margin: float = 2.0
-    seeds: int = 4
-    seed: int = 0
-
-
-def train(options: Sequence[ScoredOptions], settings: Training) -> tuple[Scorer, list[tuple[int, float]]]:
-    """Trains networks on the options.
-
-    Returns:
-        The scorer, and (step, mean expected reward minus that of stopping) every hundred steps.
-
-    Raises:
-        DataError: all options of each decision have the same reward.
-    """
-    import torch
-    from torch.nn.utils.rnn import pad_sequence
-
-    if all(one.rewards.min() == one.rewards.max() for one in options):
-        raise DataError(
-            f"Nothing can be learnt from {len(options)} decisions of {len({one.query_id for one in options})} queries: "
-            "in none of them does one option find relevant documents better than another. Give at least two queries "
-            "that the index finds relevant documents for, and better more than fifty."
-        )
-    features = pad_sequence([torch.from_numpy(one.features) for one in options], batch_first=True)
-    gains = pad_sequence([torch.from_numpy(one.gains(settings.cost)) for one in options], batch_first=True)
-    valid = pad_sequence([torch.ones(len(one.rewards), dtype=torch.bool) for one in options], batch_first=True)
-    mean, scale = features[valid].mean(0), features[valid].std(0) + 1e-3
-    features = ((features - mean) / scale).clamp(-CLIP, CLIP)
-    best = gains.masked_fill(~valid, -torch.inf).argmax(1)
-    torch.manual_seed(settings.seed)
-    networks = [_network(features.shape[2]) for _ in range(settings.seeds)]
-    weights = [parameter for network in networks for parameter in network.parameters()]
-    optimizer = torch.optim.AdamW(weights, settings.learning_rate, weight_decay=_WEIGHT_DECAY)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / settings.steps)
-    curve, sums = [], 0.0
-    for step in range(1, settings.steps + 1):
-        rows = torch.randint(len(options), (settings.seeds, settings.batch_size))
-        scores = torch.cat([network(features[some]) for network, some in zip(networks, rows, strict=True)])
-        scores = scores.view(*rows.shape, -1).masked_fill(~valid[rows], -1e9)
-        log_chances = scores.log_softmax(-1)
-        expected = (log_chances.exp() * gains[rows]).sum(-1)
-        if step <= settings.imitation * settings.steps:
-            loss = torch.nn.functional.nll_loss(log_chances.flatten(0, 1), best[rows].flatten())
-        else:
-            loss = -_SCALE * expected.mean()
-        optimizer.zero_grad()
-        (settings.seeds * loss).backward()
-        optimizer.step()
-        schedule.step()
-        sums += expected.detach().mean().item()
-        if step % 100 == 0:
-            curve.append((step, sums / 100))
-            sums = 0.0
-    linear = [[layer for layer in network if isinstance(layer, torch.nn.Linear)] for network in networks]
-    stacked = tuple(
-        (_stacked([one.weight.T for one in layers]), _stacked([one.bias[None] for one in layers]))
-        for layers in zip(*linear, strict=True)
-    )
-    return Scorer(settings.features, mean.numpy(), scale.numpy(), stacked, settings.margin), curve
-
-
-def against_imitation(sets: Mapping[str, Sequence[ScoredOptions]], settings: Training) -> Table:
-    """A table of what the reward adds to imitation.
-
-    Two trainings, one by imitation only, leave out every fifth query. What their networks choose first for these
-    queries is compared, without a margin.
-
-    Args:
-        sets: name -> options of a training set; those of a query begin with its first decision. A set of which no
-            query is left out has no row.
-        settings: of both trainings; at least three networks of each are trained.
-    """
-    settings = replace(settings, margin=0.0, seeds=max(_SEEDS, settings.seeds))
-    ids = dict.fromkeys(one.query_id for options in sets.values() for one in options)
-    held = set(list(ids)[::_HELD_OUT])
-    rest = [one for options in sets.values() for one in options if one.query_id not in held]
-    scorers = [train(rest, replace(settings, imitation=share))[0] for share in (1.0, settings.imitation)]
-    rows = []
-    for name, options in sets.items():
-        first = {one.query_id: one for one in reversed(options) if one.query_id in held}.values()
-        if not first:
-            continue
-        gains = np.array([[_gains(one, first, settings.cost) for one in scorer.networks()] for scorer in scorers])
-        added = paired_bootstrap((gains[1] - gains[0]).mean(axis=0))
-        by_network = ", ".join(f"{gain:+.3f}" for gain in (gains[1] - gains[0]).mean(axis=1))
-        means = [f"{gain:+.3f}" for gain in gains.mean(axis=(1, 2))]
-        rows.append((name, str(added.queries), *means, interval(added), by_network))
-    header = ("training set", "queries", "imitation", "reward", "difference", "of each network")
-    note = "Gain in reward over the first option, less the costs, on queries left out of the training."
-    return Table("What the reward adds to imitation", note, header, tuple(rows))
-
-
-def _gains(scorer: Scorer, options: Iterable[ScoredOptions], cost: float) -> list[float]:
-    """The gains of what a scorer chooses."""
-    return [float(one.gains(cost)[scorer.best([one.features])[0]]) for one in options]
-
-
-def _network(inputs: int) -> torch.nn.Sequential:
-    from torch.nn import Dropout, Linear, ReLU, Sequential
-
-    return Sequential(
-        Linear(inputs, _HIDDEN[0]), ReLU(), Dropout(_DROPOUT), Linear(*_HIDDEN), ReLU(), Linear(_HIDDEN[1], 1)
-    )
-
-
-def _stacked(tensors: Sequence[torch.Tensor]) -> NDArray[np.float32]:
-    return np.stack([tensor.detach().numpy() for tensor in tensors])

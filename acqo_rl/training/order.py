@@ -1,35 +1,48 @@
 """Training examples for the order of the first documents: each relevant one against all that are not relevant."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from acqo_rl.measures import gold_of
 from acqo_rl.searching.order import LearnedOrder
-from acqo_rl.searching.result import SearchResult
-from acqo_rl.training.hop import ScoredOptions
-from acqo_rl.types import Qrels
+from acqo_rl.searching.sub_queries import DEPTH
+from acqo_rl.training.options import ScoredOptions, TrainingSet
+from acqo_rl.types import Query
 
 
-def collect(results: Sequence[SearchResult], qrels: Qrels, reader: LearnedOrder) -> Iterator[ScoredOptions]:
-    """Yields one example for each relevant document among those that are ordered.
+def options_of(sets: Sequence[TrainingSet]) -> list[list[ScoredOptions]]:
+    """The examples of each set."""
+    readers = [LearnedOrder(None, one.corpus, one.words) for one in sets]
+    return [
+        one.kept("order", one.queries, partial(collect, one, reader)) for one, reader in zip(sets, readers, strict=True)
+    ]
+
+
+def collect(one: TrainingSet, reader: LearnedOrder, queries: Sequence[Query]) -> list[ScoredOptions]:
+    """Returns one example for each relevant document among those that are ordered.
 
     Its options are this document, with the reward 1, and the documents that are not relevant.
 
     Args:
-        results: of searches without an order.
-        qrels: judgements.
+        one: where the queries are searched.
         reader: reads the features.
+        queries: a batch.
     """
+    results = one.path.search(queries, DEPTH)
     features = reader.features(
-        [one.reformulation for one in results], [one.rankings for one in results], [one.fused for one in results]
+        [found.reformulation for found in results],
+        [found.rankings for found in results],
+        [found.fused for found in results],
     )
-    for found, rows in zip(results, features, strict=True):
-        query_id = found.reformulation.query.id
-        gold = set(gold_of(qrels, query_id))
+    examples = []
+    for query, found, rows in zip(queries, results, features, strict=True):
+        gold = set(gold_of(one.qrels, query.id))
         doc_ids = found.fused.doc_ids[: len(rows)]
         for target in filter(gold.__contains__, doc_ids):
             places = [i for i, doc_id in enumerate(doc_ids) if doc_id == target or doc_id not in gold]
             names = tuple(doc_ids[i] for i in places)
             rewards = np.array([name == target for name in names], np.float32)
-            yield ScoredOptions(query_id, (), names[1:], rows[places], rewards)
+            examples.append(ScoredOptions(query.id, (), names[1:], rows[places], rewards))
+    return examples
