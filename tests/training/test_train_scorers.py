@@ -1,6 +1,7 @@
 """Training of hops, choice and order: options are searched once, and the reward teaches which one to take."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,16 +23,17 @@ from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.roles import Hop, Reformulator
 from acqo_rl.searching import assemble
 from acqo_rl.searching.choice import Choice
-from acqo_rl.searching.concurrent import ConcurrentSearch
 from acqo_rl.searching.hop import Hops, LearnedHop, with_name
 from acqo_rl.searching.order import LearnedOrder
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.training.choice import collect as choice_options
 from acqo_rl.training.choice import with_asking
-from acqo_rl.training.hop import ScoredOptions, Training, against_imitation, collect, read_options, train, with_returns
+from acqo_rl.training.hop import collect, with_returns
+from acqo_rl.training.options import ScoredOptions, TrainingSet, read_options
 from acqo_rl.training.order import collect as order_examples
 from acqo_rl.training.rewards import Reward, gold_ranks
+from acqo_rl.training.scorer import Training, against_imitation, train
 from acqo_rl.types import Document, Query, Reformulation, SubQuery
 
 COUNTRIES = [
@@ -171,17 +173,24 @@ def test_a_search_that_is_too_dear_is_not_made(config, folder, tmp_path):
     assert measured("choice", folder, tmp_path / "model")[1] == 1.0
 
 
-def test_the_reward_of_an_option_is_that_of_the_path():
+def training_set(reformulator=None, index=Bm25Retriever):
+    """The world, searched by a reformulator."""
     documents, queries, qrels = world()
     corpus = {d.id: d for d in documents}
-    retriever = Bm25Retriever.build([f"{d.title} {d.text}" for d in documents], list(corpus))
-    reward, reader = Reward("converge", retriever, RankScoreFusion()), LearnedHop(None, corpus, CorpusWords.of(corpus))
-    states = [pass_through(query, "raw") for query in queries]
-    [options] = collect(states, qrels["train"] | qrels["dev"], reader, retriever, RankScoreFusion(), reward)
-    assert [one.query_id for one in options] == [query.id for query in queries]
-    one, gold = options[0], ["t0", "c0"]
-    searched = search_given([with_name(states[0], name) for name in one.names], retriever, RankScoreFusion(), DEPTH)
-    assert one.rewards[1:] == pytest.approx([reward.score(gold_ranks(made.fused, gold)) for made in searched])
+    retriever = index.build([f"{d.title} {d.text}" for d in documents], list(corpus))
+    path = SearchPath(reformulator or PassThrough(), retriever, RankScoreFusion(), corpus)
+    return TrainingSet(corpus, queries, qrels["train"] | qrels["dev"], path, CorpusWords.of(corpus), Path())
+
+
+def test_the_reward_of_an_option_is_that_of_the_path():
+    searched = training_set()
+    states = [pass_through(query, "raw") for query in searched.queries]
+    options = collect(searched, LearnedHop(None, searched.corpus, searched.words), states)
+    assert [one.query_id for one in options] == [query.id for query in searched.queries]
+    one, path = options[0], searched.path
+    reward = Reward("converge", path.retrievers, path.fusion)
+    found = search_given([with_name(states[0], name) for name in one.names], path.retrievers, path.fusion, DEPTH)
+    assert one.rewards[1:] == pytest.approx([reward.score(gold_ranks(made.fused, ["t0", "c0"])) for made in found])
     assert one.names[int(one.rewards.argmax()) - 1] == COUNTRIES[0]
 
 
@@ -194,17 +203,14 @@ def test_a_choice_is_worth_what_is_found_after_the_hops_that_follow_it():
         def choose(self, searched, fused):
             return [None if len(one.sub_queries) > 1 else COUNTRIES[int(one.query.id[1:])] for one in searched]
 
-    documents, queries, qrels = world()
-    corpus, hops, fusion = {d.id: d for d in documents}, Hops(Capital(), 2), RankScoreFusion()
-    retriever = Bm25Retriever.build([f"{d.title} {d.text}" for d in documents], list(corpus))
-    reward, reader = Reward("converge", retriever, fusion), Choice(None, corpus, CorpusWords.of(corpus))
-    everything = qrels["train"] | qrels["dev"]
-    batch = ConcurrentSearch(retriever, DEPTH).rankings
-    found = list(choice_options(Country().reformulate(queries), everything, reader, batch, fusion, reward, 0.0, hops))
+    searched, hops = training_set(Country()), Hops(Capital(), 2)
+    reader = Choice(None, searched.corpus, searched.words)
+    found = choice_options(searched, reader, hops, 0.0, searched.queries)
     for following, differs in ((hops, False), (None, True)):
-        results = SearchPath(PassThrough(), retriever, fusion, hops=following).search(queries, DEPTH)
-        values = [reward.score(gold_ranks(r.fused, [*everything[q.id]])) for q, r in zip(queries, results, strict=True)]
-        assert ([float(first.rewards[0]) for first, _ in found] != pytest.approx(values)) is differs
+        path = replace(searched.path, reformulator=PassThrough(), hops=following)
+        results = path.search(searched.queries, DEPTH)
+        values = [searched.value(q, r.fused) for q, r in zip(searched.queries, results, strict=True)]
+        assert ([float(first.rewards[0]) for first in found[::2]] != pytest.approx(values)) is differs
 
 
 def test_the_order_learns_which_documents_are_relevant():
@@ -214,18 +220,15 @@ def test_the_order_learns_which_documents_are_relevant():
         def search(self, texts, k):
             return [r.at(range(len(r.doc_ids))[::-1]) for r in super().search(texts, k)]
 
-    documents, queries, qrels = world()
-    corpus = {d.id: d for d in documents}
-    words, everything = CorpusWords.of(corpus), qrels["train"] | qrels["dev"]
-    retriever = Backwards.build([f"{d.title} {d.text}" for d in documents], list(corpus))
-    path = SearchPath(Country(), retriever, RankScoreFusion(), corpus)
-    examples = list(order_examples(path.search(queries[3:], DEPTH), everything, LearnedOrder(None, corpus, words)))
+    searched = training_set(Country(), Backwards)
+    path, queries, corpus, words = searched.path, searched.queries, searched.corpus, searched.words
+    examples = order_examples(searched, LearnedOrder(None, corpus, words), queries[3:])
     assert [len(one.rewards) - len(one.names) for one in examples] == [1] * len(examples)
     assert [float(one.rewards.sum()) for one in examples] == [1.0] * 14
     scorer, _ = train(examples, Training(order.FEATURES.names, cost=0.0, margin=0.0, steps=200, seeds=1))
     ordered = replace(path, order=LearnedOrder(scorer, corpus, words))
     for query, before, after in zip(queries[:3], path.search(queries[:3]), ordered.search(queries[:3]), strict=True):
-        gold = set(everything[query.id])
+        gold = set(searched.qrels[query.id])
         assert set(before.fused.doc_ids[:2]) != gold
         assert set(after.fused.doc_ids[:2]) == gold
 
