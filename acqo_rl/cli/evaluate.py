@@ -59,7 +59,6 @@ from acqo_rl.measures import MEASURES
 from acqo_rl.reformulation.heuristic import kinds_of
 from acqo_rl.reformulation.settings import WithStrategy
 from acqo_rl.retrieval.settings import IndexSettings
-from acqo_rl.searching.description import PathSpec
 from acqo_rl.searching.names import name_indexes
 from acqo_rl.searching.settings import StepSettings
 from acqo_rl.settings import setting
@@ -135,7 +134,7 @@ def main(config: EvaluateConfig) -> None:
 
 
 def settings_of(
-    config: EvaluateConfig, paths: Mapping[str, PathSpec], retrievers: Mapping[str, Any], data: Beir, queries: int
+    config: EvaluateConfig, paths: Mapping[str, Any], retrievers: Mapping[str, Any], data: Beir, queries: int
 ) -> dict[str, Any]:
     """The settings of the report; paths are relative to the output folder."""
     place = partial(relative_to, config.output)

@@ -17,13 +17,13 @@ No language model is called unless --reformulator names one. The output folder g
 scored.jsonl. The same command continues after an interruption.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from acqo_rl.addresses import Address
 from acqo_rl.data.beir import read_beir
-from acqo_rl.evaluation.cache import CachedRetriever
+from acqo_rl.evaluation.indexes import cached
 from acqo_rl.evaluation.report import relative_to, write_report
 from acqo_rl.evaluation.run import Evaluation
 from acqo_rl.evaluation.summary import Study, summarise
@@ -31,20 +31,17 @@ from acqo_rl.evaluation.systems import System, evaluate_systems, open_systems
 from acqo_rl.evaluation.tables import aligned
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.heuristic import kinds_of
-from acqo_rl.retrieval.load import describe
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.searching.settings import StepSettings
 from acqo_rl.settings import setting
-from acqo_rl.training.candidates import candidates_in
 from acqo_rl.training.headroom import Headroom, advise, change_topics, measure_bounds
 from acqo_rl.training.materials import with_gold
 from acqo_rl.training.rewards import Reward
-from acqo_rl.training.run_folder import continue_rows, inputs_of, open_run
-from acqo_rl.training.warm_start import ScoredQuery, score_candidates
+from acqo_rl.training.run_folder import inputs_of, open_run
+from acqo_rl.training.warm_start import scored_in
 from acqo_rl.types import Count, FeedbackSpec, Query, Seed
 
 _MEASURE = "nDCG@10"
-_MOST_SUB_QUERIES = 3
 
 
 @dataclass
@@ -69,11 +66,13 @@ def main(config: HeadroomConfig) -> None:
     data = read_beir(config.data, config.split)
     corpus, qrels = data.corpus, data.qrels[config.split]
     queries = with_gold(data.queries[config.split], qrels, config.limit, config.seed)
-    retriever, fusion, folder = config.open_index_of(config.index, corpus), RankScoreFusion(), Path(config.output)
+    retriever = config.open_index_of(config.index, corpus)
+    folder = Path(config.output)
     open_run(folder, asdict(config), inputs_of(config.data, [config.split], [config.index]), {"reformulator"})
-    reward, file, info = Reward("converge", retriever, fusion), folder / "cache.sqlite", describe(config.index)
-    index = CachedRetriever("index", retriever, info.fingerprint, file, embeds=info.kind != "bm25")
-    systems = open_systems(paths, {"index": index}, [fusion.name], corpus, file)
+    reward = Reward("converge", retriever, RankScoreFusion())
+    file = folder / "cache.sqlite"
+    index = cached("index", config.index, retriever, file)
+    systems = open_systems(paths, {"index": index}, [reward.path.fusion.name], corpus, file)
 
     def measure(asked: Sequence[Query], kinds: Mapping[str, str]) -> list[Evaluation]:
         """Measures the raw query and each reformulator; ``turns`` only if there are conversations."""
@@ -82,16 +81,12 @@ def main(config: HeadroomConfig) -> None:
         evaluations = evaluate_systems(some, asked, qrels, kinds=kinds, measures=[_MEASURE])
         return [replace(one, name=system.reformulator) for system, one in evaluations.items()]
 
-    def rest(done: int) -> Iterator[list[ScoredQuery]]:
-        found = candidates_in(corpus.values(), read[done:], _MOST_SUB_QUERIES)
-        return score_candidates(read[done:], qrels, found, reward)
-
     kinds = kinds_of(queries, data.metadata)
     baselines = measure(queries, kinds)
     changed = change_topics(queries, config.seed)
     topics = measure(changed, dict.fromkeys(qrels, "topic change")) if changed else []
     read = replace(reward.path, corpus=corpus, feedback=FeedbackSpec(1)).with_feedback(queries)
-    scored = continue_rows(ScoredQuery, folder / "scored.jsonl", len(read), rest)
+    scored = scored_in(folder / "scored.jsonl", read, qrels, corpus, reward)
     auto = next((path for path in systems.values() if path.choice), None)
     bounds, forms = measure_bounds(read, qrels, scored, kinds, reward, auto, measure=_MEASURE, seed=config.seed)
     decision, reason = advise(Headroom(tuple(baselines), bounds, tuple(topics)), _MEASURE)

@@ -12,7 +12,7 @@ The same command resumes an interrupted run, both during scoring and during trai
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,16 +20,14 @@ from typing import TYPE_CHECKING, Any
 from acqo_rl.language_models.local import load_tokenizer
 from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.settings import setting
-from acqo_rl.training.candidates import candidates_in
 from acqo_rl.training.materials import Materials, start_run
-from acqo_rl.training.run_folder import continue_rows, read_rows, write_rows
+from acqo_rl.training.run_folder import read_rows, write_rows
 from acqo_rl.training.settings import FINE_TUNING, PathSettings, WithPolicy, policy_settings, trainer_help
 from acqo_rl.training.warm_start import (
     Example,
-    ScoredQuery,
     balanced,
     decided_by_kind,
-    score_candidates,
+    scored_in,
     train,
     verified_examples,
     warm_start_arguments,
@@ -91,12 +89,7 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
         return read_rows(Example, file)
     queries, settings = materials.train, policy_settings(config.prompt, config.model)
     reward = materials.reward("converge", config.reward, settings)
-
-    def rest(done: int) -> Iterator[list[ScoredQuery]]:
-        found = candidates_in(materials.corpus.values(), queries[done:], settings.max_sub_queries)
-        return score_candidates(queries[done:], materials.qrels, found, reward)
-
-    options = continue_rows(ScoredQuery, file.with_name("scored.jsonl"), len(queries), rest)
+    options = scored_in(file.with_name("scored.jsonl"), queries, materials.qrels, materials.corpus, reward)
     verified = verified_examples(options, config.min_gain, config.tie_tolerance)
     scored = decided_by_kind(verified, materials.kinds, config.min_helped_share)
     examples = balanced(scored, config.examples, config.seed)

@@ -9,6 +9,7 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.composite import HybridRetriever
 from acqo_rl.retrieval.load import describe
 from acqo_rl.retrieval.settings import IndexSettings
+from acqo_rl.roles import Retriever
 from acqo_rl.searching.concurrent import flatten
 from acqo_rl.searching.names import ORIGINAL, name_indexes
 from acqo_rl.searching.sub_queries import RawQueryOnly, Retrievers, split_retrievers
@@ -23,6 +24,12 @@ def has_dense(retrievers: Retrievers) -> bool:
 def fingerprints(retrievers: Retrievers) -> list[str]:
     """The fingerprint of each index."""
     return [index.fingerprint for some in split_retrievers(retrievers) for index in flatten(some)]
+
+
+def cached(name: str, index: str, retriever: Retriever, file: Path) -> CachedRetriever:
+    """The retriever of an index, with the rankings of earlier runs."""
+    info = describe(index)
+    return CachedRetriever(name, retriever, info.fingerprint, file, embeds=info.kind != "bm25")
 
 
 def open_retrievers(
@@ -41,10 +48,9 @@ def open_retrievers(
 
     @lru_cache
     def open_one(place: str) -> CachedRetriever:
-        info = describe(place)
         retriever = settings.open_index_of(place, corpus)
         retriever.search([WARM_UP], 1)
-        return CachedRetriever(names.get(place, place), retriever, info.fingerprint, file, embeds=info.kind != "bm25")
+        return cached(names.get(place, place), place, retriever, file)
 
     def open_part(part: str) -> CachedRetriever:
         one = part.removesuffix(ORIGINAL)

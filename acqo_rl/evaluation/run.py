@@ -3,13 +3,14 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acqo_rl.measures import MEASURES, check_measures, judged, measurable, per_query, to_run
 from acqo_rl.reformulation.pass_through import RecentTurns
+from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.sub_queries import DEPTH, searched_text
 from acqo_rl.searching.trace import ms_of
@@ -66,15 +67,8 @@ class Evaluation:
         return np.array([result.measures[measure] for result in self.results])
 
 
-class BatchSearcher(Protocol):
-    """What can be evaluated, such as :class:`~acqo_rl.searching.path.SearchPath`."""
-
-    def search(self, queries: Sequence[Query], k: int) -> list[SearchResult]:
-        """Returns one result per query, in input order."""
-
-
 def evaluate(
-    searcher: BatchSearcher,
+    searcher: SearchPath,
     queries: Sequence[Query],
     qrels: Qrels,
     *,
@@ -89,7 +83,7 @@ def evaluate(
     """Searches queries and measures the rankings.
 
     Args:
-        searcher: the system to evaluate.
+        searcher: the system to evaluate, or another object with the same method ``search``.
         queries: queries without a relevant document in ``qrels`` are left out and counted.
         qrels: judgements.
         name: of the evaluation.

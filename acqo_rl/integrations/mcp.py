@@ -83,7 +83,7 @@ def make_server(service: Service) -> Server[Any]:
     """
     hints = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
     calls: dict[str, tuple[type[ReformulateRequest], Callable[[Any], Any]]] = {
-        "search": (SearchRequest, service.search),
+        "search": (SearchRequest, service.find),
         "reformulate": (ReformulateRequest, service.reformulate),
     }
     schemas = {name: _schema(form) for name, (form, _) in calls.items()}

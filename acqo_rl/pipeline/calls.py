@@ -41,7 +41,7 @@ class PassageSearch:
     searcher: AdaptiveSearcher
     corpus: Corpus
 
-    def search(self, state: RetrievalState, source: str, texts: Sequence[str], k: int) -> list[list[Chunk]]:
+    def passages(self, state: RetrievalState, source: str, texts: Sequence[str], k: int) -> list[list[Chunk]]:
         """Returns at most ``k`` passages per text, in input order, from one call, and adds them to the state.
 
         A search that fails, or that starts after the time limit, returns no passages and is recorded in the state.

@@ -64,7 +64,7 @@ class GapSearch:
     def run(self, state: RetrievalState) -> RetrievalState:
         """Adds rounds and passages until nothing is missing, there is no new gap, or the limit is reached."""
         if not state.journal.has_searched(state.query.text):
-            self.search.search(state, f"{self.name} 1", [state.query.text], self.k)
+            self.search.passages(state, f"{self.name} 1", [state.query.text], self.k)
         first = Round(1, state.query.text, tuple(chunk.document.id for chunk in state.chunks))
         rounds = list(state.hops or [first])
         reason = f"the limit of {self.rounds} searches is reached"
@@ -88,7 +88,7 @@ class GapSearch:
                 reason = "complete" if complete else f"no new gap in {missing}"
                 break
             number = len(rounds) + 1
-            [found] = self.search.search(state, f"{self.name} {number}", [text], self.k)
+            [found] = self.search.passages(state, f"{self.name} {number}", [text], self.k)
             rounds.append(Round(number, text, tuple(chunk.document.id for chunk in found)))
         state.journal.trace.add(self.name, f"stopped: {reason}")
         return replace(state, hops=tuple(rounds))
@@ -182,7 +182,7 @@ class Decomposer:
             known = [other.answer for other in parts if other.id in part.depends_on and other.answer]
             if known:
                 part.text = f"{part.text} (Context: {'; '.join(known)})"
-        found = self.search.search(state, self.name, [part.text for part in level], self.k)
+        found = self.search.passages(state, self.name, [part.text for part in level], self.k)
         for part, chunks in zip(level, found, strict=True):
             part.doc_ids = tuple(chunk.document.id for chunk in chunks)
 

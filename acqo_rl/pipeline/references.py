@@ -83,7 +83,7 @@ class ReferenceFollower:
             action: Action = "follow_reference" if depth else "retrieve"
             known = set(passages)
             references: list[str] = []
-            found = self.search.search(state, f"{self.name} {depth}", queries, self.k)
+            found = self.search.passages(state, f"{self.name} {depth}", queries, self.k)
             for query, chunks in zip(queries, found, strict=True):
                 new = [chunk for chunk in chunks if chunk.document.id not in known]
                 kept = new[: max(0, self.documents - len(added))]

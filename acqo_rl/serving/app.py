@@ -99,14 +99,14 @@ def make_app(service: Service, limits: Limits, web: Web = Web()) -> FastAPI:
         """Returns the sub-queries that a search would use; if this fails, the raw query and the problem."""
         return await in_thread(partial(service.reformulate, body), service.timeouts.total)
 
-    @app.post("/v1/search", tags=["search"], responses=REFUSALS)
-    async def search(body: SearchRequest) -> SearchResponse:
+    @app.post("/v1/search", name="search", tags=["search"], responses=REFUSALS)
+    async def post_search(body: SearchRequest) -> SearchResponse:
         """Reformulates a query, searches all sub-queries in all collections, and merges the results.
 
         If some searches fail, the results are partial.
         """
         try:
-            return await in_thread(partial(service.search, body), service.timeouts.total)
+            return await in_thread(partial(service.find, body), service.timeouts.total)
         except SearchError as error:
             service.metrics.failed("search", str(error))
             raise

@@ -51,8 +51,8 @@ def make_retriever_app(retriever: Retriever, info: IndexInfo, limits: Limits, we
         """The description of the index."""
         return info
 
-    @app.post("/search", responses=REFUSALS, response_model=Rankings)
-    async def search(body: TextsRequest) -> Response:
+    @app.post("/search", name="search", responses=REFUSALS, response_model=Rankings)
+    async def post_texts(body: TextsRequest) -> Response:
         """Searches all texts; scores are returned without loss of precision."""
 
         def searched() -> bytes:

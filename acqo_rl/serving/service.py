@@ -94,7 +94,7 @@ class Service:
         self._probed = tuple(one.restrict(Scope(tenant="" if one.has_tenants else None)) for one in self.collections)
         self.searcher("raw", None, self._probed)
 
-    def search(self, body: SearchRequest) -> SearchResponse:
+    def find(self, body: SearchRequest) -> SearchResponse:
         """Answers a search.
 
         Raises:
@@ -113,7 +113,7 @@ class Service:
         return SearchResponse.of(found, cosines, body, asked, 1000 * (time.perf_counter() - begin))
 
     def reformulate(self, body: ReformulateRequest) -> ReformulateResponse:
-        """Returns the sub-queries that a search would use. Raises the errors of :meth:`search`."""
+        """Returns the sub-queries that a search would use. Raises the errors of :meth:`find`."""
         begin = time.perf_counter()
         asked = self.asked(body)
         searcher = self.searcher(asked.strategy, asked.num_variants, asked.collections)
@@ -130,7 +130,7 @@ class Service:
         )
 
     def asked(self, body: ReformulateRequest) -> Asked:
-        """What a request asks. Raises the errors of :meth:`search`, except ``SearchError``."""
+        """What a request asks. Raises the errors of :meth:`find`, except ``SearchError``."""
         given = body.rewriting_strategy
         # The model of a policy is accepted as well: trained:demo is the strategy trained-demo.
         strategy = reformulator_name(given) if given else self.strategies.default

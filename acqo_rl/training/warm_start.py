@@ -21,11 +21,12 @@ from acqo_rl.language_models.chat import missing_end
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.reformulation.policy import PolicySettings, prompt_of
-from acqo_rl.training.candidates import Candidate, drops_words, splits_completely
+from acqo_rl.training.candidates import Candidate, candidates_in, drops_words, splits_completely
 from acqo_rl.training.model import load_trainable, resume, save_run
 from acqo_rl.training.rewards import Reward, rank_map
+from acqo_rl.training.run_folder import continue_rows
 from acqo_rl.training.settings import FINE_TUNING, trainer_arguments
-from acqo_rl.types import Qrels, Query, Route, SubQuery
+from acqo_rl.types import Corpus, Qrels, Query, Route, SubQuery
 
 if TYPE_CHECKING:
     from trl import SFTConfig
@@ -99,6 +100,16 @@ def score_candidates(
         for (query, form, route, completion), value in zip(rows, values, strict=True):
             scored[query.id].append(ScoredCandidate(form, route, completion, value))
         yield [ScoredQuery(query_id, tuple(options)) for query_id, options in scored.items()]
+
+
+def scored_in(file: Path, queries: Sequence[Query], qrels: Qrels, corpus: Corpus, reward: Reward) -> list[ScoredQuery]:
+    """The candidates of the queries with their rewards; those that an earlier run has written to the file are read."""
+
+    def rest(done: int) -> Iterator[list[ScoredQuery]]:
+        found = candidates_in(corpus.values(), queries[done:], reward.grammar.max_sub_queries)
+        return score_candidates(queries[done:], qrels, found, reward)
+
+    return continue_rows(ScoredQuery, file, len(queries), rest)
 
 
 def _completions(query: Query, found: Sequence[Candidate], reward: Reward) -> list[tuple[str, Route, str]]:

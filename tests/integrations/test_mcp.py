@@ -175,7 +175,7 @@ async def test_a_call_that_is_cancelled_ends(service, monkeypatch):
         with time_limit.current().ending(ended.set):
             ended.wait(20)
 
-    monkeypatch.setattr(service, "search", stalled)
+    monkeypatch.setattr(service, "find", stalled)
     async with Client(make_server(service)) as client:
         with anyio.move_on_after(0.3):
             await client.call_tool("search", {"query": QUERY})

@@ -33,7 +33,7 @@ def test_a_passage_is_kept_once_with_its_best_similarity_and_its_source(state):
 
 
 def test_a_failed_search_is_named_and_finds_nothing(state, searching):
-    assert searching(BrokenRetriever()).search(state, "hop", ["a", "b"], 3) == [[], []]
+    assert searching(BrokenRetriever()).passages(state, "hop", ["a", "b"], 3) == [[], []]
     assert (state.failures[0].step, state.journal.broken) == ("hop", {"search"})
     ask(BrokenModel(), state)
     assert str(state.failures[1]) == "gap: ConnectionError: the model server is down"

@@ -58,7 +58,7 @@ def test_the_fused_order_is_kept_and_later_passages_join_it_by_similarity(corpus
     state = FirstSearch(search, searcher).run(state)
     assert [c.document.id for c in state.chunks] == list(searcher.search("both").fused.doc_ids)
     assert [(c.document.id, c.similarity) for c in state.chunks][:2] == [("bert", 0.9), ("alphabet", 0.4)]
-    search.search(state, "hop", ["gap"], 2)
+    search.passages(state, "hop", ["gap"], 2)
     assert [c.document.id for c in state.chunks][:4] == ["bert", "alphabet", "new", "transformer"]
     state.passages.boost = lambda chunk: 1.2 if chunk.document.id == "alphabet" else 1.0
     assert state.chunks[0].document.id == "alphabet"

@@ -42,7 +42,7 @@ def test_the_defaults(state, searching, name):
     """Three searches of three passages and two calls, which read eight passages of 300 characters."""
     retriever, model = Endless(), ModelByRole(gap=[gaps("word a"), gaps("word b"), "unused"])
     search = searching(retriever, AnyDocument("word " * 1000))
-    search.search(state, "initial", [QUESTION], 10)
+    search.passages(state, "initial", [QUESTION], 10)
     state = GapSearch(name, search, BudgetedModel(model)).run(state)
     assert [texts for texts, _ in retriever.calls] == [[QUESTION], ["word a"], ["word b"]]
     assert model.count("gap") == state.journal.budget.used == 2

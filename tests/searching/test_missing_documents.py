@@ -34,5 +34,5 @@ def test_hits_feedback_and_passages_are_of_documents_that_exist_with_their_own_s
 
     found = {"text": dict(zip(RANKING.doc_ids, RANKING.scores, strict=True))}
     searcher = AdaptiveSearcher(PassThrough(), ScoredRetriever(found), RankScoreFusion())
-    [passages] = PassageSearch(searcher, CORPUS).search(RetrievalState(QUERY), "test", ["text"], 3)
+    [passages] = PassageSearch(searcher, CORPUS).passages(RetrievalState(QUERY), "test", ["text"], 3)
     assert [(chunk.document.id, chunk.similarity) for chunk in passages] == [("a", 3.0), ("b", 1.0)]
