@@ -7,7 +7,7 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from functools import cached_property, lru_cache
@@ -47,6 +47,7 @@ class Answers(Generic[Asked, Answer]):
         asked: str,
         form: type[Answer],
         compute: Callable[[list[Asked]], Sequence[Answer]],
+        key: Callable[[Asked], str],
         keep: Callable[[Answer], bool] = lambda _: True,
     ) -> None:
         """Reads the answers of earlier runs.
@@ -56,6 +57,7 @@ class Answers(Generic[Asked, Answer]):
             asked: everything except the key that an answer depends on.
             form: the type of the answers.
             compute: returns one answer per item.
+            key: the key of an item.
             keep: whether the next process may use an answer.
 
         Raises:
@@ -65,6 +67,7 @@ class Answers(Generic[Asked, Answer]):
         self._asked = asked
         self._form = TypeAdapter(form)
         self._compute = compute
+        self._key = key
         self._keep = keep
         self._known: dict[str, tuple[Answer, float]] = {}
         if file.is_file():
@@ -87,9 +90,10 @@ class Answers(Generic[Asked, Answer]):
                     f"{self._file} cannot be used ({error}): delete it, and its contents are computed again."
                 ) from error
 
-    def fetch(self, items: Mapping[str, Asked]) -> None:
-        """Computes the missing answers in one call; an answer takes the same share of its time as the others."""
-        if missing := {key: item for key, item in items.items() if key not in self._known}:
+    def __call__(self, items: Iterable[Asked]) -> list[Answer]:
+        """One answer per item, in input order; the missing ones are computed in one call and share its time."""
+        wanted = [(self._key(item), item) for item in items]
+        if missing := {key: item for key, item in wanted if key not in self._known}:
             begin = time.perf_counter()
             answers = dict(zip(missing, self._compute(list(missing.values())), strict=True))
             ms = 1000 * (time.perf_counter() - begin) / len(missing)
@@ -98,14 +102,12 @@ class Answers(Generic[Asked, Answer]):
             rows = [(self._asked, key, text, ms) for key, text in kept.items()]
             with self._open() as database:
                 database.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", rows)
+        return [self._known[key][0] for key, _ in wanted]
 
-    def __getitem__(self, key: str) -> Answer:
-        """A known answer."""
-        return self._known[key][0]
-
-    def ms(self, key: str) -> float:
+    def ms(self, item: Asked) -> float:
         """Milliseconds of an answer: those of its batch, divided by the items of the batch; 0 if it is not known."""
-        return self._known[key][1] if key in self._known else 0.0
+        _, ms = self._known.get(self._key(item), (None, 0.0))
+        return ms
 
 
 class CachedRetriever(Retriever):
@@ -126,19 +128,18 @@ class CachedRetriever(Retriever):
         self.cosine = retriever.cosine
         self.fingerprint = fingerprint
         self._found: Answers[str, Ranking] = Answers(
-            file, f"search {DEPTH} {fingerprint}", Ranking, lambda texts: retriever.search(texts, DEPTH)
+            file,
+            f"search {DEPTH} {fingerprint}",
+            Ranking,
+            lambda texts: retriever.search(texts, DEPTH),
+            key=lambda text: key_of(*search_key(text)),
         )
+        self.ms = self._found.ms
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """Returns at most ``k`` documents per text, and at most ``DEPTH``, in input order."""
-        keys = [key_of(*search_key(text)) for text in texts]
-        self._found.fetch(dict(zip(keys, texts, strict=True)))
-        found = [self._found[key].first(k) for key in keys]
+        found = [ranking.first(k) for ranking in self._found(texts)]
         return [Ranking(one.doc_ids, one.scores, self.name, text) for one, text in zip(found, texts, strict=True)]
-
-    def ms(self, text: str) -> float:
-        """Milliseconds of the search of a text."""
-        return self._found.ms(key_of(*search_key(text)))
 
 
 class CachedReformulator(Reformulator):
@@ -160,27 +161,23 @@ class CachedReformulator(Reformulator):
             f"reformulate {cache_key}",
             Reformulation,
             lambda queries: loaded().reformulate(queries),
+            key=query_key,
             keep=lambda made: not made.failed_calls,
         )
         self._feedback: Answers[None, FeedbackSpec] = Answers(
-            file, f"feedback {cache_key}", FeedbackSpec, lambda _: [loaded().feedback]
+            file, f"feedback {cache_key}", FeedbackSpec, lambda _: [loaded().feedback], key=lambda _: "feedback"
         )
+        self.ms = self._made.ms
 
     @cached_property
     def feedback(self) -> FeedbackSpec:  # type: ignore[override]
         """The feedback that the reformulator reads."""
-        self._feedback.fetch({"feedback": None})
-        return self._feedback["feedback"]
+        [feedback] = self._feedback([None])
+        return feedback
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order."""
-        keys = [query_key(query) for query in queries]
-        self._made.fetch(dict(zip(keys, queries, strict=True)))
-        return [replace(self._made[key], query=query) for key, query in zip(keys, queries, strict=True)]
-
-    def ms(self, query: Query) -> float:
-        """Milliseconds of the reformulation of a query; 0 if it was not reformulated."""
-        return self._made.ms(query_key(query))
+        return [replace(made, query=query) for made, query in zip(self._made(queries), queries, strict=True)]
 
 
 class CachedReranker(Reranker):
@@ -191,17 +188,13 @@ class CachedReranker(Reranker):
         self.name = name
         loaded = lru_cache(load)
         self._scored: Answers[tuple[str, str], float] = Answers(
-            file, f"rerank {cache_key}", float, lambda pairs: loaded().score(pairs)
+            file, f"rerank {cache_key}", float, lambda pairs: loaded().score(pairs), key=lambda pair: key_of(*pair)
         )
+        self.ms = self._scored.ms
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """One score per pair of query and passage, in input order."""
-        self._scored.fetch({key_of(*pair): pair for pair in pairs})
-        return [self._scored[key_of(*pair)] for pair in pairs]
-
-    def ms(self, pair: tuple[str, str]) -> float:
-        """Milliseconds of the scoring of a pair."""
-        return self._scored.ms(key_of(*pair))
+        return self._scored(pairs)
 
 
 def key_of(*values: Any) -> str:
