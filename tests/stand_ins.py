@@ -143,15 +143,15 @@ class ScriptedHop(Hop):
         return [self.names[len(self.read) - 1] if len(self.read) <= len(self.names) else None] * len(searched)
 
 
-def random_scorer(seed=0, networks=2):
+def random_scorer(seed=0, networks=2, table=FEATURES):
     """A scorer with random weights."""
     generator = np.random.default_rng(seed)
-    sizes = (len(FEATURES.names), 8, 4, 1)
+    sizes = (len(table.names), 8, 4, 1)
     layers = tuple(
         (generator.normal(size=(networks, one, two)).astype(np.float32), np.zeros((networks, 1, two), np.float32))
         for one, two in pairwise(sizes)
     )
-    return plain_scorer(FEATURES, layers)
+    return plain_scorer(table, layers)
 
 
 def eager_scorer():

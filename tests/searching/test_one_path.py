@@ -1,6 +1,7 @@
 """Training, evaluation and the searcher that serves walk one path: their figures are equal to the last bit."""
 
 import hashlib
+from dataclasses import replace
 
 import pytest
 from shared import PLACES
@@ -8,17 +9,14 @@ from stand_ins import random_scorer
 
 from acqo_rl.conversations import read_history
 from acqo_rl.evaluation.run import evaluate
-from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.measures import per_query, to_run
-from acqo_rl.networks.corpus_words import CorpusWords
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.roles import LanguageModel
+from acqo_rl.searching import description
 from acqo_rl.searching.assemble import open_path
 from acqo_rl.searching.description import NAMED, PathSpec
-from acqo_rl.searching.hop import Hops, LearnedHop
-from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
 from acqo_rl.training.rewards import STEPS, Reward, gold_ranks
 from acqo_rl.types import Completion, Document, Query
@@ -55,26 +53,22 @@ def retriever():
     return Bm25Retriever.build([f"{d.title} {d.text}" for d in CORPUS.values()], list(CORPUS))
 
 
-@pytest.mark.parametrize("fusion", [RankScoreFusion(), ReciprocalRankFusion()], ids=lambda fusion: fusion.name)
+@pytest.mark.parametrize("fusion", ["rsf", "rrf"])
 @pytest.mark.parametrize("timeouts", [Timeouts(), Timeouts(60, 60, 60)], ids=["one call", "a call a text"])
-@pytest.mark.parametrize(("raw_query_margin", "cosine"), [(None, False), (0.5, True), (0.5, False)])
-@pytest.mark.parametrize(("results", "hops"), [(0, 0), (3, 0), (3, 1), (0, 3)])
-def test_evaluation_is_the_service(retriever, fusion, timeouts, results, hops, raw_query_margin, cosine):
+@pytest.mark.parametrize(("margin", "cosine"), [(None, False), (0.5, True), (0.5, False)])
+@pytest.mark.parametrize(("results", "steps"), [(0, ()), (3, ()), (3, ("hops",)), (0, ("choice", "hops", "order"))])
+def test_training_evaluation_and_service_walk_one_path(
+    retriever, fusion, timeouts, results, steps, margin, cosine, monkeypatch
+):
+    """The rankings are equal, and so is the rank of each document in the reward; the networks have random weights."""
+    monkeypatch.setattr(description, "network", lambda _, kind: random_scorer(table=kind.FEATURES))
     retriever.cosine = cosine
-    settings = PolicySettings(feedback_results=results, feedback_words=9, raw_query_margin=raw_query_margin)
+    settings = PolicySettings(feedback_results=results, feedback_words=9, raw_query_margin=margin)
     policy = Policy(ByPrompt(), Prompt(lambda text: len(text.split())), settings)
-    chosen = Hops(LearnedHop(random_scorer(), CORPUS, CorpusWords.of(CORPUS)), hops) if hops else None
-    path = SearchPath(policy, retriever, fusion, CORPUS, hops=chosen)
+    given = {name: getattr(NAMED["auto"], name) for name in steps}
+    path = open_path(PathSpec(model="stand-in", fusion=fusion, **given), CORPUS, retriever, reformulator=policy)
     evaluation = evaluate(path, QUERIES, QRELS, name="policy", progress=False)
-    searcher = AdaptiveSearcher(
-        policy,
-        retriever,
-        fusion,
-        corpus=CORPUS,
-        hops=chosen,
-        timeouts=timeouts,
-        cache_size=0,
-    )
+    searcher = AdaptiveSearcher.along(path, timeouts=timeouts, cache_size=0)
     served = searcher.search_many(QUERIES, 100)
     searcher.close()
 
@@ -82,39 +76,19 @@ def test_evaluation_is_the_service(retriever, fusion, timeouts, results, hops, r
     values = per_query(measures, QRELS, to_run({q.id: f.fused for q, f in zip(QUERIES, served, strict=True)}))
     for query, result, found in zip(QUERIES, evaluation.results, served, strict=True):
         assert found.fused == result.ranking
-        assert found.reformulation.sub_queries == result.reformulation.sub_queries
-        assert found.reformulation.query == result.reformulation.query
-        assert found.reformulation.calls == result.reformulation.calls == 1
-        assert found.reformulation.tokens == result.reformulation.tokens
+        assert replace(found.reformulation, cached=False) == result.reformulation
         assert {measure: values[measure][query.id] for measure in measures} == result.measures
         assert found.failures == ()
-    assert len({len(found.reformulation.sub_queries) for found in served}) > 2
+    assert len({len(found.reformulation.sub_queries) for found in served}) > 1
+    assert ("order" in {found.fused.retriever for found in served}) is ("order" in steps)
 
-
-@pytest.mark.parametrize("steps", [(), ("choice", "hops", "order")], ids=["no steps", "all steps"])
-def test_reward_evaluation_and_service_walk_one_path(retriever, steps):
-    """The rank of every document is equal, so the rankings are."""
-    retriever.cosine = False
-    policy = Policy(ByPrompt(), Prompt(lambda text: len(text.split())), PolicySettings())
-    spec = PathSpec(model="stand-in", **{name: getattr(NAMED["auto"], name) for name in steps})
-    path = open_path(spec, CORPUS, retriever, reformulator=policy)
-    asked = QUERIES[::3]
-    evaluated = evaluate(path, asked, QRELS, name="policy", progress=False).results
-    searcher = AdaptiveSearcher.along(path)
-    served = searcher.search_many(asked, 100)
-    searcher.close()
-    assert [found.fused for found in served] == [result.ranking for result in evaluated]
-
-    reward = Reward("converge", retriever, path.fusion, **{name: getattr(path, name) for name in STEPS})
-    completions = [answer.completion for answer in policy.reformulate(asked)]
-    valid = [i for i, text in enumerate(completions) if text in COMPLETIONS[:6]]
+    grammar, walked = settings.grammar, {name: getattr(path, name) for name in STEPS}
+    reward = Reward("converge", retriever, path.fusion, grammar=grammar, raw_query_margin=margin, **walked)
+    read = path.with_feedback(QUERIES)
+    written = [answer.completion for answer in policy.reformulate(read)]
+    valid = [i for i, text in enumerate(written) if text in COMPLETIONS[:6]][::4]
     rows = [(i, doc_id) for i in valid for doc_id in CORPUS]
-    reward(
-        prompts=rows,
-        completions=[completions[i] for i, _ in rows],
-        query=[asked[i].text for i, _ in rows],
-        gold=[[doc_id] for _, doc_id in rows],
-        asked=[asked[i] for i, _ in rows],
-    )
+    asked = [read[i] for i, _ in rows]
+    gold = [[doc_id] for _, doc_id in rows]
+    reward(rows, [written[i] for i, _ in rows], [query.text for query in asked], gold, asked)
     assert reward.qualities == [reward.score(gold_ranks(served[i].fused, [doc_id])) for i, doc_id in rows]
-    assert {found.fused.retriever for found in served} == {"order" if steps else "rsf"}

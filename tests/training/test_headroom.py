@@ -143,6 +143,6 @@ def test_an_interrupted_run_scores_only_the_rest(estimated, monkeypatch):
     (folder / "scored.jsonl").write_text("".join(rows.splitlines(keepends=True)[:10]))
     main(arguments)
     assert (folder / "scored.jsonl").read_text() == rows
-    monkeypatch.setattr("acqo_rl.cli.headroom.candidates_in", None)
+    monkeypatch.setattr("acqo_rl.training.warm_start.candidates_in", None)
     main(arguments)
     assert figures_of(folder / "summary.json") == before
