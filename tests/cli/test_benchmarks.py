@@ -12,6 +12,8 @@ from test_entry_points import ROOT
 
 from acqo_rl.data.beir import read_beir
 from acqo_rl.data.importer import write_embedded
+from acqo_rl.reformulation.grammar import Grammar
+from acqo_rl.types import Query, Turn
 
 
 def rows_of(name, settings, pattern):
@@ -99,6 +101,17 @@ def test_each_loss_of_adapt_prefers_the_best_completion(adapt, loss):
         listed = adapt.Listed("q", "pass", texts, dict(zip(texts, rewards, strict=True)))
         logits = torch.zeros(3, requires_grad=True)
         logs = [value[None] for value in logits.log_softmax(0)]
-        adapt.loss_of(loss, logs, [value.detach() for value in logs], listed).backward()
+        adapt.loss_of(loss, logs, [value.detach() for value in logs], listed, power=0.5).backward()
         favoured = rewards.index(max(rewards))
         assert (logits.grad.argmin() == favoured and logits.grad[favoured] < -0.01) == rises
+
+
+def test_variants_of_adapt_follow_the_grammar(adapt):
+    """A completion with one search has three readings; others have none."""
+    grammar, query = Grammar(), Query("q", "who is its mayor", history=(Turn("user", "tell me about Lima"),))
+    for completion in ("resolve\nLima mayor", "resolve\n= Lima"):
+        found = adapt.variants(completion)
+        assert completion in found and len(set(found)) == 3
+        assert [grammar.parse(text, query).problem for text in found] == [None] * 3
+    for completion in ("pass", "split\nLima\nOslo", "resolve\n=", "resolve\nLima\n="):
+        assert adapt.variants(completion) == []
