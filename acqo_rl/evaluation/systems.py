@@ -156,23 +156,24 @@ def open_systems(
     lexicon = lexicon_for((spec.reformulator for spec in paths.values()), corpus.values())
     words = once(partial(words_of, corpus))
     opened: dict[str, SearchPath] = {}
-    suited: dict[str, list[str]] = {}
-    for name, spec in paths.items():
-        suited[name] = [key for key, some in retrievers.items() if spec.retry_below is None or has_dense(some)]
-        if not suited[name]:
-            raise ConfigError(f"{name} compares cosines; give a dense index, alone or in a hybrid.")
-        key = reformulator_key(spec.reformulator, spec.model, spec.strategy)
-        cached = CachedReformulator(name, partial(load, spec), key, file)
-        opened[name] = open_path(spec, corpus, retrievers[suited[name][0]], reformulator=cached, words=words)
-    return {
-        System(name, retriever, fusion): replace(
+    systems: dict[System, SearchPath] = {}
+    for retriever, fusion, name in product(retrievers, fusions, paths):
+        spec = paths[name]
+        searched = retrievers[retriever]
+        if spec.retry_below is not None and not has_dense(searched):
+            continue
+        if name not in opened:
+            key = reformulator_key(spec.reformulator, spec.model, spec.strategy)
+            cached = CachedReformulator(name, partial(load, spec), key, file)
+            opened[name] = open_path(spec, corpus, searched, reformulator=cached, words=words)
+        systems[System(name, retriever, fusion)] = replace(
             opened[name],
-            retrievers=retrievers[retriever],
+            retrievers=searched,
             fusion=fusion_named(fusion.removesuffix(RERANKED)),
-            reranking=Reranking(reranker, corpus, paths[name].rerank_depth)
+            reranking=Reranking(reranker, corpus, spec.rerank_depth)
             if reranker and fusion.endswith(RERANKED)
             else None,
         )
-        for retriever, fusion, name in product(retrievers, fusions, paths)
-        if retriever in suited[name]
-    }
+    if missing := [name for name in paths if name not in opened]:
+        raise ConfigError(f"{missing[0]} compares cosines; give a dense index, alone or in a hybrid.")
+    return systems

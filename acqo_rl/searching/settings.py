@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Le
 
@@ -22,7 +22,10 @@ NO_ORDER = "none"
 
 @dataclass(kw_only=True)
 class StepSettings:
-    """Settings of the engine of policies, of choice, hops, order and reranker."""
+    """Settings of the engine of policies, of choice, hops, order and reranker.
+
+    ``described`` names those that are attributes of a description with the same meaning.
+    """
 
     engine: InferenceEngine = setting(ENGINE_HELP, "auto")
     choice: str = setting("Folder of the network that chooses the first searches of the reformulator auto.", CHOICE)
@@ -41,8 +44,10 @@ class StepSettings:
     reranker: Address | None = setting(RERANKER_HELP, None)
     rerank_depth: Positive = setting("Number of documents per query that are reranked.", RERANK_DEPTH, of="reranker")
 
+    described: ClassVar[tuple[str, ...]] = ("hop", "rerank_depth")
+
     def paths(
-        self, given: Sequence[str], strategy: StrategySettings | None = None, model: str | None = None, **more: Any
+        self, given: Sequence[str], strategy: StrategySettings | None = None, model: str | None = None
     ) -> dict[str, PathSpec]:
         """Describes the search path of each reformulator, by its name.
 
@@ -50,13 +55,12 @@ class StepSettings:
             given: as :func:`~acqo_rl.searching.names.name_reformulators` takes them; also the errors.
             strategy: settings of the reformulators; by default their defaults.
             model: of the reformulators that are given without one.
-            more: further attributes of the descriptions.
         """
-        named = name_reformulators(given, model, self.engine)
+        named = name_reformulators(given, model or getattr(self, "model", None), self.engine)
         settings = strategy or StrategySettings()
-        return {name: self._path(kind, model, settings, more) for name, (kind, model) in named.items()}
+        return {name: self._path(kind, model, settings) for name, (kind, model) in named.items()}
 
-    def _path(self, kind: str, model: str, strategy: StrategySettings, more: dict[str, Any]) -> PathSpec:
+    def _path(self, kind: str, model: str, strategy: StrategySettings) -> PathSpec:
         usual = NAMED.get(kind, PathSpec())
         order = self.order or usual.order
         return PathSpec(
@@ -66,10 +70,8 @@ class StepSettings:
             retry_below=retries_below(kind, strategy),
             choice=usual.choice and self.choice,
             hops=usual.hops if self.hops is None else self.hops,
-            hop=self.hop,
             order=None if order == NO_ORDER else order,
-            rerank_depth=self.rerank_depth,
-            **more,
+            **{name: getattr(self, name) for name in self.described},
         )
 
 
@@ -84,9 +86,4 @@ class SearcherSettings(StepSettings, IndexSettings):
         "Minimum cosine of a document; if no document reaches it, the result is empty. Requires dense indexes.", None
     )
 
-    def paths(
-        self, given: Sequence[str], strategy: StrategySettings | None = None, model: str | None = None, **more: Any
-    ) -> dict[str, PathSpec]:
-        """Describes the search paths, also their fusion, threshold and reranker."""
-        own = {name: getattr(self, name) for name in ("fusion", "rrf_k", "score_threshold", "reranker")}
-        return super().paths(given, strategy, model or self.model, **own, **more)
+    described: ClassVar[tuple[str, ...]] = (*StepSettings.described, "fusion", "rrf_k", "score_threshold", "reranker")
