@@ -65,6 +65,13 @@ class NotFoundError(AcqoError):
     """A request names an unknown strategy or collection."""
 
 
+def missing_package(what: str, error: ImportError, extra: str) -> MissingPackageError:
+    """The exception that says which extra something needs, after an import that failed."""
+    package = (error.name or "").partition(".")[0]
+    reason = f"{what} needs the package {package}; run: pip install 'acqo-rl[{extra}]'"
+    return MissingPackageError(reason, name=error.name)
+
+
 def did_you_mean(unknown: Iterable[str], known: Iterable[str]) -> str:
     """The known names that resemble unknown ones, as a question in parentheses after a space; empty without any."""
     names = list(known)

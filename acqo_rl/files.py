@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator
@@ -81,6 +82,11 @@ def write_atomic(path: Path, lines: Iterable[str]) -> None:
     """Writes a UTF-8 file atomically."""
     with atomic(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(f"{line}\n" for line in lines)
+
+
+def hash_of(*values: object) -> str:
+    """SHA-256 of values that can be written as JSON."""
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
 
 
 def hash_files(paths: Iterable[Path]) -> str:

@@ -3,8 +3,6 @@
 A further reformulator, index or fusion therefore costs only what is new, and an interrupted study continues.
 """
 
-import hashlib
-import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +17,7 @@ from pydantic import TypeAdapter
 from acqo_rl import __version__
 from acqo_rl.addresses import Address
 from acqo_rl.errors import DataError
-from acqo_rl.files import writing
+from acqo_rl.files import hash_of, writing
 from acqo_rl.language_models.embedded import resolve
 from acqo_rl.language_models.openvino import PREFIX
 from acqo_rl.reformulation.load import prompts_model, strategy_key
@@ -199,7 +197,7 @@ class CachedReranker(Reranker):
 
 def key_of(*values: Any) -> str:
     """A short key of JSON-serialisable values."""
-    return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:32]
+    return hash_of(*values)[:32]
 
 
 def query_key(query: Query) -> str:

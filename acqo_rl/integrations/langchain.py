@@ -18,7 +18,7 @@ from typing import Any
 
 from acqo_rl import types
 from acqo_rl.conversations import read_history
-from acqo_rl.integrations import missing
+from acqo_rl.errors import missing_package
 from acqo_rl.integrations.hits import hits, metadata_of
 from acqo_rl.language_models.chat import completion_of, failed
 from acqo_rl.roles import LanguageModel, Retriever
@@ -36,7 +36,7 @@ try:
     from langchain_core.runnables.config import set_config_context
     from pydantic import Field, SkipValidation
 except ImportError as error:
-    raise missing("langchain", error) from error
+    raise missing_package("This integration", error, "langchain") from error
 
 
 class AdaptiveRetriever(BaseRetriever):

@@ -9,8 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from acqo_rl import __version__
-from acqo_rl.errors import AcqoError, ConfigError
-from acqo_rl.integrations import missing
+from acqo_rl.errors import AcqoError, ConfigError, missing_package
 from acqo_rl.serving.requests import ReformulateRequest, SearchRequest
 from acqo_rl.serving.service import Service
 from acqo_rl.time_limit import in_thread
@@ -32,7 +31,7 @@ try:
     )
     from pydantic import ValidationError
 except ImportError as error:
-    raise missing("mcp", error) from error
+    raise missing_package("This integration", error, "mcp") from error
 
 _INSTRUCTIONS = """Searches documents. Give the question in the user's words, with the earlier turns of the
 conversation. If needed, the question is split or disambiguated, and the results of all searches are merged.

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from acqo_rl import time_limit
 from acqo_rl.addresses import Address, hide, whole_of
-from acqo_rl.errors import ConfigError, MissingPackageError
+from acqo_rl.errors import ConfigError, missing_package
 
 if TYPE_CHECKING:
     import httpx
@@ -181,9 +181,7 @@ def _open_client(url: str, what: str, **options: Any) -> httpx.AsyncClient:
         import httpx
         import tenacity  # noqa: F401
     except ImportError as error:
-        raise MissingPackageError(
-            f"{what} needs the package {error.name}; run: pip install 'acqo-rl[remote]'"
-        ) from error
+        raise missing_package(what, error, "remote") from error
     checked_url(url, httpx.URL)
     base = httpx.URL(whole_of(url))
     options |= {"base_url": base.copy_with(userinfo=b"")}

@@ -7,14 +7,13 @@ for every sub-query.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 
 from acqo_rl.errors import ConfigError, check_positive
+from acqo_rl.files import hash_of
 from acqo_rl.fusion import best_first, spans_of
 from acqo_rl.roles import Fusion, Retriever
 from acqo_rl.types import Ranking, Scope
@@ -104,7 +103,7 @@ class HybridRetriever(Composite):
 
 def joined_fingerprint(fingerprints: Sequence[str], fusion: str = "rsf") -> str:
     """The fingerprint of a hybrid whose retrievers have these fingerprints, in the order of fusion."""
-    return hashlib.sha256(json.dumps([fusion, _PER_PART, *fingerprints]).encode()).hexdigest()
+    return hash_of(fusion, _PER_PART, *fingerprints)
 
 
 class InCollection(Retriever):

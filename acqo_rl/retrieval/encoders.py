@@ -1,7 +1,5 @@
 """Encoders on servers, and the loading of encoders by the settings that an index records."""
 
-import hashlib
-import json
 import os
 from collections.abc import Mapping, Sequence
 from inspect import signature
@@ -14,6 +12,7 @@ import numpy as np
 from cachetools import LRUCache
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError, check_positive
+from acqo_rl.files import hash_of
 from acqo_rl.language_models.http_clients import key_in
 from acqo_rl.language_models.load import on_server
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder, normalised
@@ -96,8 +95,7 @@ class ServerEncoder(Encoder):
         }
         self.dim = dimensions or 0
         self.dim = len(self._ask(["How many dimensions are there?"], is_first=True)[0])
-        identity = [self._name, query_prompt or "", passage_prompt or "", self.dim]
-        self.fingerprint = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
+        self.fingerprint = hash_of(self._name, query_prompt or "", passage_prompt or "", self.dim)
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """L2-normalised embeddings of queries, float32[texts, dim].

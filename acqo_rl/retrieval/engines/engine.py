@@ -1,7 +1,5 @@
 """What a search engine has to do, and collections of engines, with retries of their calls."""
 
-import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,6 +7,7 @@ from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 from acqo_rl.errors import SearchError
+from acqo_rl.files import hash_of
 from acqo_rl.language_models.http_clients import make_retrying
 from acqo_rl.retrieval.engines.location import Location, LocationOptions
 from acqo_rl.retrieval.manifest import IndexInfo
@@ -111,10 +110,10 @@ class EngineCollection:
     @cached_property
     def info(self) -> IndexInfo:
         """Its description. The hash of the corpus is made of the location and the number of documents alone."""
-        corpus = _hash(self.location.shown, self.schema.count)
+        corpus = hash_of(self.location.shown, self.schema.count)
         is_dense = self.location.options.mode == "dense"
-        kind, encoder = ("dense", _hash(self.location.encoder)) if is_dense else ("bm25", "")
-        return IndexInfo(kind, _hash(kind, corpus, encoder), corpus, self.schema.count, encoder)
+        kind, encoder = ("dense", hash_of(self.location.encoder)) if is_dense else ("bm25", "")
+        return IndexInfo(kind, hash_of(kind, corpus, encoder), corpus, self.schema.count, encoder)
 
     def __call__(self, method: Callable[..., T], *arguments: Any) -> T:
         """The result of a method of the engine.
@@ -141,7 +140,3 @@ def reported(location: Location, engine: Engine | type[Engine]) -> Iterator[None
             else "check the collection and its location"
         )
         raise SearchError(f"A call of {location.shown} failed ({type(error).__name__}: {reason}); {remedy}.") from error
-
-
-def _hash(*values: object) -> str:
-    return hashlib.sha256(json.dumps(values).encode()).hexdigest()

@@ -10,7 +10,7 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 
-from acqo_rl.errors import ConfigError, IndexMismatchError, MissingPackageError
+from acqo_rl.errors import ConfigError, IndexMismatchError, missing_package
 from acqo_rl.fusion import best_first, best_scores
 from acqo_rl.language_models.http_clients import make_retrying
 from acqo_rl.retrieval.encoder import encode_texts, search_windows
@@ -214,9 +214,7 @@ def open_collection(index: str, seconds: float | None = None) -> EngineCollectio
         client = getattr(importlib.import_module(f"acqo_rl.retrieval.engines.{location.scheme}"), name)
         import tenacity  # noqa: F401  (part of every engine's extra)
     except ImportError as error:
-        raise MissingPackageError(
-            f"{shown} needs the package {error.name}; run: pip install 'acqo-rl[{extra}]'"
-        ) from error
+        raise missing_package(shown, error, extra) from error
     schema = None
     if location.is_server or Path(location.place).exists():  # else the clients would create the folder
         with reported(location, client):
