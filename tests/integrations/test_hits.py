@@ -40,7 +40,7 @@ for module in {[*EXTRAS]}:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [
-        f"This integration needs the package {package}: pip install 'acqo-rl[{extra}]'."
+        f"This integration needs the package {package}; run: pip install 'acqo-rl[{extra}]'"
         for extra, package in EXTRAS.items()
     ]
 
