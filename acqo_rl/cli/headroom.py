@@ -20,12 +20,12 @@ scored.jsonl. The same command continues after an interruption.
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from acqo_rl.addresses import Address
 from acqo_rl.data.beir import read_beir
 from acqo_rl.evaluation.indexes import cached
 from acqo_rl.evaluation.report import relative_to, write_report
-from acqo_rl.evaluation.run import Evaluation
 from acqo_rl.evaluation.summary import Study, summarise
 from acqo_rl.evaluation.systems import System, evaluate_systems, open_systems
 from acqo_rl.evaluation.tables import aligned
@@ -74,7 +74,7 @@ def main(config: HeadroomConfig) -> None:
     index = cached("index", config.index, retriever, file)
     systems = open_systems(paths, {"index": index}, [reward.path.fusion.name], corpus, file)
 
-    def measure(asked: Sequence[Query], kinds: Mapping[str, str]) -> list[Evaluation]:
+    def measure(asked: Sequence[Query], kinds: Mapping[str, str]) -> list[Any]:
         """Measures the raw query and each reformulator; ``turns`` only if there are conversations."""
         talks = any(query.history for query in asked)
         some = {system: path for system, path in systems.items() if system.reformulator != "turns" or talks}

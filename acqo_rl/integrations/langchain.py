@@ -87,13 +87,16 @@ class AdaptiveRetriever(BaseRetriever):
         Raises:
             ConfigError: the strategy is unknown.
         """
-        from acqo_rl.fusion import RankScoreFusion
-        from acqo_rl.reformulation.load import load_reformulator
+        from acqo_rl.searching.assemble import open_path, open_reformulator
+        from acqo_rl.searching.settings import StepSettings
 
         model = LangChainModel(llm) if llm else None
-        reformulator = load_reformulator(strategy if model else "rules", "langchain", language_model=model)
+        [spec] = StepSettings().paths([strategy if model else "rules"], model="langchain").values()
         source = LangChainSource(base_retriever)
-        searcher = AdaptiveSearcher(reformulator, source, RankScoreFusion(), cache_size=0)
+        reformulator = open_reformulator(spec, language_model=model)
+        searcher = AdaptiveSearcher.along(
+            open_path(spec, source.documents, source, reformulator=reformulator), cache_size=0
+        )
         return cls(searcher=searcher, corpus=source.documents, k=k, whole=True)
 
     def _get_relevant_documents(
