@@ -26,7 +26,8 @@ ignore it.
 
 The output folder contains options/ (the searched options; the same command resumes an interrupted run), curve.json,
 report.md and model/. The report says what the reward adds to imitation, on queries that its networks were not trained
-on. acqo evaluate measures the model: with --hops and --hop, with --reformulator auto and --choice, or with --order.
+on. With --ablation true, it also says how much the networks lose there without each group of their features. acqo
+evaluate measures the model: with --hops and --hop, with --reformulator auto and --choice, or with --order.
 """
 
 from dataclasses import asdict, dataclass, replace
@@ -38,8 +39,9 @@ from annotated_types import Ge, Le
 
 from acqo_rl.addresses import Address
 from acqo_rl.errors import ConfigError
-from acqo_rl.networks.choice import FEATURES as CHOICE_FEATURES
-from acqo_rl.networks.order import FEATURES as ORDER_FEATURES
+from acqo_rl.networks import choice as of_choice
+from acqo_rl.networks import hop as of_hop
+from acqo_rl.networks import order as of_order
 from acqo_rl.retrieval.places import parts_of
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.searching.assemble import check_path, open_reformulator
@@ -52,9 +54,28 @@ from acqo_rl.training.run_folder import inputs_of, open_run
 from acqo_rl.training.scorer import Training, train_in
 from acqo_rl.types import Amount, Count, Positive, Seed, Share
 
+TABLES = {"hop": of_hop.FEATURES, "choice": of_choice.FEATURES, "order": of_order.FEATURES}
+"""The features of each task."""
+HOP_MARGIN = 2.0
+"""Margin of the networks of hops."""
+
+
+@dataclass(kw_only=True)
+class TrainingSettings:
+    """Settings of the trainer."""
+
+    steps: Positive = setting(
+        "Training steps. The first seventh (order: all) imitates the best option, the rest maximises the reward.", 3500
+    )
+    seeds: Positive = setting("Number of networks; the mean of their scores is used.", 4)
+    seed: Seed = setting("Seed of the first network, and for drawing queries.", 0)
+    ablation: bool = setting(
+        "Also report what each group of features is worth; this takes one more training for each group.", False
+    )
+
 
 @dataclass
-class TrainScorerConfig(IndexSettings):
+class TrainScorerConfig(TrainingSettings, IndexSettings):
     """Settings of the training."""
 
     task: Literal["hop", "choice", "order"] = setting("What is trained; see above.")
@@ -79,11 +100,6 @@ class TrainScorerConfig(IndexSettings):
     hops: Annotated[int, Ge(1), Le(MOST_HOPS)] = setting(
         f"Number of hops, 1 to {MOST_HOPS}: that are trained (hop), or that follow the choice or precede the order.", 2
     )
-    steps: Positive = setting(
-        "Training steps. The first seventh (order: all) imitates the best option, the rest maximises the reward.", 3500
-    )
-    seeds: Positive = setting("Number of networks; the mean of their scores is used.", 4)
-    seed: Seed = setting("Seed of the first network, and for drawing queries.", 0)
 
     def __post_init__(self) -> None:
         """Checks the settings.
@@ -111,7 +127,8 @@ def main(config: TrainScorerConfig) -> None:
         spec = replace(spec, choice=None)
     check_path(spec)
     folder = Path(config.output_dir)
-    inputs: dict[str, str] = {}
+    table = TABLES[config.task]
+    inputs = {"features": " ".join(table.names)}
     for data, index in zip(config.data, config.index, strict=True):
         inputs |= inputs_of(data, [config.split], [index], [config.model or ""])
     if open_run(folder, asdict(config), inputs):
@@ -134,15 +151,15 @@ def main(config: TrainScorerConfig) -> None:
     given = {name: getattr(config, name) for name in ("steps", "seeds", "seed")}
     searched = list(sets.values())
     if config.task == "hop":
-        settings = Training(cost=2 * config.cost, **given)
+        settings = Training(table, cost=2 * config.cost, margin=HOP_MARGIN, **given)
         options = hop.options_of(searched, config.hops, settings)
     elif config.task == "choice":
-        settings = Training(CHOICE_FEATURES.names, cost=0.0, margin=0.0, **given)
+        settings = Training(table, **given)
         costs = config.cost, config.price, config.topic_changes
         options = choice.options_of(searched, config.hops, *costs, settings)
     else:
-        settings = Training(ORDER_FEATURES.names, cost=0.0, margin=0.0, imitation=1.0, **given)
+        settings = Training(table, imitation=1.0, **given)
         options = order.options_of(searched)
-    lines = train_in(folder, dict(zip(sets, options, strict=True)), settings)
+    lines = train_in(folder, dict(zip(sets, options, strict=True)), settings, ablate=config.ablation)
     print("\n".join(lines))
     print(f"The networks are in {folder / 'model'}.")

@@ -4,7 +4,7 @@ A name is the title of a result, a title of the corpus or a capitalised phrase i
 question whose words occur in documents, or a rare phrase.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from acqo_rl.networks.corpus_words import LONGEST_TITLE, WORDS_READ, CorpusWords, joined_words, title_of
@@ -98,8 +98,14 @@ class CandidateFinder:
         self._question = _Text(question)
         self._found: dict[str, Candidate] = {}
 
-    def find(self, results: Sequence[Document]) -> dict[str, Candidate]:
-        """Lower-case name -> candidate; in the order of results, the question last."""
+    def best(self, results: Sequence[Document], searched: Collection[str], most: int) -> list[Candidate]:
+        """The first candidates that were not searched yet: names before phrases, then by the rank of the result.
+
+        Args:
+            results: the documents that are read, best first.
+            searched: the words of each text that was searched, joined by spaces.
+            most: maximum number of candidates.
+        """
         for rank, document in enumerate(results, start=1):
             if title := title_of(document):
                 self._add(title, "title_of_result", rank)
@@ -111,7 +117,8 @@ class CandidateFinder:
         spans = [*self._titles(asked), *self._phrases(asked, of_question=True)]
         may_exist = [span for span in spans if self._words.may_find(asked.stems[span[0] : span[1] + 1])]
         self._add_all(asked, "name_in_question", 0, may_exist)
-        return self._found
+        new = [candidate for name, candidate in self._found.items() if name not in searched]
+        return sorted(new, key=lambda candidate: (candidate.source in _UNSURE, candidate.rank, candidate.place))[:most]
 
     def _add_all(self, text: _Text, source: str, rank: int, spans: _Spans) -> None:
         for first, last in spans:
@@ -173,21 +180,3 @@ class CandidateFinder:
             and text.starts[i + 1] == text.ends[i] + 1
         ]  # fmt: skip
         return [(i, i + 1) for _, i in sorted(pairs, key=lambda pair: (-pair[0], pair[1]))[:_PHRASES]]
-
-
-def best_candidates(
-    question: str, results: Sequence[Document], searched: Iterable[str], words: CorpusWords, most: int
-) -> list[Candidate]:
-    """The first candidates of a query that were not searched yet: names before phrases, then by the rank of the result.
-
-    Args:
-        question: the text that the names shall answer.
-        results: the documents that are read, best first.
-        searched: the words of each text that was searched, joined by spaces.
-        words: titles and word weights of the corpus.
-        most: maximum number of candidates.
-    """
-    known = set(searched)
-    found = CandidateFinder(question, words).find(results)
-    new = [candidate for name, candidate in found.items() if name not in known]
-    return sorted(new, key=lambda one: (one.source in _UNSURE, one.rank, one.place))[:most]

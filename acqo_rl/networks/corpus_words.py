@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 
 from acqo_rl.text import stems, words
@@ -96,6 +97,7 @@ def _read_stems(document: Document) -> list[str]:
     return stems(f"{document.title} {document.text[: 12 * WORDS_READ]}")[:WORDS_READ]
 
 
+@lru_cache(4096)
 def whole_and_lead(document: Document) -> tuple[frozenset[str], frozenset[str]]:
     """The stemmed words that are read of a document, and those of its beginning."""
     read = _read_stems(document)

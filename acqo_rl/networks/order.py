@@ -3,19 +3,19 @@
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acqo_rl.networks.corpus_words import LEAD, WORDS_READ, CorpusWords, joined_words, title_key, whole_and_lead
-from acqo_rl.networks.features import FeatureTable, question_of, score_ratio
+from acqo_rl.networks.corpus_words import WORDS_READ, CorpusWords, joined_words, title_key, whole_and_lead
+from acqo_rl.networks.features import FeatureTable, View, question_of, score_ratio, shares
 from acqo_rl.text import stems
 from acqo_rl.types import Document, Ranking, Reformulation, SubQueryKind
 
 _LINKED = 10
 """Number of documents whose links are read."""
-_TOP = 3
 _KINDS: tuple[SubQueryKind, ...] = ("original", "reading", "part", "expansion", "hop")
 """Kinds of searches whose ranks are told apart; all others count as readings."""
 
@@ -33,13 +33,14 @@ class Page:
         self.text = _spaced(f"{document.title} . {document.text[: 12 * WORDS_READ]}")
 
 
-class _Asked:
-    """A question, its searches and their rankings.
+page_of = lru_cache(1024)(Page)
+"""The page of a document."""
+
+
+class _Asked(View):
+    """A question, its searches and their rankings; *missing* words are not in the first document.
 
     Attributes:
-        words: stemmed words of the question.
-        rest: those that the first document does not contain.
-        searched: stemmed words of the searches.
         line: lower-case words of the question between spaces.
         hops: words of the names that hops searched.
         by_kind: kind of search -> rank of each document in each of its rankings.
@@ -50,16 +51,18 @@ class _Asked:
     def __init__(
         self, made: Reformulation, lists: Sequence[Ranking], fused: Ranking, pages: Sequence[Page], known: CorpusWords
     ) -> None:
-        question = question_of(made)
-        self.share = known.share
-        self.words = dict.fromkeys(stems(question))
-        self.rest = [word for word in self.words if word not in pages[0].body]
-        self.searches = len(made.sub_queries)
-        self.searched = dict.fromkeys(word for sub_query in made.sub_queries for word in stems(sub_query.text))
-        self.has_conversation = bool(made.query.history)
-        self.line = _spaced(question)
+        question = dict.fromkeys(stems(question_of(made)))
+        super().__init__(
+            known,
+            question=question,
+            missing_question=[word for word in question if word not in pages[0].body],
+            searched=dict.fromkeys(word for sub_query in made.sub_queries for word in stems(sub_query.text)),
+            first_document=pages[0].body,
+        )
+        self.made = made
+        self.line = _spaced(question_of(made))
         self.hops = {title_key(sub_query.text) for sub_query in made.sub_queries if sub_query.kind == "hop"} - {""}
-        self.fused = fused
+        self.scores = fused.scores
         self.similarities = fused.similarities or fused.scores
         self.pages = pages
         kinds = {sub_query.text: sub_query.kind for sub_query in made.sub_queries}
@@ -73,18 +76,21 @@ class _Asked:
         self.first = {d: score_ratio(first.scores, rank) for rank, d in enumerate(first.doc_ids, start=1)}
 
 
-class _Document:
+class _Document(View):
     """One of the first documents.
 
     Attributes:
         rank: in the fused ranking.
         ranks: in the rankings that contain it.
         rankings: number of all rankings.
+        others: reciprocal rank and page of the first other documents.
     """
 
     def __init__(self, asked: _Asked, rank: int, doc_id: str, page: Page) -> None:
+        super().__init__(
+            asked.known, **asked.words, title=page.title, document=page.body, first_words_of_document=page.lead
+        )
         self.asked = asked
-        self.share = asked.share
         self.rank = rank
         self.doc_id = doc_id
         self.page = page
@@ -99,39 +105,27 @@ class _Document:
         return max((1 / rank for rank in ranks), default=0.0)
 
 
-def _minus_best(compared: NDArray[np.float64]) -> NDArray[np.float32]:
-    documents = compared.astype(np.float32)
-    return np.asarray(documents - documents.max(axis=0))
-
-
-def _minus_mean(compared: NDArray[np.float64]) -> NDArray[np.float32]:
-    documents = compared.astype(np.float32)
-    return np.asarray(documents - documents.mean(axis=0))
-
-
-FEATURES = FeatureTable[_Asked, _Document](
+FEATURES = FeatureTable(
     of_query={
         "question": {
-            "has_conversation": lambda q: float(q.has_conversation),
-            "log_number_of_question_words": lambda q: math.log1p(len(q.words)) / 4,
+            "has_conversation": lambda q: bool(q.made.query.history),
+            "log_number_of_question_words": lambda q: math.log1p(len(q.words["question"])) / 4,
         },
         "searches": {
-            "number_of_searches": lambda q: q.searches / 4,
+            "number_of_searches": lambda q: len(q.made.sub_queries) / 4,
             **{
                 f"number_of_{kind}_searches": partial(lambda q, kind: len(q.by_kind[kind]) / 3, kind=kind)
                 for kind in _KINDS[1:]
             },
         },
-        "words": {
-            "share_of_question_words_in_first_document": lambda q: q.share(q.words, q.pages[0].body),
-        },
+        "words": shares(("question", "first_document")),
     },
     of_option={},
     compared={
         "fused ranking": {
             "reciprocal_rank_in_fused_ranking": lambda d: 1 / d.rank,
             "log_rank_in_fused_ranking": lambda d: math.log1p(d.rank - 1) / 3,
-            "ratio_of_fused_score_to_top_score": lambda d: score_ratio(d.asked.fused.scores, d.rank),
+            "ratio_of_fused_score_to_top_score": lambda d: score_ratio(d.asked.scores, d.rank),
             "ratio_of_similarity_to_that_of_first_document": lambda d: score_ratio(d.asked.similarities, d.rank),
         },
         "rankings": {
@@ -139,23 +133,16 @@ FEATURES = FeatureTable[_Asked, _Document](
             **{f"reciprocal_rank_in_{kind}_searches": partial(_Document.reciprocal_rank, kind=kind) for kind in _KINDS},
             "share_of_rankings_with_document": lambda d: len(d.ranks) / d.rankings,
             "mean_reciprocal_rank": lambda d: sum(1 / rank for rank in d.ranks) / d.rankings,
-            f"share_of_rankings_with_document_in_top_{_TOP}": lambda d: (
-                sum(rank <= _TOP for rank in d.ranks) / d.rankings
-            ),
+            "share_of_rankings_with_document_in_top_3": lambda d: sum(rank <= 3 for rank in d.ranks) / d.rankings,
         },
-        "words": {
-            "share_of_question_words_in_document": lambda d: d.share(d.asked.words, d.page.body),
-            f"share_of_question_words_in_first_{LEAD}_words": lambda d: d.share(d.asked.words, d.page.lead),
-            "share_of_searched_words_in_document": lambda d: d.share(d.asked.searched, d.page.body),
-            f"share_of_searched_words_in_first_{LEAD}_words": lambda d: d.share(d.asked.searched, d.page.lead),
-            "share_of_question_words_not_in_first_document_in_document": lambda d: d.share(d.asked.rest, d.page.body),
-        },
+        "words": shares(
+            *product(("question", "searched"), ("document", "first_words_of_document")),
+            ("missing_question", "document"),
+        ),
         "title": {
-            "share_of_title_words_in_question": lambda d: d.share(d.page.title, d.asked.words),
-            "share_of_question_words_in_title": lambda d: d.share(d.asked.words, d.page.title),
-            "share_of_title_words_in_searches": lambda d: d.share(d.page.title, d.asked.searched),
-            "question_contains_title": lambda d: float(d.page.key in d.asked.line),
-            "hop_searched_title": lambda d: float(d.page.name in d.asked.hops),
+            **shares(("title", "question"), ("question", "title"), ("title", "searched")),
+            "question_contains_title": lambda d: d.page.key in d.asked.line,
+            "hop_searched_title": lambda d: d.page.name in d.asked.hops,
         },
         "links": {
             "sum_of_reciprocal_ranks_of_documents_that_name_its_title": lambda d: sum(
@@ -166,7 +153,10 @@ FEATURES = FeatureTable[_Asked, _Document](
             ),
         },
     },
-    differences={"_minus_best": _minus_best, "_minus_mean": _minus_mean},
+    differences={
+        "_minus_best": lambda rows: rows - rows.max(axis=0),
+        "_minus_mean": lambda rows: rows - rows.mean(axis=0),
+    },
 )
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +14,10 @@ from numpy.typing import NDArray
 from acqo_rl.errors import ConfigError
 from acqo_rl.files import sha256_of
 from acqo_rl.language_models.embedded import resolve
+from acqo_rl.networks.corpus_words import CorpusWords
 from acqo_rl.networks.features import FeatureTable
 from acqo_rl.reformulation.languages import Languages
+from acqo_rl.types import Document
 
 SETTINGS, WEIGHTS = "acqo_scorer.json", "scorer.safetensors"
 CLIP = 5.0
@@ -89,7 +90,7 @@ class Scorer:
         (folder / SETTINGS).write_text(json.dumps(settings, indent=2), encoding="utf-8")
 
     @classmethod
-    def load(cls, path: str, table: FeatureTable[Any, Any]) -> Scorer:
+    def load(cls, path: str, table: FeatureTable) -> Scorer:
         """Loads a scorer from a folder, or an embedded one such as ``trained:hop``.
 
         Args:
@@ -130,6 +131,29 @@ class Scorer:
                 f"{_some('it also has', adds)}train it again with acqo train-scorer, or give another network."
             )
         return replace(scorer, columns=[known.index(name) for name in names])
+
+
+class NetworkStep:
+    """A step of the search path that reads results and asks a network."""
+
+    def __init__(self, scorer: Scorer | None, corpus: Mapping[str, Document], words: CorpusWords) -> None:
+        """Creates a step.
+
+        Args:
+            scorer: scores the options; ``None`` to read options only.
+            corpus: document id -> document.
+            words: titles and word weights of the corpus.
+        """
+        self.languages = scorer.languages if scorer else None
+        self._given = scorer
+        self._corpus = corpus
+        self._words = words
+
+    @property
+    def _scorer(self) -> Scorer:
+        if self._given is None:
+            raise ValueError("This step has no scorer; it only reads options.")
+        return self._given
 
 
 def _some(what: str, names: Sequence[str]) -> str:

@@ -7,14 +7,13 @@ model. Then the model's searches are options too, and the network picks once mor
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acqo_rl.networks.choice import ARMS, READ, features_of
-from acqo_rl.networks.corpus_words import CorpusWords, whole_and_lead
-from acqo_rl.networks.scorer import Scorer
+from acqo_rl.networks.corpus_words import CorpusWords
+from acqo_rl.networks.scorer import NetworkStep, Scorer
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.pass_through import PassThrough, RecentTurns
@@ -46,7 +45,7 @@ class Options:
     features: NDArray[np.float32]
 
 
-class Choice:
+class Choice(NetworkStep):
     """Chooses what is searched first."""
 
     name = "auto"
@@ -62,12 +61,8 @@ class Choice:
             words: word weights of the corpus.
             asks: whether there is a model to ask.
         """
+        super().__init__(scorer, corpus, words)
         self.asks = asks
-        self.languages = scorer.languages if scorer else None
-        self._scorer = scorer
-        self._corpus = corpus
-        self._words = words
-        self._stems = lru_cache(4096)(whole_and_lead)
         lexicon = Lexicon.of(corpus.values()) if words.titles else None
         self.reformulators: tuple[Reformulator, ...] = (
             PassThrough(),
@@ -87,8 +82,6 @@ class Choice:
             fusion: merges them.
             may_ask: whether asking the model is an option.
         """
-        if self._scorer is None:
-            raise ValueError("This choice has no scorer; it only reads options.")
         options = self.read(made, search, fusion, may_ask=may_ask)
         best = self._scorer.best([query.features for query in options])
         return [self._chosen(*option) for option in zip(options, best, strict=True)]
@@ -122,7 +115,7 @@ class Choice:
         documents: Mapping[str, Document],
         may_ask: bool,
     ) -> Options:
-        features = features_of(found, self._words, lambda d: self._stems(documents[d])[0], may_ask=may_ask)
+        features = features_of(found, self._words, documents, may_ask=may_ask)
         arms = [option for option, *_ in found]
         return Options((*arms, ()) if may_ask else tuple(arms), tuple(made for _, made, *_ in found), features)
 

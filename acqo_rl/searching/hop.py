@@ -4,18 +4,17 @@ The network scores the option to stop and each candidate (:mod:`acqo_rl.networks
 texts are searched: the name, and the question followed by it. All rankings are fused with the earlier ones.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.networks.corpus_words import CorpusWords
 from acqo_rl.networks.features import question_of
-from acqo_rl.networks.hop import READ, HopOptions, HopReader
-from acqo_rl.networks.scorer import Scorer
+from acqo_rl.networks.hop import READ, HopOptions, options_of
+from acqo_rl.networks.scorer import NetworkStep
 from acqo_rl.roles import Hop
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.text import distinct
-from acqo_rl.types import Document, Ranking, Reformulation, SubQuery
+from acqo_rl.types import Ranking, Reformulation, SubQuery
 
 MOST_HOPS = 3
 
@@ -59,28 +58,13 @@ class Hops:
         return after
 
 
-class LearnedHop(Hop):
+class LearnedHop(NetworkStep, Hop):
     """Chooses the next search by a trained scorer."""
 
     name = "learned"
 
-    def __init__(self, scorer: Scorer | None, corpus: Mapping[str, Document], words: CorpusWords) -> None:
-        """Creates a hop.
-
-        Args:
-            scorer: scores the options; ``None`` to read options only.
-            corpus: document id -> document.
-            words: titles and word weights of the corpus.
-        """
-        self.languages = scorer.languages if scorer else None
-        self._scorer = scorer
-        self._corpus = corpus
-        self._reader = HopReader(corpus, words)
-
     def choose(self, searched: Sequence[Reformulation], fused: Sequence[Ranking]) -> list[str | None]:
         """Returns the name to search next for each query, or ``None`` to stop; arguments as in :meth:`read`."""
-        if self._scorer is None:
-            raise ValueError("This hop has no scorer; it only reads options.")
         options = self.read(searched, fused)
         best = self._scorer.best([query.features for query in options])
         return [(None, *query.names)[place] for query, place in zip(options, best, strict=True)]
@@ -93,7 +77,10 @@ class LearnedHop(Hop):
             fused: the fused results of these searches.
         """
         documents = fetch(self._corpus, [doc_id for ranking in fused for doc_id in ranking.doc_ids[:READ]])
-        return [self._reader.read(made, best, documents) for made, best in zip(searched, fused, strict=True)]
+        return [
+            options_of(made, best, documents, self._corpus, self._words)
+            for made, best in zip(searched, fused, strict=True)
+        ]
 
 
 def with_name(made: Reformulation, name: str) -> Reformulation:

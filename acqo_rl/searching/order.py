@@ -5,15 +5,13 @@ the searches its title and text contain, and which of the first documents name e
 :mod:`acqo_rl.networks.order`.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acqo_rl.networks.corpus_words import CorpusWords
-from acqo_rl.networks.order import Page, features_of
-from acqo_rl.networks.scorer import Scorer
+from acqo_rl.networks.order import features_of, page_of
+from acqo_rl.networks.scorer import NetworkStep
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.reranking import reordered
 from acqo_rl.types import Document, Ranking, Reformulation
@@ -24,24 +22,10 @@ ORDERED = 20
 """Number of documents that are ordered; the others keep their places behind them."""
 
 
-class LearnedOrder:
+class LearnedOrder(NetworkStep):
     """Orders the first documents of a fused ranking by a trained scorer."""
 
     name = "learned"
-
-    def __init__(self, scorer: Scorer | None, corpus: Mapping[str, Document], words: CorpusWords) -> None:
-        """Creates the order.
-
-        Args:
-            scorer: scores the documents; ``None`` to read features only.
-            corpus: document id -> document.
-            words: word weights of the corpus.
-        """
-        self.languages = scorer.languages if scorer else None
-        self._scorer = scorer
-        self._corpus = corpus
-        self._words = words
-        self._read = lru_cache(1024)(Page)
 
     def __call__(
         self, made: Sequence[Reformulation], lists: Sequence[Sequence[Ranking]], fused: Sequence[Ranking]
@@ -57,8 +41,6 @@ class LearnedOrder:
 
         It is that of the network less the place, so that unsure scores leave the order as it is.
         """
-        if self._scorer is None:
-            raise ValueError("This order has no scorer; it only reads features.")
         scores: list[float] = (self._scorer.score(features) - np.arange(len(features))).tolist()
         return scores
 
@@ -74,5 +56,5 @@ class LearnedOrder:
         """
         documents = fetch(self._corpus, [doc_id for ranking in fused for doc_id in ranking.doc_ids[:ORDERED]])
         empty = Document("", "", "")
-        pages = [[self._read(documents.get(doc_id, empty)) for doc_id in r.doc_ids[:ORDERED]] for r in fused]
+        pages = [[page_of(documents.get(doc_id, empty)) for doc_id in r.doc_ids[:ORDERED]] for r in fused]
         return [features_of(*query, self._words) for query in zip(made, lists, fused, pages, strict=True)]

@@ -6,7 +6,7 @@ reward under the softmax of the scores.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from acqo_rl.errors import DataError
 from acqo_rl.evaluation.significance import paired_bootstrap
 from acqo_rl.evaluation.tables import Table, aligned, interval
 from acqo_rl.files import atomic_folder, write_atomic
-from acqo_rl.networks.hop import FEATURES
+from acqo_rl.networks.features import FeatureTable
 from acqo_rl.networks.scorer import CLIP, Scorer
 from acqo_rl.training.options import ScoredOptions
 from acqo_rl.training.run_folder import write_json
@@ -30,8 +30,10 @@ _HIDDEN = (64, 32)
 _DROPOUT, _WEIGHT_DECAY = 0.1, 1e-2
 _SCALE = 3.0
 """Factor of the reward in the loss, so that its gradients are as large as those of the imitation."""
+IMITATION = 1 / 7
 _HELD_OUT, _SEEDS = 5, 3
-"""Every fifth query is left out to compare the reward with imitation, by at least three networks of each."""
+"""Every fifth query is left out to compare two trainings, by at least three networks of each."""
+_NOTE = "Gain in reward over the first option, less the costs, on queries left out of the training."
 
 
 @dataclass(frozen=True)
@@ -39,34 +41,36 @@ class Training:
     """Settings of :func:`train`.
 
     Attributes:
-        features: names of the features.
+        table: features of the options.
         steps: number of steps.
         imitation: share of the steps, the first ones, that imitate the best option; the others maximise the expected
             reward.
-        cost: subtracted for each option except stopping.
+        cost: subtracted for each option except the first.
         learning_rate: of the first step; it falls to 0.
         batch_size: queries per step.
         margin: of the scorer; not used in training.
         seeds: number of networks, trained independently.
         seed: of the first network.
+        left_out: group of features that the networks do not read.
     """
 
-    features: tuple[str, ...] = FEATURES.names
+    table: FeatureTable
     steps: int = 3500
-    imitation: float = 1 / 7
-    cost: float = 0.04
+    imitation: float = IMITATION
+    cost: float = 0.0
     learning_rate: float = 2e-3
     batch_size: int = 64
-    margin: float = 2.0
+    margin: float = 0.0
     seeds: int = 4
     seed: int = 0
+    left_out: str = ""
 
 
 def train(options: Sequence[ScoredOptions], settings: Training) -> tuple[Scorer, list[tuple[int, float]]]:
     """Trains networks on the options.
 
     Returns:
-        The scorer, and (step, mean expected reward minus that of stopping) every hundred steps.
+        The scorer, and (step, mean expected reward minus that of the first option) every hundred steps.
 
     Raises:
         DataError: all options of each decision have the same reward.
@@ -74,27 +78,34 @@ def train(options: Sequence[ScoredOptions], settings: Training) -> tuple[Scorer,
     import torch
     from torch.nn.utils.rnn import pad_sequence
 
-    if all(one.rewards.min() == one.rewards.max() for one in options):
+    if all(decision.rewards.min() == decision.rewards.max() for decision in options):
+        queries = len({decision.query_id for decision in options})
         raise DataError(
-            f"Nothing can be learnt from {len(options)} decisions of {len({one.query_id for one in options})} queries: "
-            "in none of them does one option find relevant documents better than another. Give at least two queries "
-            "that the index finds relevant documents for, and better more than fifty."
+            f"Nothing can be learnt from {len(options)} decisions of {queries} queries: in none does one option find "
+            "relevant documents better than another. Give at least two queries that the index finds relevant documents "
+            "for, and better more than fifty."
         )
-    features = pad_sequence([torch.from_numpy(one.features) for one in options], batch_first=True)
-    gains = pad_sequence([torch.from_numpy(one.gains(settings.cost)) for one in options], batch_first=True)
-    valid = pad_sequence([torch.ones(len(one.rewards), dtype=torch.bool) for one in options], batch_first=True)
+    columns = [i for i, (group, _) in enumerate(settings.table.columns) if group != settings.left_out]
+    features, gains, valid = (
+        pad_sequence([torch.from_numpy(array) for array in arrays], batch_first=True)
+        for arrays in (
+            [decision.features[:, columns] for decision in options],
+            [decision.gains(settings.cost) for decision in options],
+            [np.ones(len(decision.rewards), np.bool_) for decision in options],
+        )
+    )
     mean, scale = features[valid].mean(0), features[valid].std(0) + 1e-3
     features = ((features - mean) / scale).clamp(-CLIP, CLIP)
     best = gains.masked_fill(~valid, -torch.inf).argmax(1)
     torch.manual_seed(settings.seed)
-    networks = [_network(features.shape[2]) for _ in range(settings.seeds)]
+    networks = [_network(len(columns)) for _ in range(settings.seeds)]
     weights = [parameter for network in networks for parameter in network.parameters()]
     optimizer = torch.optim.AdamW(weights, settings.learning_rate, weight_decay=_WEIGHT_DECAY)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / settings.steps)
     curve, sums = [], 0.0
     for step in range(1, settings.steps + 1):
         rows = torch.randint(len(options), (settings.seeds, settings.batch_size))
-        scores = torch.cat([network(features[some]) for network, some in zip(networks, rows, strict=True)])
+        scores = torch.cat([network(features[batch]) for network, batch in zip(networks, rows, strict=True)])
         scores = scores.view(*rows.shape, -1).masked_fill(~valid[rows], -1e9)
         log_chances = scores.log_softmax(-1)
         expected = (log_chances.exp() * gains[rows]).sum(-1)
@@ -112,46 +123,72 @@ def train(options: Sequence[ScoredOptions], settings: Training) -> tuple[Scorer,
             sums = 0.0
     linear = [[layer for layer in network if isinstance(layer, torch.nn.Linear)] for network in networks]
     stacked = tuple(
-        (_stacked([one.weight.T for one in layers]), _stacked([one.bias[None] for one in layers]))
+        (_stacked([layer.weight.T for layer in layers]), _stacked([layer.bias[None] for layer in layers]))
         for layers in zip(*linear, strict=True)
     )
-    return Scorer(settings.features, mean.numpy(), scale.numpy(), stacked, settings.margin), curve
+    names = tuple(settings.table.names[i] for i in columns)
+    return Scorer(names, mean.numpy(), scale.numpy(), stacked, settings.margin, columns=columns), curve
 
 
 def against_imitation(sets: Mapping[str, Sequence[ScoredOptions]], settings: Training) -> Table:
-    """A table of what the reward adds to imitation.
-
-    Two trainings, one by imitation only, leave out every fifth query. What their networks choose first for these
-    queries is compared, without a margin.
+    """A table of what the reward adds to imitation: two trainings are compared, one by imitation only.
 
     Args:
         sets: name -> options of a training set; those of a query begin with its first decision. A set of which no
-            query is left out has no row.
-        settings: of both trainings; at least three networks of each are trained.
+            query is left out of the training has no row.
+        settings: of both trainings.
     """
-    settings = replace(settings, margin=0.0, seeds=max(_SEEDS, settings.seeds))
-    ids = dict.fromkeys(one.query_id for options in sets.values() for one in options)
-    held = set(list(ids)[::_HELD_OUT])
-    rest = [one for options in sets.values() for one in options if one.query_id not in held]
-    scorers = [train(rest, replace(settings, imitation=share))[0] for share in (1.0, settings.imitation)]
+    imitation, reward = (_held_out_gains(sets, replace(settings, imitation=share)) for share in (1.0, IMITATION))
     rows = []
-    for name, options in sets.items():
-        first = {one.query_id: one for one in reversed(options) if one.query_id in held}.values()
-        if not first:
-            continue
-        gains = np.array([[_gains(one, first, settings.cost) for one in scorer.networks()] for scorer in scorers])
-        added = paired_bootstrap((gains[1] - gains[0]).mean(axis=0))
-        by_network = ", ".join(f"{gain:+.3f}" for gain in (gains[1] - gains[0]).mean(axis=1))
-        means = [f"{gain:+.3f}" for gain in gains.mean(axis=(1, 2))]
+    for name, before in imitation.items():
+        differences = reward[name] - before
+        added = paired_bootstrap(differences.mean(axis=0))
+        by_network = ", ".join(f"{gain:+.3f}" for gain in differences.mean(axis=1))
+        means = [f"{gains.mean():+.3f}" for gains in (before, reward[name])]
         rows.append((name, str(added.queries), *means, interval(added), by_network))
     header = ("training set", "queries", "imitation", "reward", "difference", "of each network")
-    note = "Gain in reward over the first option, less the costs, on queries left out of the training."
-    return Table("What the reward adds to imitation", note, header, tuple(rows))
+    return Table("What the reward adds to imitation", _NOTE, header, tuple(rows))
 
 
-def _gains(scorer: Scorer, options: Iterable[ScoredOptions], cost: float) -> list[float]:
-    """The gains of what a scorer chooses."""
-    return [float(one.gains(cost)[scorer.best([one.features])[0]]) for one in options]
+def ablation(sets: Mapping[str, Sequence[ScoredOptions]], settings: Training) -> Table:
+    """A table of what each group of features is worth: how much less networks gain that do not read it.
+
+    Args:
+        sets: as for :func:`against_imitation`.
+        settings: of each training.
+    """
+    columns = [group for group, _ in settings.table.columns]
+    gains = {
+        group: np.concatenate([*_held_out_gains(sets, replace(settings, left_out=group)).values()], axis=1)
+        for group in ("", *dict.fromkeys(columns))
+    }
+    rows = []
+    for group, without in gains.items():
+        lost = interval(paired_bootstrap((without - gains[""]).mean(axis=0))) if group else ""
+        rows.append((group or "nothing", str(columns.count(group)), f"{without.mean():+.3f}", lost))
+    header = ("left out", "features", "gain", "difference")
+    return Table("What each group of features is worth", _NOTE, header, tuple(rows))
+
+
+def _held_out_gains(sets: Mapping[str, Sequence[ScoredOptions]], settings: Training) -> dict[str, NDArray[np.float64]]:
+    """Trains at least three networks without every fifth query.
+
+    Returns:
+        Name of a set -> gains of what each network chooses first for the queries that were left out, without a margin,
+        float64[networks, queries].
+    """
+    settings = replace(settings, margin=0.0, seeds=max(_SEEDS, settings.seeds))
+    decisions = [decision for options in sets.values() for decision in options]
+    held = set(list(dict.fromkeys(decision.query_id for decision in decisions))[::_HELD_OUT])
+    scorer, _ = train([decision for decision in decisions if decision.query_id not in held], settings)
+    gains = {}
+    for name, options in sets.items():
+        first = {decision.query_id: decision for decision in reversed(options) if decision.query_id in held}.values()
+        chosen = [network.best([decision.features for decision in first]) for network in scorer.networks()]
+        values = [decision.gains(settings.cost).tolist() for decision in first]
+        if first:
+            gains[name] = np.array([[row[i] for row, i in zip(values, best, strict=True)] for best in chosen])
+    return gains
 
 
 def _network(inputs: int) -> torch.nn.Sequential:
@@ -166,16 +203,27 @@ def _stacked(tensors: Sequence[torch.Tensor]) -> NDArray[np.float32]:
     return np.stack([tensor.detach().numpy() for tensor in tensors])
 
 
-def train_in(folder: Path, sets: Mapping[str, Sequence[ScoredOptions]], settings: Training) -> list[str]:
-    """Trains networks on the options of several sets and writes them to a folder.
+def train_in(
+    folder: Path, sets: Mapping[str, Sequence[ScoredOptions]], settings: Training, *, ablate: bool
+) -> list[str]:
+    """Trains networks on the options of several sets and writes them to a folder, with a report.
+
+    Args:
+        folder: of the run.
+        sets: name -> options.
+        settings: of the networks.
+        ablate: whether the report says what each group of features is worth.
 
     Returns:
         The lines of the report.
     """
-    table = against_imitation(sets, replace(settings, imitation=Training.imitation))
-    scorer, curve = train([one for options in sets.values() for one in options], settings)
+    tables = [against_imitation(sets, settings)]
+    if ablate:
+        tables.append(ablation(sets, settings))
+    everything = [decision for options in sets.values() for decision in options]
+    scorer, curve = train(everything, settings)
     write_json(folder / "curve.json", curve)
-    lines = [f"# {table.title}", "", aligned(table), "", table.note]
+    lines = [line for table in tables for line in (f"# {table.title}", "", aligned(table), "", table.note, "")][:-1]
     write_atomic(folder / "report.md", lines)
     with atomic_folder(folder / "model") as half_done:
         scorer.save(half_done)

@@ -3,18 +3,16 @@
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from stand_ins import search_given
 from tiny_policy import full_model
 
 from acqo_rl.cli import main, module_of, train_scorer
-from acqo_rl.cli.train_scorer import TrainScorerConfig
+from acqo_rl.cli.train_scorer import TABLES, TrainScorerConfig
 from acqo_rl.data.beir import read_beir, write_beir
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.evaluation.run import evaluate
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.networks import choice, hop, order
 from acqo_rl.networks.corpus_words import CorpusWords
 from acqo_rl.networks.scorer import Scorer
 from acqo_rl.reformulation.pass_through import PassThrough, pass_through
@@ -28,12 +26,11 @@ from acqo_rl.searching.order import LearnedOrder
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.training.choice import collect as choice_options
-from acqo_rl.training.choice import with_asking
-from acqo_rl.training.hop import collect, with_returns
-from acqo_rl.training.options import ScoredOptions, TrainingSet, read_options
+from acqo_rl.training.hop import collect
+from acqo_rl.training.options import TrainingSet, read_options
 from acqo_rl.training.order import collect as order_examples
 from acqo_rl.training.rewards import Reward, gold_ranks
-from acqo_rl.training.scorer import Training, against_imitation, train
+from acqo_rl.training.scorer import Training, train
 from acqo_rl.types import Document, Query, Reformulation, SubQuery
 
 COUNTRIES = [
@@ -50,7 +47,6 @@ COUNTRIES = [
 ]
 TOWNS = ["Akra", "Brod", "Crest", "Dunmor", "Elst", "Fenwick", "Gorm", "Hale", "Ilmen", "Jarva"]
 STEPS = {"steps": 140, "seeds": 2}
-TABLES = {"hop": hop.FEATURES, "choice": choice.FEATURES, "order": order.FEATURES}
 
 
 def world():
@@ -225,7 +221,7 @@ def test_the_order_learns_which_documents_are_relevant():
     examples = order_examples(searched, LearnedOrder(None, corpus, words), queries[3:])
     assert [len(one.rewards) - len(one.names) for one in examples] == [1] * len(examples)
     assert [float(one.rewards.sum()) for one in examples] == [1.0] * 14
-    scorer, _ = train(examples, Training(order.FEATURES.names, cost=0.0, margin=0.0, steps=200, seeds=1))
+    scorer, _ = train(examples, Training(TABLES["order"], steps=200, seeds=1))
     ordered = replace(path, order=LearnedOrder(scorer, corpus, words))
     for query, before, after in zip(queries[:3], path.search(queries[:3]), ordered.search(queries[:3]), strict=True):
         gold = set(searched.qrels[query.id])
@@ -233,55 +229,12 @@ def test_the_order_learns_which_documents_are_relevant():
         assert set(after.fused.doc_ids[:2]) == gold
 
 
-def test_the_reward_is_compared_with_imitation_on_queries_that_were_left_out():
-    """The second option is often best, by little, and otherwise loses much: only imitation takes it."""
-    rewards = [[0.0, 0.1, -1.0] if i % 9 else [0.0, -2.0, -1.0] for i in range(90)]
-    options = [option(str(i), (), ("a", "b"), some) for i, some in enumerate(rewards)]
-    [row] = against_imitation({"one set": options}, Training(cost=0.0, steps=300, seeds=1)).rows
-    assert row[:2] == ("one set", "18")
-    held = np.array(rewards)[::5]
-    assert [float(value) for value in row[2:4]] == pytest.approx([held[:, 1].mean(), 0.0], abs=1e-3)
-    assert [len(values.split(", ")) for values in row[5:]] == [3]
-
-
-def option(query_id, searched, names, rewards):
-    features = np.eye(len(rewards), 3, dtype=np.float32)
-    return ScoredOptions(query_id, searched, names, features, np.array(rewards, np.float32))
-
-
-class Doubling(Scorer):
-    """Takes each option twice as often as the one before."""
-
-    def score(self, features):
-        return np.log(2.0) * np.arange(len(features))
-
-
-@pytest.mark.parametrize("searches", [2, 3])
-def test_the_value_of_an_expanded_option_is_the_expected_return_after_its_cost(searches):
-    """The name is searched, and mostly also the question with the name."""
-    after = with_name(pass_through(Query("q", "who?"), "raw"), "BERT")
-    first = option("q", ("who?",), ("BERT", "Oslo"), [0.5, 1.0, 0.7])
-    second = option("q", tuple(s.text for s in after.sub_queries[:searches]), ("Google",), [1.0, 2.0])
-    [returned] = with_returns([first], [second], Doubling((), np.zeros(3), np.ones(3), ()), cost=0.2)
-    assert returned.rewards.tolist() == pytest.approx([0.5, (1.0 + 2 * 1.8) / 3, 0.7])
-
-
-@pytest.mark.parametrize(("cost", "best"), [(0.0, 1), (5.0, 0)])
-def test_the_cost_decides_whether_to_stop(cost, best):
-    options = [option(str(i), (), ("a", "b"), [0.0, 1.0, 0.2]) for i in range(8)]
-    scorer, curve = train(options, Training(steps=200, margin=0.0, cost=cost, seeds=2, batch_size=8))
-    assert int(scorer.score(options[0].features).argmax()) == best
-    assert [step for step, _ in curve] == [100, 200]
-
-
-def test_asking_is_worth_what_networks_of_other_queries_choose_minus_the_price():
-    first = [option(str(i), (), ("ask",), [1.0, 0.0]) for i in range(8)]
-    second = [replace(one, rewards=np.float32([1.0, 3.0 if i % 2 else 0.0])) for i, one in enumerate(first)]
-    valued = with_asking(first, second, Training(steps=100, batch_size=8), price=0.5)
-    # The even queries are chosen for by networks of the odd ones, for which the model helps, and the other way round.
-    assert [one.rewards[-1] for one in valued] == pytest.approx([-0.5, 0.5] * 4)
-    assert [one.rewards[0] for one in [*valued, *first]] == [1.0] * 16
-    assert {float(one.rewards[-1]) for one in first} == {0.0}
+def test_a_run_is_not_resumed_with_other_features(config, tmp_path, monkeypatch):
+    module_of("train-scorer").main(config("order", tmp_path))
+    (tmp_path / "model").rename(tmp_path / "removed model")
+    monkeypatch.setitem(train_scorer.TABLES, "order", replace(TABLES["order"], of_query={}))
+    with pytest.raises(ConfigError, match="features changed"):
+        module_of("train-scorer").main(config("order", tmp_path))
 
 
 @pytest.mark.parametrize(
