@@ -82,6 +82,7 @@ class EvaluateConfig(StepSettings, WithStrategy, IndexSettings):
     measures: list[str] = setting(
         "Names as in ir_measures, or AllGold@k. The first one is the primary measure.", list(MEASURES)
     )
+    group_by: str = setting("Field of the queries by which figures are grouped, such as query_type.", "kind")
     limit: Positive | None = setting("Evaluate only the first queries, this many; by default all.", None)
     robustness: list[Literal["typos"]] = setting("Also evaluate changed queries: typos (drawn by --seed).", [])
     seed: Seed = setting("Seed of the changes.", 0, of="typos")
@@ -99,7 +100,7 @@ def main(config: EvaluateConfig) -> None:
     data_folder = str(Path(config.data).resolve())
     open_run(config.output, {"data": data_folder, "split": config.split}, inputs_of(data_folder, [config.split]))
     queries = list(data.queries[config.split][: config.limit])
-    kinds = kinds_of(queries, data.metadata)  # by the rules, where the data set has none
+    kinds = kinds_of(queries, data.metadata, config.group_by)  # by the rules, where the data set has none
     retrievers = open_retrievers(config.index, config, data.corpus, file)
     systems = open_systems(paths, retrievers, config.fusion, data.corpus, file, reranker)
 
@@ -148,7 +149,7 @@ def settings_of(
             name: place(spec.model if spec.reformulator == name else f"{spec.reformulator}={spec.model}")
             for name, spec in paths.items()
         },
-        "kinds": "data set" if any("kind" in metadata for metadata in data.metadata.values()) else "rules",
+        "kinds": "data set" if any(config.group_by in metadata for metadata in data.metadata.values()) else "rules",
     }
     given = asdict(config)
     shown = ("fusion", "measures", "choice", "hops", "hop", "order", "limit", "robustness", "batch_size")

@@ -215,9 +215,11 @@ def _one_each(question: str, marks: Mapping[str, str]) -> list[str]:
     return [question] if is_of_both or is_mixed or is_half else [f"{before}{item}{after}" for item in items]
 
 
-def kinds_of(queries: Sequence[Query], metadata: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Query id -> ``kind`` in the query's metadata (by query id), otherwise the route that the rules choose."""
-    given = {query.id: metadata.get(query.id, {}).get("kind") for query in queries}
+def kinds_of(
+    queries: Sequence[Query], metadata: Mapping[str, Mapping[str, Any]], field: str = "kind"
+) -> dict[str, str]:
+    """Query id -> this field of the query's metadata (by query id), otherwise the route that the rules choose."""
+    given = {query.id: metadata.get(query.id, {}).get(field) for query in queries}
     unknown = [query for query in queries if not given[query.id]]
     routes = {answer.query.id: answer.route for answer in Heuristic().reformulate(unknown)} if unknown else {}
     return {query_id: str(kind or routes[query_id]) for query_id, kind in given.items()}

@@ -228,6 +228,7 @@ def test_the_kind_of_a_query_comes_from_its_metadata_or_from_the_route_of_the_ru
     queries = [Query("labelled", "Compare Peru and Chad"), Query("two", "Compare Peru and Chad"), Query("one", "Peru")]
     kinds = kinds_of(queries, {"labelled": {"kind": "set A"}, "two": {"n_gold": 2}})
     assert kinds == {"labelled": "set A", "two": "decompose", "one": "pass"}
+    assert kinds_of(queries, {"two": {"kind": "set A", "topic": "land"}}, "topic")["two"] == "land"
 
 
 @pytest.mark.parametrize(
