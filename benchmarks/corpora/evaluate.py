@@ -70,7 +70,8 @@ def main(config: StrangersConfig) -> None:
         groups = {row["_id"]: row["metadata"][config.group_by] for row in lines(data / "queries.jsonl")}
         for row in lines(evaluation / "queries.jsonl"):
             for group in (groups[row["reformulation"]["query"]["id"]], "all"):
-                reformulator, index, _ = row["system"].split(" / ")
+                reformulator, *others = row["system"].split(" / ")  # a single index and fusion are not named
+                index = others[0] if others else config.index[0]
                 rows[index, group, reformulator].append(row["measures"]["nDCG@10"])
     print("| index | questions | reformulator | nDCG@10 | difference to raw | worse than raw |\n" + "|---" * 6 + "|")
     for (index, group, reformulator), values in sorted(rows.items()):
