@@ -4,7 +4,8 @@ import subprocess
 import sys
 
 import pytest
-from shared import ACQO, ENVIRONMENT
+from forked import run_command
+from shared import ENVIRONMENT
 
 from acqo_rl.cli import command, module_of
 from acqo_rl.data.beir import read_corpus, write_beir
@@ -49,13 +50,7 @@ def test_two_processes_build_the_same_index_as_one(data, tmp_path):
     """On a CPU, ``--multi_gpu`` only makes accelerate start several processes."""
     one, two = tmp_path / "one", tmp_path / "two"
     settings = ["--data", data, "--encoding.shard_size", "8"]
-    first = subprocess.run(
-        [*ACQO, SCRIPT, *settings, "--output", one],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=ENVIRONMENT,
-    )
+    first = run_command(SCRIPT, *settings, "--output", one, env=ENVIRONMENT)
     assert "5 of 5 shards" in first.stdout
     launch = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
     launch += ["--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0"]

@@ -112,7 +112,12 @@ def test_a_policy_is_trained_and_searches_in_front_of_a_collection(collection, t
     main(data)
     main(label)
     qdrant._folder(str(tmp_path / "engine")).close()  # one process at a time may open the folder
-    run_command(*train, env=ENVIRONMENT, timeout=1200)
+    monkeypatch.setattr(
+        module_of("train"),
+        "run_program",
+        lambda _, words: run_command(*words[words.index("acqo_rl.cli") + 1 :], env=ENVIRONMENT),
+    )
+    main(train)
     found = run_command(*search, "--json", "True", env=ENVIRONMENT)
 
     questions = read_beir("data/wiki_questions", "train", "dev")

@@ -35,6 +35,7 @@ def test_the_worked_example(state, search_over, budgeted, name):
     assert (second.query, second.doc_ids, second.complete) == ("Google parent company", ("alphabet",), True)
     assert list(state.passages.found) == ["bert", "alphabet"]
     assert "(1) BERT: BERT is a language model" in model.model.asked[0][1]
+    assert all(QUESTION in content for _, content in model.model.asked)
 
 
 @KINDS

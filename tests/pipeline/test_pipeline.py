@@ -75,6 +75,8 @@ def test_model_calls(corpus, question, challenges, calls):
     assert result.challenges == challenges
     assert (result.journal.trace.steps[0].name, result.journal.trace.steps[-1].name) == ("analyzer", "confidence")
     assert result.model_calls == len(the_model.asked) == calls
+    about = {"analyzer", "gap", "decompose", "synthesis"}
+    assert all(question in content for role, content in the_model.asked if role in about)
     assert (result.answer, result.confidence.label) == ("Google made BERT.", "High")
     assert result.strategies == tuple(c for c in challenges if c != "simple")
     assert not result.skipped and not result.failures
@@ -200,8 +202,10 @@ def test_a_cached_answer_asks_nobody(corpus):
     again = front.ask(" what is FAISS ?")
     assert (again.journal.cached, again.model_calls, again.answer, len(retriever.calls)) == (True, 0, first.answer, 1)
     turned = Query("q", "C", history=read_history(("before",)))
-    for asked, mode in (("C++", "pipeline"), ("C", "pipeline"), (turned, "pipeline"), ("C", "simple")):
-        assert [front.ask(asked, mode=mode).journal.cached for _ in range(2)] == [False, True]
+    for fingerprint in ("one", "another"):
+        retriever.fingerprint = fingerprint
+        for asked, mode in (("C++", "pipeline"), ("C", "pipeline"), (turned, "pipeline"), ("C", "simple")):
+            assert [front.ask(asked, mode=mode).journal.cached for _ in range(2)] == [False, True]
 
 
 def test_nothing_found_is_no_failed_search(corpus):

@@ -29,6 +29,11 @@ def searched(text, history=(), **settings):
     return [s.text for s in reformulate(text, history, **settings).sub_queries]
 
 
+@pytest.mark.parametrize("most", [1, 2, 3, 4])
+def test_there_are_at_most_as_many_searches_as_set(most):
+    assert len(searched("capital of Peru, Chad, Norway, Japan and Kenya", max_sub_queries=most)) == most
+
+
 @pytest.mark.parametrize(
     "text",
     [

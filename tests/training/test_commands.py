@@ -1,16 +1,15 @@
 """The training commands on a corpus of twelve passages."""
 
 import json
-import signal
 import subprocess
 import sys
 import time
 
 import pytest
-from forked import run_command
+from forked import CONTEXT, run_command
 from shared import ENVIRONMENT
 
-from acqo_rl.cli import command, module_of
+from acqo_rl.cli import command, main, module_of
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.training.materials import open_materials
 from acqo_rl.training.rewards import Reward
@@ -33,10 +32,6 @@ pytestmark = pytest.mark.slow
 
 def arguments_of(settings):
     return [text for key, value in settings.items() for text in (f"--{key}", str(value))]
-
-
-def command_of(name, settings, launcher=(sys.executable,)):
-    return [*launcher, "-m", "acqo_rl.cli", name, *arguments_of(settings)]
 
 
 def run(name, settings, status=0):
@@ -80,14 +75,14 @@ def test_grpo_writes_its_settings_log_and_model(whole):
 def test_a_killed_grpo_run_resumes_with_the_same_rewards(whole, shared, tmp_path):
     """A third call reports that the run is finished, and other settings are rejected."""
     settings = {**shared, **GRPO, "output_dir": tmp_path / "run"}
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen(command_of("grpo", settings), env=ENVIRONMENT, **quiet)
+    process = CONTEXT.Process(target=main, args=(["grpo", *arguments_of(settings)],))
+    process.start()
     deadline = time.monotonic() + 240
     while not (tmp_path / "run" / "checkpoint-2" / "acqo.json").exists() and time.monotonic() < deadline:
-        assert process.poll() is None
+        assert process.exitcode is None
         time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.kill()
+    process.join()
     assert not (tmp_path / "run" / "model").exists()
     run("grpo", settings)
     assert rewards_of(tmp_path / "run") == pytest.approx(rewards_of(whole))
@@ -100,9 +95,9 @@ def test_two_processes_give_the_same_rewards_as_one(shared, tmp_path):
     """Decoding is almost greedy, so that completions do not depend on the seed of a process."""
     greedy = {**shared, **GRPO, "trainer.temperature": 0.01, "trainer.eval_steps": 4}
     run("grpo", {**greedy, "output_dir": tmp_path / "one"})
-    launch = (sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--main_process_port", "0")
+    launch = "-m accelerate.commands.launch --multi_gpu --main_process_port 0 --num_processes 2 -m acqo_rl.cli grpo"
     halved = {**greedy, "trainer.per_device_train_batch_size": 4, "output_dir": tmp_path / "two"}
-    words = command_of("grpo", halved, launcher=(*launch, "--num_processes", "2"))
+    words = [sys.executable, *launch.split(), *arguments_of(halved)]
     done = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT, timeout=300, check=True)
     assert done.stdout.count("nDCG@10 on dev was") == 1
     assert len(set(rewards_of(tmp_path / "one"))) > 1

@@ -85,7 +85,7 @@ def trainer_of(
         tokenizer=tokenizer,
         policy=POLICY,
         reward=DistinctLetters(),
-        train_dataset=grpo_dataset(queries, {q.id: {"g": 1} for q in queries}, prompt_of(POLICY, len)),
+        train_dataset=grpo_dataset(queries, {q.id: {q.id: 1} for q in queries}, prompt_of(POLICY, len)),
         dev_measures=measure,
     )
     for callback in callbacks:
@@ -126,8 +126,8 @@ def test_a_query_becomes_a_row_with_the_columns_of_the_reward():
 
 def test_settings_reach_the_trainer(tiny, tmp_path):
     groups = {"num_generations": 16, "per_device_train_batch_size": 16}
-    trainer = trainer_of(tiny, tmp_path, trainer=groups, eval_measure="R@10")
-    assert (trainer.num_generations, trainer.args.metric_for_best_model) == (16, "eval_R@10")
+    trainer = trainer_of(tiny, tmp_path, trainer=groups | {"beta": 0.1}, eval_measure="R@10")
+    assert (trainer.num_generations, trainer.args.metric_for_best_model, trainer.beta) == (16, "eval_R@10", 0.1)
     assert trainer.args.bf16 is (not trainer.args.use_cpu) is torch.cuda.is_available()
     rates = [grpo_arguments(GrpoSettings(), POLICY, lora_rank=rank, output_dir="out", seed=0) for rank in (0, 8)]
     assert [arguments.learning_rate for arguments in rates] == [1e-6, 2e-5]
@@ -237,20 +237,23 @@ ROLLOUTS = {"pass": 1.0, "split\na": 0.6, "split\nb": 0.2, "pa": -0.1}
 
 
 class GreedyIsBest:
-    """A reward of 1.5 for the completions that are not in ``ROLLOUTS``: those of the greedy policy."""
+    """A reward of 1.5 for the completions that are not in ``ROLLOUTS``: those of the greedy policy.
+
+    It is multiplied by one more than the number of the query, which its gold document repeats.
+    """
 
     __name__ = "greedy"
     invalid_reward = -0.1
 
-    def __call__(self, completions, query, **_):
-        return [
-            ROLLOUTS.get(one[-1]["content"], 1.5) + int(text[-1]) for one, text in zip(completions, query, strict=True)
-        ]
+    def __call__(self, completions, query, gold, **_):
+        assert [[text[-1]] for text in query] == gold
+        worth = [ROLLOUTS.get(one[-1]["content"], 1.5) for one in completions]
+        return [value * (1 + int(text[-1])) for value, text in zip(worth, query, strict=True)]
 
 
-def token_advantages(model, folder, processes=1):
+def token_advantages(model, folder, processes=1, **changed):
     """A trainer, and the advantages of three groups of four rollouts, or of the part of this process."""
-    trainer = trainer_of(model, folder, trainer=TRAINER | {"num_generations": 4})
+    trainer = trainer_of(model, folder, trainer=TRAINER | {"num_generations": 4} | changed)
     trainer.reward_funcs = [GreedyIsBest()]
     rows = [row for row in list(trainer.train_dataset)[:3] for _ in range(4)]
     texts = ["pass", "split\na", "split\nb", "pass", *["split\nb", "split\na"] * 2, "pa", "split\na", "pass", "pa"]
@@ -280,9 +283,11 @@ def test_a_route_is_judged_by_its_greedy_completion_and_words_within_their_route
     torch.testing.assert_close(found[:4, :4], half[:, None].expand(-1, 4))  # "pass" and "spli" have a token per byte
     torch.testing.assert_close(tag[1], torch.zeros(4))
     torch.testing.assert_close(words[1], torch.tensor([-0.2, 0.2, -0.2, 0.2]))
-    values = torch.tensor([2.9, 3.5, 3.0, 2.9])  # "pa" has no route: as the worst of the group, and less
+    values = torch.tensor([2.9, 4.5, 3.0, 2.9])  # "pa" has no route: as the worst of the group, and less
     torch.testing.assert_close(tag[2], values - values.mean())
     assert (found[[8, 11]] == tag[2, 0]).all()
+    _, scaled = token_advantages(tiny, tmp_path, scale_rewards="group")
+    torch.testing.assert_close(scaled[:4, 0], half / (half.std() + 1e-4))
 
 
 def test_accumulated_gradients_are_those_of_one_pass(tiny, tmp_path):

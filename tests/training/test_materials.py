@@ -7,7 +7,7 @@ import pytest
 from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.reformulation.pass_through import pass_through
+from acqo_rl.reformulation.pass_through import PassThrough, pass_through
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.training.curriculum import rewards_of
 from acqo_rl.training.materials import open_materials, with_gold
@@ -55,3 +55,18 @@ def test_dev_rewards_are_those_of_the_policys_search_settings_and_have_errors(da
     assert found["greedy_reward"] == pytest.approx(passed.mean())
     assert found["sampled_reward"] == pytest.approx(sampled.mean())
     assert found["sampled_reward_error"] == pytest.approx(sampled.std() / count**0.5)
+
+
+def test_every_evaluation_has_the_same_dev_queries(data, index):
+    materials, asked = open_materials(paths(data, index), FeedbackSpec()), []
+
+    class Recording(PassThrough):
+        def reformulate(self, queries):
+            asked.append(tuple(query.id for query in queries))
+            return super().reformulate(queries)
+
+    reward = materials.reward("explore", RewardSettings(), PolicySettings())
+    for _ in range(5):
+        materials.dev_measures(Recording(), Recording(), limit=2, measure="R@5", reward=reward)
+    assert len(asked) == 10
+    assert [len(ids) for ids in {*asked}] == [2]
