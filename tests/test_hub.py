@@ -211,10 +211,3 @@ def test_other_files_and_incomplete_exports_are_never_pushed(copy, adapter, tmp_
     with pytest.raises(HubError, match="--adapter"):  # its base model is a folder of this machine
         publish.push(tmp_path / "out", "name/model")
     assert scripted_hub.created is None
-
-
-def test_push_without_token_or_network(exported, monkeypatch):
-    for token, said in ((None, "hf auth login"), ("hf_none", "the export can be pushed later")):
-        monkeypatch.setattr("huggingface_hub.get_token", lambda token=token: token)
-        with pytest.raises(HubError, match=said):
-            publish.push(exported, "name/model")

@@ -1,6 +1,5 @@
 """Measures, compared with pytrec_eval (including ties) and with values computed by hand."""
 
-import math
 import re
 
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acqo_rl.errors import ConfigError, DataError
-from acqo_rl.measures import MEASURES, check_measures, judged, per_query, to_run
+from acqo_rl.measures import check_measures, judged, per_query, to_run
 from acqo_rl.types import Ranking
 
 TREC_NAMES = {
@@ -52,24 +51,11 @@ def test_every_measure_equals_pytrec_eval_ties_included(qrels, run):
             assert value == pytest.approx(expected.get(query_id, {}).get(trec_name, 0.0), abs=1e-12)
 
 
-def test_by_hand():
-    """Two gold documents at ranks 1 and 4; a third one is not found."""
+def test_all_gold_documents_are_found_or_not():
+    """At ranks 1 and 4."""
     run = to_run({"q": ranking("g1", "x", "y", "g2", *"abcdef")})
-    values = per_query(MEASURES, {"q": {"g1": 1, "g2": 1, "g3": 1}}, run)
-    ideal = 1 + 1 / math.log2(3) + 1 / math.log2(4)
-    assert {measure: by_query["q"] for measure, by_query in values.items()} == {
-        "nDCG@10": pytest.approx((1 + 1 / math.log2(5)) / ideal),
-        "AP@10": pytest.approx((1 + 2 / 4) / 3),
-        "R@10": pytest.approx(2 / 3),
-        "R@100": pytest.approx(2 / 3),
-        "RR@10": 1.0,
-        "Success@10": 1.0,
-        "AllGold@10": 0.0,
-    }
-    assert per_query(["AllGold@4", "AllGold@3"], {"q": {"g1": 1, "g2": 2, "no": 0}}, run) == {
-        "AllGold@4": {"q": 1.0},
-        "AllGold@3": {"q": 0.0},
-    }
+    values = per_query(["AllGold@4", "AllGold@3"], {"q": {"g1": 1, "g2": 2, "no": 0}}, run)
+    assert values == {"AllGold@4": {"q": 1.0}, "AllGold@3": {"q": 0.0}}
 
 
 def test_queries_without_results_score_0_and_queries_without_relevant_documents_are_skipped():

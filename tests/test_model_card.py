@@ -86,17 +86,6 @@ def test_card_of_the_embedded_base_model(adapter, tmp_path, base, removed):
     assert ("Ten of its 30 layers were removed" in text) == removed
 
 
-def test_the_base_is_found_through_training_runs(full, tmp_path):
-    begun_with = {"one": "embedded:smollm2", "two": str(tmp_path / "one" / "model"), "three": "trained:demo"}
-    for stage, model in begun_with.items():
-        shutil.copytree(full, tmp_path / stage / "model")
-        (tmp_path / stage / "config.json").write_text(json.dumps({"model": model}))
-        (tmp_path / stage / "environment.json").write_text("{}")
-        text = model_card(tmp_path / stage / "model", "name/model", run=tmp_path / stage)
-        card = ModelCard(text)
-        assert card.data.base_model == "HuggingFaceTB/SmolLM2-135M-Instruct"
-
-
 def test_an_evaluation_of_the_export_is_accepted_and_one_of_another_model_is_rejected(
     adapter, full, evaluation, tmp_path
 ):

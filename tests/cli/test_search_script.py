@@ -184,24 +184,3 @@ def test_control_characters_do_not_reach_the_terminal(folder):
 )
 def test_errors_name_the_setting(folder, arguments, message):
     assert message in run(folder, "--query", "Peru", *arguments, status=2).stderr
-
-
-def test_settings_reach_a_strategy_and_a_failing_server_is_reported(folder):
-    """Nothing listens on the port, so the raw query is searched."""
-    arguments = (
-        "--reformulator",
-        "adaptive",
-        "--model",
-        "openai:m@http://127.0.0.1:9/v1",
-        "--strategy.max_retries",
-        "0",
-    )
-    out = run(
-        folder, *arguments, "--strategy.force_strategy", "hyde", "--fusion", "rrf", "--rrf_k", "0",
-        "--query", "What is the capital of Peru?",
-    ).stdout  # fmt: skip
-    assert "route: pass, by hyde" in out
-    assert "Selected hyde for factual query" in out
-    assert "problem: hyde: ConnectError" in out
-    assert "Peru-capital" in out
-    assert " 1.000 " in out

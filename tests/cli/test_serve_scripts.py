@@ -15,7 +15,6 @@ from shared import bm25_folder
 
 from acqo_rl.cli import command, module_of
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.types import Document
 
 KEY, QUERY = "a-very-secret-key", "the capital of Peru and of Chad"
@@ -86,19 +85,6 @@ def test_requests_in_progress_are_finished_and_logged(folder, slow_model):
     assert rewriting["rewriting_duration_ms"] > 0
     for secret in (KEY, "model-secret", "capital"):
         assert not [line for line in server.lines if secret in line]
-
-
-@pytest.mark.slow
-def test_several_clients_share_an_index(folder, monkeypatch):
-    monkeypatch.setenv("ACQO_RETRIEVER_KEY", KEY)
-    with started("serve", "--retriever", folder / "index", ACQO_API_KEYS=KEY) as server:
-        assert httpx.post(f"{server.url}/search", json={"texts": [QUERY]}).status_code == 401
-        behind = load_retriever(server.url)
-        assert behind.search([QUERY, "Lima"], 2) == load_retriever(folder / "index").search([QUERY, "Lima"], 2)
-    assert server.process.returncode in (0, -signal.SIGTERM)
-    rows = [json.loads(line) for line in server.lines]
-    assert [row["status"] for row in rows if row.get("path") == "/search"] == [401, 200]
-    assert not [line for line in server.lines if KEY in line or "capital" in line]
 
 
 @pytest.mark.parametrize(

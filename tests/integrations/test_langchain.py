@@ -6,7 +6,7 @@ import json
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
-from langchain_core.language_models import FakeListChatModel, FakeListLLM, GenericFakeChatModel
+from langchain_core.language_models import FakeListChatModel, FakeListLLM
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_tests.integration_tests import RetrieversIntegrationTests
@@ -146,15 +146,6 @@ def test_if_the_model_fails_the_raw_query_is_searched(store):
     assert first.metadata["acqo_rl"]["sub_queries"] == [QUERY]
 
 
-@pytest.mark.parametrize(
-    "response_metadata", [{"finish_reason": "length"}, {"done_reason": "length"}, {"stop_reason": "max_tokens"}]
-)
-def test_a_reply_truncated_within_a_thought_is_reported(store, response_metadata):
-    llm = GenericFakeChatModel(messages=iter([AIMessage("<think>Capital or", response_metadata=response_metadata)]))
-    [first, *_] = AdaptiveRetriever.from_retriever(store, llm).invoke(QUERY)
-    assert "max_new_tokens" in first.metadata["acqo_rl"]["problem"]
-
-
 class Listed(BaseRetriever):
     """Returns the same documents for every query."""
 
@@ -256,12 +247,3 @@ def test_asynchronous_calls_run_in_the_callers_loop_or_always_in_the_same_other_
     retriever.invoke(QUERY)
     retriever.invoke(QUERY)
     assert len(set(loops)) == 2
-
-
-def test_if_both_calls_fail_the_error_of_the_store_is_raised(store):
-    class Neither(AsyncOnly):
-        async def _aget_relevant_documents(self, query, *, run_manager):
-            raise ConnectionError("the store does not answer")
-
-    with pytest.raises(SearchError, match="the store does not answer"):
-        asyncio.run(AdaptiveRetriever.from_retriever(Neither(store=store)).ainvoke(QUERY))

@@ -105,14 +105,6 @@ def test_a_broken_emoji_is_replaced_and_later_messages_are_answered(folder):
     assert ["\ufffd" in variants_of(one)[0] for one in replies] == [True, True, False]
 
 
-async def test_null_is_the_default(service):
-    async with Client(make_server(service)) as client:
-        settings = dict.fromkeys(["limit", "knowledge_pool_ids", "rewriting_strategy", "history"])
-        answer, default = [await client.call_tool("search", {"query": QUERY, **some}) for some in (settings, {})]
-        assert not answer.is_error
-        assert answer.structured_content["results"] == default.structured_content["results"]
-
-
 async def test_collection_strategy_and_conversation_are_used(service):
     async with Client(make_server(service)) as client:
         assert "Collections: world. Strategies: rules, turns, raw." in client.instructions

@@ -125,30 +125,6 @@ def test_a_model_without_an_eos_token_is_trained_and_asked_with_the_end_of_its_t
     assert len(model.generate([TALK, TALK[:2]])) == 2
 
 
-def test_white_space_that_is_an_added_token_is_kept_and_ends_nothing():
-    tokenizer = tokenizer_of("gemma")
-    tokenizer.add_tokens(["\n", "\n\n", "  ", "\u2581\u2581"])
-    for behind, ends in [
-        ("\n<end_of_turn>\n", ["<end_of_turn>", "<eos>"]),
-        ("  \n\n", ["<eos>"]),
-        ("\u2581\u2581", ["<eos>"]),
-    ]:
-        tokenizer.chat_template = GEMMA.replace("<end_of_turn>\n", behind)
-        prepare_template(tokenizer, "mine")
-        assert tokenizer.convert_ids_to_tokens(end_tokens(tokenizer)) == ends
-    text = "rent\n\nOslo  \u2581\u2581"
-    assert tokenizer.decode(tokenizer(text, add_special_tokens=False)["input_ids"], skip_special_tokens=True) == text
-
-
-def test_a_template_that_only_writes_prompts_ends_turns_with_the_eos_token():
-    tokenizer = tokenizer_of("qwen base")
-    refuses = "messages[-1]['role'] != 'user'"
-    tokenizer.chat_template = f"{{% if {refuses} %}}{{{{ raise_exception('No') }}}}{{% endif %}}{QWEN}"
-    prepare_template(tokenizer, "mine")
-    assert tokenizer.convert_ids_to_tokens(end_tokens(tokenizer)) == ["<|endoftext|>"]
-    assert missing_end(tokenizer) == "<|endoftext|>"
-
-
 @pytest.mark.parametrize("load", [TransformersModel.from_pretrained, lambda name: load_trainable(name, 4, 0)])
 @pytest.mark.parametrize("lacks", ["template", "end"])
 def test_a_model_without_a_template_or_any_end_is_refused_at_loading(tmp_path, load, lacks):

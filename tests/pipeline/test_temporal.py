@@ -96,14 +96,3 @@ def test_dates_of_documents(key, value):
 )
 def test_no_dates(metadata):
     assert stated_years(metadata) == set()
-
-
-def test_the_worked_figures():
-    """0.78 x 1.4 = 1.09 stands before 0.92 x 0.8 = 0.74; what is calibrated is 0.78."""
-    state = RetrievalState(Query("q", "the newest one"))
-    state.passages.add([(Document("old", "", "2009"), 0.92), (Document("new", "", "2024"), 0.78)], "initial")
-    state = TemporalReranker(lambda: TODAY).run(state)
-    best, second = state.chunks
-    assert (best.document.id, best.similarity) == ("new", 0.78)
-    assert best.similarity * state.passages.boost(best) == pytest.approx(1.092)
-    assert second.similarity * state.passages.boost(second) == pytest.approx(0.736)

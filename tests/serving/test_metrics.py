@@ -84,20 +84,6 @@ def test_the_best_score_is_a_cosine():
         assert seen.get(("rag_retrieval_max_score_bucket", ("le", "1.0"), ("used_rewriting", "true")), 0) == counted
 
 
-def test_expanded_queries_and_hits_of_the_cache_of_reformulations_are_counted():
-    class Model(Parts):
-        def reformulate(self, queries):
-            return [replace(made, route="expand", completion="text") for made in super().reformulate(queries)]
-
-    with serving(strategies=Scripted(model=Model())) as client:
-        for threshold in (0.0, 0.1, 0.2):
-            assert client.post("/v1/search", json={**QUERY, "score_threshold": threshold}).status_code == 200
-        seen = values(client.get("/metrics").text)
-    counted = [seen["acqo_cache_requests_total", ("cache", "reformulation"), ("outcome", o)] for o in ("hit", "miss")]
-    assert counted == [2, 1]
-    assert seen["rag_retrieval_max_score_count", ("used_rewriting", "true")] == 3
-
-
 WORDS = st.text("abcxyz", min_size=5, max_size=9)
 
 

@@ -3,14 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from serving_stand_ins import DOCUMENTS, Words, collection, post, serving, serving_index
+from serving_stand_ins import DOCUMENTS, Words, collection, post, serving
 from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.data.beir import write_beir
 from acqo_rl.language_models.structured import example
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.retrieval.composite import InCollection
-from acqo_rl.retrieval.remote import RemoteRetriever
 from acqo_rl.searching.settings import StepSettings
 from acqo_rl.serving import strategies
 from acqo_rl.serving.collections import Collection, open_collection
@@ -104,17 +103,3 @@ def test_a_setting_opens_both_indexes(tmp_path):
     )
     assert [r.name for r in (*opened.retrievers, *opened.originals)] == ["world/dense", "world/bm25"]
     assert len(opened.retrievers) == 1
-
-
-class Windowed(Words):
-    """Like a dense index whose encoder cannot read a whole text."""
-
-    def search(self, texts, k):
-        return [replace(ranking, windows=2, ceiling=1.0) for ranking in super().search(texts, k)]
-
-
-@pytest.mark.parametrize("names", [["world"], ["world", "moon"]])
-def test_searches_by_parts_of_a_text_are_reported_also_by_an_index_on_a_server(found, names):
-    with serving_index(Windowed()) as server:
-        for index in (Windowed(), RemoteRetriever(str(server.base_url), cosine=True)):
-            assert len(found(*(collection(name, index) for name in names))["notes"]) == 3
