@@ -10,7 +10,7 @@ from acqo_rl.networks.scorer import Scorer
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.searching.hop import with_name
 from acqo_rl.training.choice import with_asking
-from acqo_rl.training.hop import with_returns
+from acqo_rl.training.hop import expand, with_returns
 from acqo_rl.training.options import ScoredOptions
 from acqo_rl.training.scorer import Training, ablation, against_imitation, train
 from acqo_rl.types import Query
@@ -49,6 +49,13 @@ def test_the_value_of_an_expanded_option_is_the_expected_return_after_its_cost(s
     second = option("q", tuple(s.text for s in after.sub_queries[:searches]), ("Google",), [1.0, 2.0])
     [returned] = with_returns([first], [second], Doubling((), np.zeros(3), np.ones(3), ()), cost=0.2)
     assert returned.rewards.tolist() == pytest.approx([0.5, (1.0 + 2 * 1.8) / 3, 0.7])
+
+
+def test_the_results_of_the_options_that_the_scorer_prefers_are_read():
+    state = pass_through(Query("q", "who?"), "raw")
+    options = option("q", ("who?",), tuple("abcde"), [0.0] * 6)
+    grown = expand([state], [options], Doubling((), np.zeros(3), np.ones(3), ()))
+    assert grown == [with_name(state, name) for name in "edc"]
 
 
 @pytest.mark.parametrize(("cost", "best"), [(0.0, 1), (5.0, 0)])
