@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.files import sha256_of
@@ -22,6 +22,7 @@ from acqo_rl.types import Document
 SETTINGS, WEIGHTS = "acqo_scorer.json", "scorer.safetensors"
 CLIP = 5.0
 """Limit of a standardised feature."""
+_LANGUAGES = TypeAdapter(Languages)
 _SHOWN = 5
 """Maximum number of features that an error names."""
 
@@ -107,19 +108,28 @@ class Scorer:
         try:
             settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
             layers, margin = settings["layers"], float(settings["margin"])
-            languages = tuple(settings["languages"]) if settings.get("languages") else None
+            languages = _LANGUAGES.validate_python(settings.get("languages")) or None
             if sha256_of(folder / WEIGHTS) != settings["checksum"]:
                 raise ValueError(f"{WEIGHTS} is not the one that was saved with {SETTINGS}")
             with safe_open(folder / WEIGHTS, "numpy") as file:
                 names = tuple(json.loads((file.metadata() or {}).get("features", "[]")))
             tensors = load_file(folder / WEIGHTS)
             pairs = tuple((tensors[f"weight.{i}"], tensors[f"bias.{i}"]) for i in range(layers))
-            is_finite = math.isfinite(margin) and all(np.isfinite(tensor).all() for tensor in tensors.values())
-            if len(tensors) != 2 + 2 * layers or not is_finite or tensors["scale"].min() <= 0:
-                raise ValueError("it has other tensors, or numbers that are not finite or, in the scale, not positive")
             scorer = cls(names, tensors["mean"], tensors["scale"], pairs, margin, languages)
             width = len(names or scorer.mean)
-            scorer.score(np.zeros((1, width), np.float32))  # fails if the shapes do not fit
+            shapes = [(width,), (width,)]
+            for weight, _ in pairs:
+                shapes += [(len(pairs[0][0]), width, weight.shape[-1]), (len(pairs[0][0]), 1, weight.shape[-1])]
+                width = weight.shape[-1]
+            given = [scorer.mean, scorer.scale, *(tensor for pair in pairs for tensor in pair)]
+            if [tensor.shape for tensor in given] != shapes or width != 1 or len(tensors) != len(given):
+                raise ValueError("the shapes of its tensors do not fit together")
+            if {tensor.dtype.name for tensor in given} != {"float32"} or scorer.scale.min() <= 0:
+                raise ValueError("its numbers are not float32, or those of the scale are not positive")
+            with np.errstate(all="ignore"):
+                extremes = np.concatenate([scorer.mean + sign * CLIP * scorer.scale for sign in (-1, 0, 1)])
+                if not np.isfinite(scorer.score(extremes.reshape(3, -1))).all():
+                    raise ValueError("its scores are not finite")
         except (OSError, ValueError, LookupError, TypeError, SafetensorError) as error:
             raise ConfigError(f"{path} is not a scorer ({error!r}); train one with acqo train-scorer.") from error
         known = table.names

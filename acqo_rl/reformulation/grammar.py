@@ -30,13 +30,16 @@ from typing import NamedTuple
 from acqo_rl.errors import GrammarError
 from acqo_rl.text import (
     MAX_CHARACTERS,
+    compatible,
     distinct,
     each_word_once,
+    folded,
     normalised,
     one_line,
     text_of,
     unnumbered,
     word_key,
+    words,
     words_of,
 )
 from acqo_rl.types import Query, Route, SubQuery, SubQueryKind
@@ -58,7 +61,10 @@ _POSSESSIVE = re.compile("['\u2019]s?$")
 # Control characters and all white space except the space: characters that may end a line or are invisible.
 _BANNED = r"\u0000-\u001f\u007f-\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
 _ASCII_SIGNS = r"!-/:-@\[-`{-~"
-_SIGNS = _ASCII_SIGNS + r"\u00a1-\u00bf\u2010-\u2027\u2030-\u205e\u3001-\u3011\uff01-\uff0f\uff1a-\uff20"
+_SIGNS = (
+    _ASCII_SIGNS
+    + r"\u00a1-\u00bf\u2010-\u2027\u2030-\u205e\u00d7\u00f7\u2190-\u2bff\u3001-\u3011\uff01-\uff0f\uff1a-\uff20"
+)
 _COMPARED = 32
 """Maximum length of a line that is compared with the tags."""
 
@@ -125,7 +131,7 @@ class Grammar:
     def parse(self, completion: str, query: Query) -> Parsed:
         """Parses a completion strictly; used in training.
 
-        Removes repeated words and sub-queries. If the raw query is the only sub-query, the route is ``pass``.
+        Removes repeated words, repeated sub-queries and lines of tags. If the raw query is the only sub-query, the route is ``pass``.
 
         Raises:
             GrammarError: the completion does not match the grammar, or it contains a word that is not allowed.
@@ -152,7 +158,9 @@ class Grammar:
         ``problem`` describes any deviation from the grammar.
         """
         try:
-            return self.parse(completion, query)
+            tags = [line for line in completion.split("\n")[1:] if _is_tag(line, query)]
+            problem = f"The line {tags[0]!r} is a tag, not a sub-query." if tags else None
+            return self.parse(completion, query)._replace(problem=problem)
         except GrammarError as error:
             problem = str(error)
         lines = [one_line(line) for line in completion.splitlines()]
@@ -245,11 +253,18 @@ def _read(line: str, route: Route, query: Query) -> SubQuery:
     return SubQuery(query.text if line == ORIGINAL else _canonical(line, query), _KINDS[route])
 
 
+def _is_tag(line: str, query: Query) -> bool:
+    """Whether a line has no words but tags and numbers, and is not the query itself."""
+    named = {word for word in words(folded(compatible(line))) if not word.isdigit()}
+    if line.startswith(_EXPANSION) or not named <= _ROUTES.keys():
+        return False
+    return bool(named) and normalised(line) != normalised(query.text)
+
+
 def _parsed(route: Route, lines: Iterable[str], query: Query, most: int) -> Parsed:
     original = SubQuery(query.text, "original")
     key = normalised(query.text)
-    read = (_read(line, route, query) for line in lines)
-    searched = (s for s in read if normalised(s.text) not in _ROUTES.keys() - {key})  # a tag that is written twice
+    searched = (_read(line, route, query) for line in lines if not _is_tag(line, query))
     sub_queries = distinct(original if normalised(s.text) == key else s for s in searched)[:most]
     if not sub_queries or sub_queries == (original,):
         return Parsed("pass", (original,))

@@ -111,6 +111,7 @@ class Bm25Retriever(Retriever):
         if not (
             [array.dtype.kind for array in (ends, places, scores)] == ["i", "i", "f"]
             and words == list(range(len(ends) - 1))
+            and all(type(place) is int for place in words)
             and index.scores["num_docs"] == len(doc_ids)
             and ends[0] == 0
             and ends[-1] == len(places) == len(scores)

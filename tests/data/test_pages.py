@@ -11,7 +11,7 @@ from markdown_it.common.html_blocks import block_names
 from pypdf import PdfReader, PdfWriter
 from test_importer import documents_of, imported, pdf, write  # noqa: F401
 
-from acqo_rl.data.pages import PageReader
+from acqo_rl.data.pages import CODE, PageReader
 from acqo_rl.errors import DataError
 
 LEFT_OUT = {"base", "basefont", "body", "frame", "frameset", "head", "html", "iframe", "link", "noframes", "title"}
@@ -59,6 +59,17 @@ def test_words_between_elements_are_neither_lost_nor_welded(read, tree, inner):
     page = read(f"<article>{content}</article>" if inner else content)
     assert Counter(re.findall(r"\w*word\w*", page["text"])) == expected
     assert page["missing"] == 0
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(st.lists(st.sampled_from(["", " ", "&nbsp;", "one", "<b></b>", "<pre>\ta</pre>"]), max_size=4), max_size=3)
+)
+def test_no_sign_of_the_reader_is_left_in_a_table(read, rows):
+    table = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    text = read(f"<p>before</p><table>{table}</table>")["text"].replace(CODE, "")
+    assert not re.search("[\ufdd0-\ufdef]", text)
+    assert text.count("one") == table.count("one")
 
 
 @pytest.mark.parametrize(

@@ -30,13 +30,15 @@ def test_a_scorer_is_saved_and_loaded(tmp_path):
 SHIFTED = {
     "mean": [np.zeros(SIZE - 1, np.float32), np.full(SIZE, np.nan, np.float32)],
     "scale": [np.zeros(SIZE, np.float32), np.full(SIZE, np.inf, np.float32)],
-    "margin": [float("nan")],
+    "margin": [float("nan"), 1e308],
+    "languages": ["en"],
     "layers": [
         random_scorer().layers[1:],
         *(
             tuple((weights * factor, bias[..., cut:]) for weights, bias in random_scorer().layers)
-            for factor, cut in ((np.float32(np.inf), 0), (1, 1))
+            for factor, cut in ((np.float32(np.inf), 0), (np.float32(1e37), 0), (1, 1))
         ),
+        (),
     ],
 }
 

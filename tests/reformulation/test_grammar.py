@@ -169,6 +169,15 @@ def test_a_tag_is_no_sub_query(before, tag, case, after, others):
     assert GRAMMAR.parse_tolerantly(f"split\n{tag} {case(tag)}", QUERY).sub_queries == (ORIGINAL,)
 
 
+@pytest.mark.parametrize(
+    "line", ["\u2192 pass", "\U0001f600pass", "1. pass", "pass split", "split|pass", "\uff50ass", "." * 40 + "pass"]
+)
+def test_neither_are_several_tags_or_tags_among_other_signs(line):
+    parsed = GRAMMAR.parse_tolerantly(f"resolve\n{line}", QUERY)
+    assert parsed.sub_queries == (ORIGINAL,)
+    assert parsed.problem
+
+
 class TestWords:
     """With a list of words, nothing else is searched than these and the words that the policy read."""
 
