@@ -156,7 +156,7 @@ def random_scorer(seed=0, networks=2, table=FEATURES):
 
 def eager_scorer():
     """A scorer that never stops; it prefers names that many words of the question surround."""
-    return linear_scorer(FEATURES, stops=-100.0, share_of_question_words_around_name=1.0)
+    return linear_scorer(FEATURES, stops=-100.0, share_of_question_words_in_around_name=1.0)
 
 
 def linear_scorer(table, **weights):

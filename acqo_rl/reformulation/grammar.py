@@ -131,7 +131,7 @@ class Grammar:
     def parse(self, completion: str, query: Query) -> Parsed:
         """Parses a completion strictly; used in training.
 
-        Removes repeated words, repeated sub-queries and lines of tags. If the raw query is the only sub-query, the route is ``pass``.
+        Removes repeated words and sub-queries, and lines of tags. If only the raw query is left, the route is ``pass``.
 
         Raises:
             GrammarError: the completion does not match the grammar, or it contains a word that is not allowed.

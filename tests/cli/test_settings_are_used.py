@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import MISSING, asdict, astuple, fields, is_dataclass
 from inspect import signature
 from pathlib import Path
-from typing import Literal, get_args, get_origin, get_type_hints
+from typing import ClassVar, Literal, get_args, get_origin, get_type_hints
 from unittest.mock import patch
 
 import pytest
@@ -79,14 +79,16 @@ search --data data --index dense --reformulator adaptive {SEARCH} --query Lima -
     --score_threshold .1 --fusion rrf --rrf_k 9
 search --data data --index bm25 --choice {PACKAGE}/trained/choice --query Lima
 evaluate --data data --index dense --split dev --output evaluation --reformulator raw adaptive {SEARCH} --limit 2
-    --robustness typos --seed 3 --fusion rsf rsf+reranker --measures R@5 --batch_size 2
+    --robustness typos --seed 3 --group_by topic --fusion rsf rsf+reranker --measures R@5 --batch_size 2
 evaluate --data data --index bm25 --split dev --output auto --reformulator auto --choice {PACKAGE}/trained/choice
 label --data data --index bm25 --output questions --limit 60 --seed 3 --index_device cpu {MODEL}
     --strategy.timeout 7 --strategy.max_retries 1 --strategy.concurrency 3 --strategy.generation_batch 4
 headroom --data all --index bm25 --output headroom --split all --limit 12 --reformulator rules --seed 3
     --index_device cpu
-warm-start {STAGE} --output_dir warm --examples 8 --min_gain .01 --tie_tolerance .01 --min_helped_share .1
-grpo {STAGE} --output_dir grpo --stage converge --rollouts 2 --min_mean_reward -1 --max_mean_reward 3
+warm-start {STAGE} --output_dir warm --reward_steps hops
+    --examples 8 --min_gain .01 --tie_tolerance .01 --min_helped_share .1
+grpo {STAGE} --output_dir grpo --stage converge --rollouts 2 --reward_steps hops
+    --min_mean_reward -1 --max_mean_reward 3
     --hardest_fraction .9 --eval_limit 1 --eval_measure R@5 --patience 2 --order gap --trainer.eval_steps 1
     --trainer.per_device_train_batch_size 2 --trainer.num_generations 2
 train {TRAIN} --model model --output_dir recipe --test_split dev --plan --launcher python --prompted_baseline false
@@ -95,7 +97,7 @@ train --model model --output_dir recipe --index_settings.kind bm25 --plan
 train-scorer --task hop --data data --index bm25 --output_dir hop --split dev --limit 4 --cost .01 --hops 1
     --steps 7 --seeds 1 --seed 3 --reformulator turns --index_device cpu
 train-scorer --task choice --data data --index bm25 --output_dir choice --split dev --model model --price .01
-    --topic_changes .9 --steps 7
+    --topic_changes .9 --steps 7 --ablation true
 evaluate --data data --index bm25 --split dev --output of_policy --reformulator raw policy=warm/model
 push --model warm/model --repo_id me/it --run warm --evaluation of_policy --adapter --output export --dry_run
 push --model model --repo_id me/it --public
@@ -200,11 +202,17 @@ def is_value(hint, value):
         return False
 
 
+def hints_of(config):
+    """The types of the settings."""
+    hints = get_type_hints(config, include_extras=True)
+    return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
+
+
 def values_in(config, number):
     """One of the two values of each setting."""
     return {
         name: values_in(hint, number) if is_dataclass(hint) else two_values(hint)[number]
-        for name, hint in get_type_hints(config, include_extras=True).items()
+        for name, hint in hints_of(config).items()
     }
 
 
@@ -239,7 +247,7 @@ def test_defaults_are_those_of_the_code(group):
 
 def bounds_of(config, before=""):
     """Name of each number or list of numbers, with the values just outside its bounds."""
-    for name, hint in get_type_hints(config, include_extras=True).items():
+    for name, hint in hints_of(config).items():
         if is_dataclass(hint):
             yield from bounds_of(hint, f"{before}{name}.")
         elif get_origin(hint) is not Literal and {int, float} & {

@@ -7,10 +7,10 @@ from stand_ins import BrokenRetriever, ScoredRetriever, ranking
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
-from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.reformulation.pass_through import Given, PassThrough
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.composite import FederatedFusion, FederatedRetriever, HybridRetriever, InCollection
-from acqo_rl.searching.path import search
+from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.serving.collections import Collection, searched_apart, searched_as_one
 from acqo_rl.types import Query, Reformulation, SubQuery
@@ -18,8 +18,10 @@ from acqo_rl.types import Query, Reformulation, SubQuery
 FUSIONS = (RankScoreFusion(), ReciprocalRankFusion())
 
 
-def asking(*texts):
-    return Reformulation(Query("q", texts[0]), "decompose", tuple(SubQuery(t, "part") for t in texts), "test")
+def fused(texts, pools, fusion, k):
+    query = Query("q", texts[0])
+    given = Given([Reformulation(query, "decompose", tuple(SubQuery(t, "part") for t in texts), "test")])
+    return SearchPath(given, FederatedRetriever(pools), FederatedFusion(fusion)).search([query], k)[0].fused
 
 
 def bm25(name, passages):
@@ -33,8 +35,8 @@ def test_unrelated_cosines_collect_no_votes_against_documents_that_one_sub_query
     below_zero = {f"d{i}": -0.02 - i / 100 for i in range(10)}
     unrelated = InCollection(ScoredRetriever(dict.fromkeys(texts, below_zero)), "wiki", "minilm")
     pool = FederatedRetriever([bm25("plays", plays), unrelated])
-    [fused] = FederatedFusion(fusion).fuse([pool.search(texts, 10)], 10)
-    assert {doc_id.split("/")[1] for doc_id in fused.doc_ids[: len(texts)]} == {t.split()[-1].lower() for t in texts}
+    [merged] = FederatedFusion(fusion).fuse([pool.search(texts, 10)], 10)
+    assert {doc_id.split("/")[1] for doc_id in merged.doc_ids[: len(texts)]} == {t.split()[-1].lower() for t in texts}
 
 
 def test_cosines_are_unchanged_and_bm25_scores_become_comparable_to_them():
@@ -59,10 +61,7 @@ def test_a_collection_less_similar_than_the_k_th_changes_no_top_k(fusion, lists,
     relevant = InCollection(ScoredRetriever(dict(zip(texts, lists, strict=True))), "relevant", "cosine")
     irrelevant = InCollection(ScoredRetriever(dict.fromkeys(texts, low)), "irrelevant", "cosine")
     for pools in ([relevant, irrelevant], [irrelevant, relevant]):
-        alone, both = (
-            search([asking(*texts)], FederatedRetriever(some), FederatedFusion(fusion), 3)[0].fused
-            for some in ([relevant], pools)
-        )
+        alone, both = (fused(texts, some, fusion, 3) for some in ([relevant], pools))
         assert (both.doc_ids, both.similarities) == (alone.doc_ids, alone.similarities)
 
 
@@ -74,10 +73,10 @@ def test_the_first_documents_are_the_same_however_many_are_asked_for(fusion, lis
         InCollection(ScoredRetriever(dict(zip(texts, found, strict=True))), f"pool {i}", "cosine")
         for i, found in enumerate(zip(*lists, strict=True))
     ]
-    every = search([asking(*texts)], FederatedRetriever(pools), FederatedFusion(fusion), 30)[0].fused
+    every = fused(texts, pools, fusion, 30)
     assert list(every.scores) == sorted(every.scores, reverse=True)
     for k in range(1, len(every.doc_ids)):
-        some = search([asking(*texts)], FederatedRetriever(pools), FederatedFusion(fusion), k)[0].fused
+        some = fused(texts, pools, fusion, k)
         assert some.doc_ids == every.doc_ids[:k]
 
 

@@ -7,7 +7,6 @@ import httpx
 import pytest
 from serving_stand_ins import DOCUMENTS, Parts, Scripted, collection, serving
 
-from acqo_rl.fusion import fusion_named
 from acqo_rl.roles import Reranker
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.app import _PAGE
@@ -155,7 +154,7 @@ def test_all_parts_are_shown(visit, url):
 @pytest.mark.parametrize(
     ("scored_by", "settings"),
     [
-        ("rrf", {"fusion": fusion_named("rrf")}),
+        ("rrf", {"path": {"fusion": "rrf"}}),
         ("rsf", {"names": ("world", "archive")}),
         ("reranker", {"reranker": Backwards()}),
     ],
