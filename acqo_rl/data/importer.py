@@ -128,8 +128,12 @@ def write_files(
     write_beir(folder, corpus.values(), asked.values(), judged, metadata)
     parts = [f"{doc_id} {page['missing']:.0%}" for doc_id, page in pages.items() if page.get("missing")]
     incomplete = {"documents, with the share that is missing": parts} if parts else {}
-    notes = {"Skipped": skipped, "Dropped, because of standing in many pages": dropped, "Incomplete": incomplete}
-    note = " ".join(f"{name}: {_counted(tally)}." for name, tally in notes.items() if tally)
+    notes = {
+        "Skipped": _counted(skipped),
+        "Dropped, because of standing in many pages": _counted(dropped),
+        "Incomplete": _counted(incomplete, len(parts)),
+    }
+    note = " ".join(f"{name}: {counted}." for name, counted in notes.items() if counted)
     if note:
         _log.warning(note)
     splits = ", ".join(f"{len(judgements):,} {split}" for split, judgements in judged.items()) or "none"
@@ -153,10 +157,10 @@ def read_fields(targets: Sequence[str], settings: Sequence[str]) -> dict[str, li
     return fields
 
 
-def _counted(tally: Tally) -> str:
+def _counted(tally: Tally, most: int = _SHOWN) -> str:
     """The number and the first names of each kind."""
     return ", ".join(
-        f"{len(names):,} {kind} ({', '.join(names[:_SHOWN])}{', ...' if len(names) > _SHOWN else ''})"
+        f"{len(names):,} {kind} ({', '.join(names[:most])}{', ...' if len(names) > most else ''})"
         for kind, names in tally.items()
     )
 

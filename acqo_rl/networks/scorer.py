@@ -117,7 +117,7 @@ class Scorer:
             pairs = tuple((tensors[f"weight.{i}"], tensors[f"bias.{i}"]) for i in range(layers))
             scorer = cls(names, tensors["mean"], tensors["scale"], pairs, margin, languages)
             width = len(names or scorer.mean)
-            shapes = [(width,), (width,)]
+            shapes: list[tuple[int, ...]] = [(width,), (width,)]
             for weight, _ in pairs:
                 shapes += [(len(pairs[0][0]), width, weight.shape[-1]), (len(pairs[0][0]), 1, weight.shape[-1])]
                 width = weight.shape[-1]

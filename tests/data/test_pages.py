@@ -104,8 +104,10 @@ def test_an_xhtml_page_has_elements_without_contents(read):
 def test_text_behind_a_part_without_an_end_is_named_as_missing(write, imported, caplog, start):  # noqa: F811
     words = " ".join(f"word{n}" for n in range(100))
     write("pages/whole.html", f"<h1>Whole</h1><p>{words}<p>{words}")
-    imported([write("pages/broken.html", f"<h1>Broken</h1><p>{words}{start}<p>{words}").parent])
-    assert re.findall(r"Incomplete.*: (\d) documents, .*\((.*) (\d+)%\)", caplog.text) == [("1", "broken.html", "50")]
+    names = [f"broken{n}.html" for n in range(5)]
+    [folder] = {write(f"pages/{name}", f"<h1>{name}</h1><p>{words}{start}<p>{words}").parent for name in names}
+    imported([folder])
+    assert re.findall(r"Incomplete: (\d) documents, .*\((.*)\)", caplog.text) == [("5", " 50%, ".join(names) + " 50%")]
 
 
 @given(st.lists(st.sampled_from(["- ", "1. ", "> "]), min_size=1, max_size=60))
