@@ -61,7 +61,8 @@ TRAIN = """--data data --index bm25 --index_device cpu --seed 3
     --reward.bonus_ranks 2 --reward.top_rank_bonus .4 --prompt.max_sub_queries 2 --prompt.history_tokens 20
     --prompt.query_tokens 30 --prompt.feedback_results 1 --prompt.feedback_words 5 --prompt.max_new_tokens 4
     --prompt.raw_query_margin .1 --dev_split test"""
-STAGE = f"{TRAIN} --model model --split dev --limit 4 --fusion rrf --lora_rank 4 --trainer.max_steps 1"
+STAGE = f"""{TRAIN} --model model --split dev --limit 4 --fusion rrf --reward_steps order --lora_rank 4
+    --trainer.max_steps 1"""
 RUNS = f"""
 data --dataset files --output data --documents {EXAMPLE}/corpus.jsonl --queries {EXAMPLE}/queries.jsonl
     --qrels {EXAMPLE}/qrels/test.tsv --document_fields text=text --query_fields text=text
@@ -95,7 +96,7 @@ train {TRAIN} --model model --output_dir recipe --test_split dev --plan --launch
     --warm_start.examples 8 --stage1.limit 4 --stage2.limit 4 --hop.steps 7
 train --model model --output_dir recipe --index_settings.kind bm25 --plan
 train-scorer --task hop --data data --index bm25 --output_dir hop --split dev --limit 4 --cost .01 --hops 1
-    --steps 7 --seeds 1 --seed 3 --reformulator turns --index_device cpu
+    --steps 7 --seeds 1 --seed 3 --ablation --reformulator turns --index_device cpu
 train-scorer --task choice --data data --index bm25 --output_dir choice --split dev --model model --price .01
     --topic_changes .9 --steps 7 --ablation true
 evaluate --data data --index bm25 --split dev --output of_policy --reformulator raw policy=warm/model
