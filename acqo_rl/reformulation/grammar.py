@@ -158,9 +158,7 @@ class Grammar:
         ``problem`` describes any deviation from the grammar.
         """
         try:
-            tags = [line for line in completion.split("\n")[1:] if _is_tag(line, query)]
-            problem = f"The line {tags[0]!r} is a tag, not a sub-query." if tags else None
-            return self.parse(completion, query)._replace(problem=problem)
+            return self.parse(completion, query)
         except GrammarError as error:
             problem = str(error)
         lines = [one_line(line) for line in completion.splitlines()]
@@ -264,8 +262,13 @@ def _is_tag(line: str, query: Query) -> bool:
 def _parsed(route: Route, lines: Iterable[str], query: Query, most: int) -> Parsed:
     original = SubQuery(query.text, "original")
     key = normalised(query.text)
-    searched = (_read(line, route, query) for line in lines if not _is_tag(line, query))
+    searched, problem = [], None
+    for line in lines:
+        if _is_tag(line, query):
+            problem = f"The line {line!r} is a tag, not a sub-query."
+        else:
+            searched.append(_read(line, route, query))
     sub_queries = distinct(original if normalised(s.text) == key else s for s in searched)[:most]
     if not sub_queries or sub_queries == (original,):
-        return Parsed("pass", (original,))
-    return Parsed(route, sub_queries)
+        return Parsed("pass", (original,), problem)
+    return Parsed(route, sub_queries, problem)
