@@ -57,19 +57,17 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.unfinished")
     lock = path.with_name(f".{path.name}.lock")
-    try:
-        with FileLock(lock):
+    with FileLock(lock):
+        shutil.rmtree(unfinished, ignore_errors=True)
+        try:
+            unfinished.mkdir()
+            with writing(path):
+                yield unfinished
+            follow_umask(unfinished)
+            unfinished.rename(path)
+        finally:
             shutil.rmtree(unfinished, ignore_errors=True)
-            try:
-                unfinished.mkdir()
-                with writing(path):
-                    yield unfinished
-                follow_umask(unfinished)
-                unfinished.rename(path)
-            finally:
-                shutil.rmtree(unfinished, ignore_errors=True)
-    finally:
-        lock.unlink(missing_ok=True)
+            lock.unlink(missing_ok=True)  # while it is held: who waits for it then opens a new one
 
 
 def follow_umask(folder: Path) -> None:
