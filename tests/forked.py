@@ -4,9 +4,11 @@ import atexit
 import io
 import multiprocessing
 import os
+import socket
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from acqo_rl.cli import main
@@ -44,6 +46,20 @@ def run_command(name, *arguments, status=0, text="", env=None, timeout=300):
         out, err = (file.read_text(encoding="utf-8", errors="surrogateescape") for file in files[1:])
     assert process.exitcode == status, err[-3000:]
     return subprocess.CompletedProcess(argv, process.exitcode, out, err)
+
+
+def two_processes():
+    """The environments of two processes that communicate, as a launcher sets them."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+    return [shared | {"RANK": rank, "LOCAL_RANK": rank, "CUDA_VISIBLE_DEVICES": ""} for rank in "01"]
+
+
+def run_in_two_processes(name, *arguments, env):
+    """What two processes of a command print, which communicate."""
+    with ThreadPoolExecutor(2) as pool:
+        done = pool.map(lambda one: run_command(name, *arguments, env=env | one), two_processes())
+        return "".join(process.stdout for process in done)
 
 
 def _run(argv, files, environment, folder):

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from tiny_policy import adapter_model, byte_tokenizer, full_model
 
-from acqo_rl.cli import main
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError, GrammarError, HubError
 from acqo_rl.hub import export as hub
@@ -87,16 +86,6 @@ def test_a_repeated_export_updates_the_card_and_another_export_is_rejected(full,
     (copy / "export.json").unlink()
     with pytest.raises(HubError):
         hub.export_policy(full, copy)
-
-
-def test_the_command_writes_an_export_once_and_prints_its_card(full, tmp_path, capsys):
-    command = ["push", "--model", str(full), "--repo_id", "name/model", "--dry_run", "True"]
-    for said in (f"Exported {full}", "already contains this export"):
-        main([*command, "--output", str(tmp_path / "out")])
-        printed = capsys.readouterr().out
-        assert said in printed and (tmp_path / "out" / "README.md").read_text() in printed
-    with pytest.raises(SystemExit):
-        main(command)
 
 
 @pytest.mark.parametrize(("key", "what"), [("grammar_version", "grammar"), ("prompt_version", "prompt")])

@@ -1,10 +1,7 @@
 """acqo index."""
 
-import subprocess
-import sys
-
 import pytest
-from forked import run_command
+from forked import run_command, run_in_two_processes
 from shared import ENVIRONMENT
 
 from acqo_rl.cli import command, module_of
@@ -47,21 +44,10 @@ def build(script):
 
 @pytest.mark.slow
 def test_two_processes_build_the_same_index_as_one(data, tmp_path):
-    """On a CPU, ``--multi_gpu`` only makes accelerate start several processes."""
     one, two = tmp_path / "one", tmp_path / "two"
-    settings = ["--data", data, "--encoding.shard_size", "8"]
-    first = run_command(SCRIPT, *settings, "--output", one, env=ENVIRONMENT)
-    assert "5 of 5 shards" in first.stdout
-    launch = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
-    launch += ["--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0"]
-    second = subprocess.run(
-        [*launch, "-m", "acqo_rl.cli", SCRIPT, *settings, "--output", two],
-        capture_output=True,
-        text=True,
-        env=ENVIRONMENT,
-    )
-    assert second.returncode == 0, second.stderr
-    assert second.stdout.count("ready to search") == 1
+    settings = ["--data", data, "--encoding.shard_size", "8", "--output"]
+    assert "5 of 5 shards" in run_command(SCRIPT, *settings, one, env=ENVIRONMENT).stdout
+    assert run_in_two_processes(SCRIPT, *settings, two, env=ENVIRONMENT).count("ready to search") == 1
     for name in INDEX_FILES:
         assert (one / name).read_bytes() == (two / name).read_bytes()
     assert sorted(path.name for path in two.iterdir()) == ["doc_ids.json", "index.faiss", "manifest.json"]
@@ -102,15 +88,6 @@ def test_long_documents_are_counted_and_split_on_request(tmp_path, build, capsys
     found = load_retriever(tmp_path / "split").search(["what do goats eat?", "when do owls sleep?"], 3)
     assert [ranking.doc_ids[0] for ranking in found] == ["a", "b"]
     assert all(len(ranking.doc_ids) == len(set(ranking.doc_ids)) for ranking in found)
-
-
-def test_a_plan_shows_the_indexes_that_fit_and_writes_nothing(data, tmp_path, build, capsys):
-    build("--data", data, "--output", tmp_path / "planned", "--plan", "True")
-
-    shown = capsys.readouterr().out
-    assert "40 vectors of 384 dimensions" in shown
-    assert "only on the CPU" in next(line for line in shown.splitlines() if line.startswith("HNSW32"))
-    assert not (tmp_path / "planned").exists()
 
 
 @pytest.mark.parametrize(

@@ -134,13 +134,6 @@ def test_strategies_share_one_model_and_ask_it_in_batches(script, world, tmp_pat
     assert [*map(len, model.calls)] == [12, 12]
 
 
-@pytest.mark.parametrize(("engine", "model"), [("auto", "openvino:trained:demo"), ("transformers", "trained:demo")])
-def test_a_policy_of_the_package_runs_on_the_engine_that_a_search_uses(script, world, tmp_path, engine, model):
-    given = arguments(world, tmp_path, reformulator=["raw", "policy=trained:demo"], engine=engine)
-    config = command.parse(script.main, given)
-    assert config.paths(config.reformulator)["policy"].model == model
-
-
 def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch):
     """The rules are asked for four queries at a time; the second batch is interrupted."""
     from acqo_rl.reformulation.heuristic import Heuristic
@@ -184,17 +177,12 @@ def test_no_file_and_no_message_has_the_password_of_an_index(script, world, tmp_
     ("changed", "message"),
     [
         ({"split": "tset"}, "dev, test"),
-        ({"index": ["x=nowhere"]}, "nowhere"),
         ({"reformulator": "policy"}, "policy=MODEL or --model MODEL"),
-        ({"reformulator": "policy=nowhere"}, "acqo.json"),
-        ({"reformulator": "multiquery=openai:m"}, "'multiquery'"),
         ({"reformulator": "rewrite_retrieve_read=x"}, "add raw"),
         ({"reformulator": ["raw", "rewrite_retrieve_read=x"]}, "give a dense index"),
-        ({"fusion": "magic"}, "rsf, rrf"),
         ({"fusion": "rsf+reranker"}, "give --reranker"),
         ({"reranker": "rerank:words@http://127.0.0.1:9/v1"}, "rsf+reranker"),
         ({"fusion": "rsf+reranker", "reranker": "words", "data": "nowhere"}, "'words' is not a reranker"),
-        ({"measures": "nDGC@10"}, "nDGC@10"),
     ],
 )
 def test_errors_say_what_to_do(script, world, tmp_path, capsys, changed, message):

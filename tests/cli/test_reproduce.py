@@ -1,14 +1,11 @@
 """acqo reproduce: results are computed in order, and their figures are checked or recorded."""
 
 import json
-import os
 import re
-import subprocess
 
 import pytest
-from shared import ACQO
 
-from acqo_rl.cli import reproduce
+from acqo_rl.cli import main, reproduce
 from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import AcqoError, ConfigError, DataError
 from acqo_rl.types import Document, Query
@@ -123,33 +120,28 @@ results:
 """
 
 
-@pytest.mark.slow
-def test_real_commands_are_replayed_and_resume(tmp_path):
+def test_real_commands_are_replayed_and_resume(tmp_path, monkeypatch, capsys):
     """One query finds its only document, the other one of two: nDCG is 1 and 1 / (1 + 1 / log2(3)) = 0.6131."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(reproduce, "run_program", lambda _, words: main(words[words.index("acqo_rl.cli") + 1 :]))
     documents = [Document("1", "", "lima peru"), Document("2", "", "ndjamena chad"), Document("3", "", "franc")]
     queries = [Query("a", "lima"), Query("b", "ndjamena")]
-    write_beir(tmp_path / "tiny", documents, queries, {"test": {"a": {"1": 1}, "b": {"2": 1, "3": 1}}})
+    write_beir("tiny", documents, queries, {"test": {"a": {"1": 1}, "b": {"2": 1, "3": 1}}})
     (tmp_path / "results.yaml").write_text(REAL)
 
     def replay(*words):
-        given = ["--results", "results.yaml", "--data", ".", "--work", "work"]
-        return subprocess.run(
-            [*ACQO, "reproduce", *words, *given], cwd=tmp_path, capture_output=True, text=True, timeout=600,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )  # fmt: skip
+        main(["reproduce", *words, "--results", "results.yaml", "--data", ".", "--work", "work"])
+        return capsys.readouterr().out
 
-    recorded = replay("raw", "--record")
-    assert recorded.returncode == 0, recorded.stdout + recorded.stderr
-    figures = json.loads((tmp_path / "figures.json").read_text())["raw"]
+    replay("raw", "--record")
+    file = tmp_path / "figures.json"
+    figures = json.loads(file.read_text())["raw"]
     assert figures["raw"] == {"nDCG@10": 0.8066, "AllGold@10": 0.5, "searches": 1.0, "tokens": 0.0, "calls": 0.0}
     assert figures["rules"]["nDCG@10, difference"] == [0.0, 0.0, 0.0]
     again = replay("raw")
-    assert again.returncode == 0, again.stdout + again.stderr
-    assert "already exists" in again.stdout
-    assert "12 of 12 figures hold." in again.stdout
-    file = tmp_path / "figures.json"
+    assert "already exists" in again and "12 of 12 figures hold." in again
     file.write_text(file.read_text().replace("0.8066", "0.9"))
-    wrong = replay("raw")
-    assert wrong.returncode == 1
-    assert wrong.stdout.count(" NO |") == 2
-    assert "10 of 12 figures hold." in wrong.stdout
+    with pytest.raises(SystemExit):
+        replay("raw")
+    wrong = capsys.readouterr().out
+    assert wrong.count(" NO |") == 2 and "10 of 12 figures hold." in wrong

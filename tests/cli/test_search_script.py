@@ -46,18 +46,6 @@ def policy(folder):
     return full_model(folder, feedback_results=2, max_new_tokens=4)
 
 
-def test_a_compound_query_by_the_rules(folder):
-    out = run(folder, "--reformulator", "rules", "--query", "Compare the capital of Peru and Chad").stdout
-    assert "route: decompose, by rules" in out
-    assert "\n1. [part] capital of Peru\n   rank  score  id " in out
-    assert "\n2. [part] capital of Chad\n" in out
-    fused = out[out.index("\nfused, scored by rsf\n") :].splitlines()
-    assert fused[2].split() == ["rank", "score", "similarity", "id", "title", "text"]
-    assert {line.split()[3] for line in fused[3:5]} == {"Peru-capital", "Chad-capital"}
-    assert "retrieval" in fused[-1]
-    assert all(len(line) <= 100 for line in out.splitlines())
-
-
 FILLER = """The house of the puppet theatre keeps two hundred mice made of felt. Children get a ticket for the house and
 may hold the mice in their hands. In the house rules the mice are called small actors. We do not rid the mice of their
 old coats, because the house likes its history. How do the mice get on stage? They slide down from the roof of the
@@ -169,17 +157,10 @@ def test_control_characters_do_not_reach_the_terminal(folder):
     [
         (("--reformulator", "raw", "--query", " \x1b\n"), "The query is empty"),
         (("--reformulator", "policy"), "--model MODEL"),
-        (("--model", "runs/acqo/modle"), "no such folder"),
         (("--model", "trained:five", "--index", "nowhere"), "trained:five"),
         (("--order", "trained:hop", "--index", "nowhere"), "other features"),
-        (("--hops", "1", "--hop", "nothing", "--index", "nowhere"), "nothing is not a scorer"),
-        (("--reranker", "bm25", "--index", "nowhere"), "'bm25' is not a reranker"),
         (("--reformulator", "raw", "--index", "nowhere"), "nowhere"),
-        (("--reformulator", "hyde+policy", "--model", "m"), "'hyde+policy'"),
         (("--reformulator", "rewrite_retrieve_read", "--model", "openai:m@http://127.0.0.1:9/v1"), "cosines"),
-        (("--reformulator", "hyde"), "'hyde' needs a model"),
-        (("--reformulator", "hyde", "--model", "m", "--strategy.num_variants", "9"), "num_variants is '9'"),
-        (("--reformulator", "adaptive", "--model", "m", "--strategy.force_strategy", "x"), "'x'"),
     ],
 )
 def test_errors_name_the_setting(folder, arguments, message):

@@ -91,8 +91,6 @@ def test_requests_in_progress_are_finished_and_logged(folder, slow_model):
     ("arguments", "message"),
     [
         (("--collections", "world"), "NAME=DATA,INDEX"),
-        (("--collections", "a=nowhere,nowhere"), "nowhere"),
-        (("--collections", "a=x,y", "--strategies", "policy"), "needs a model"),
         (("--collections", "a=x,y", "--retriever", "z"), "either"),
         ((), "either"),
     ],
@@ -107,12 +105,9 @@ def test_errors_name_the_setting(arguments, message):
     ("name", "value"),
     [
         ("cors_origins", "app.example.org"),
-        ("cors_origins", "https://app.example.org/page"),
         ("cors_origins", "https://*.example.org"),
         ("root_path", "https://example.org/a"),
-        ("root_path", "/a b"),
         ("allowed_hosts", "https://example.org"),
-        ("allowed_hosts", "example.org:80"),
     ],
 )
 def test_a_value_outside_its_range_is_named(name, value):

@@ -22,20 +22,6 @@ BAD_LINES = [
 ]
 
 
-def test_a_broken_emoji_is_read_as_a_replacement_character(folder):
-    """A whole emoji that is written as two escapes is read as it is."""
-    lines = {
-        "corpus.jsonl": [r'{"_id": "d3", "title": "\ud83d", "text": "\uD83D\uDE00", "metadata": {"url": "a\ude00"}}'],
-        "queries.jsonl": [r'{"_id": "q3", "text": "b\ud83d", "metadata": {"history": ["U: c\ud83d", "S: d"]}}'],
-    }
-    for name, more in lines.items():
-        with (folder / name).open("a", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in more)
-    document, query = read_corpus(folder)["d3"], read_queries(folder)[-1]
-    assert (document.title, document.text, document.metadata) == ("\ufffd", "\U0001f600", {"url": "a\ufffd"})
-    assert (query.text, [str(turn) for turn in query.history]) == ("b\ufffd", ["U: c\ufffd", "S: d"])
-
-
 @pytest.mark.parametrize("line", BAD_LINES)
 def test_a_bad_line_is_named(folder, line):
     """Nothing but the last id is wrong in the last line: it is that of an earlier one."""

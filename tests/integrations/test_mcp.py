@@ -58,18 +58,10 @@ async def test_a_process_over_stdio(folder):
         assert {document["document_id"] for document in reply["results"]} == set(FOUND_BY)
         assert [document["score"] for document in reply["results"]] == pytest.approx(SCORES)
         [franc] = [document for document in reply["results"] if document["document_id"] == "franc"]
-        assert (franc["knowledge_pool"], franc["title"], franc["text"], franc["metadata"]) == (
-            *("world", "CFA franc", CORPUS["franc"].text),
-            CORPUS["franc"].metadata,
-        )
-        assert (reply["failures"], len(reply["notes"])) == ([], 2)
-        info = reply["query_rewrite_info"]
-        assert (info["route"], [(v["text"], v["kind"]) for v in info["variants"]]) == (
-            "decompose",
-            [(part, "part") for part in PARTS],
-        )
+        assert (franc["knowledge_pool"], franc["text"]) == ("world", CORPUS["franc"].text)
+        assert (reply["query_rewrite_info"]["route"], variants_of(reply)) == ("decompose", PARTS)
         made = (await client.call_tool("reformulate", {"query": QUERY})).structured_content
-        assert made == {"query_rewrite_info": info, "notes": reply["notes"]}
+        assert made == {name: reply[name] for name in ("query_rewrite_info", "notes")}
 
 
 @pytest.mark.slow

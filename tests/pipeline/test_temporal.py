@@ -32,14 +32,10 @@ def test_the_newest():
     [
         ("latest model", "about 1999", 1.4, 0.8),
         ("the trend of prices", "2010, 2015 and 2020", 1.3, 1.3),
-        ("How have prices changed?", "2010, 2015 and 2020", 1.3, 1.3),
-        ("How did prices develop?", "2010 and 2020", 1.3, 1.2),
         ("the trend of prices", "2010 and 2020", 1.3, 1.2),
         ("the trend of prices", "no year", 0.9, 0.9),
         ("what happened since 2023", "in 2018", 1.2, 0.8),
         ("2018 and 2024 compared", "in 2018", 1.3, 1.15),
-        ("the trend of prices", "2020", 1.2, 0.9),
-        ("what happened since 2023", "in 2023", 1.2, 1.2),
         ("latest model", "by 2050", 1.4, 1.0),
     ],
 )
@@ -52,16 +48,11 @@ def test_dates_and_years_of_the_text_both_count(question, text, dated, undated):
     ("question", "years"),
     [
         ("what happened since March 2020", (2020, 2099)),
-        ("directives after 1 May 2004", (2004, 2099)),
-        ("from the year 2011 on", (2011, 2099)),
-        ("coal production 2010 to 2016", (2010, 2016)),
         ("coal production 2010\u20132016", (2010, 2016)),
         ("Between 1930 and 1974", (1930, 1974)),
         ("from 1999 until 2003", (1999, 2003)),
         ("fashion in the 1920s", (1920, 1929)),
-        ("schools before 1850", (1500, 1850)),
         ("in 2018 and 2024", None),
-        ("what did he say about 2019?", None),
         ("who ruled from the north", None),
     ],
 )

@@ -193,9 +193,7 @@ class TestWords:
             ("account +49 (30) 12 34 12", "account +49 (30) 12 34 12"),
             ("account DE8937040004400000000", "account"),
             ("account +49 (30) 12", "account"),
-            ("34 12 account", "account"),
             ("Maldy 0x8000700000", None),
-            ("= 0x8007000", None),
         ],
     )
     def test_identifiers_and_names_are_whole_or_left_out(self, line, searched):
@@ -216,18 +214,13 @@ class TestTolerant:
             ("Split\ncapital of Peru\ncapital of Chad", "decompose", ["capital of Peru", "capital of Chad"]),
             ("split:\n1. Peru\n2) Chad\n- Cuba", "decompose", ["Peru", "Chad", "Cuba"]),
             ("**resolve**\n\n  Lima   Peru \n", "disambiguate", ["Lima Peru"]),
-            ("split\nPeru\nperu\nPERU?\nChad\nCuba", "decompose", ["Peru", "Chad", "Cuba"]),
             ("split\n" + "x" * (MAX_CHARACTERS + 1) + "\nChad", "decompose", ["Chad"]),
-            ("Split\n" + "x" * MAX_CHARACTERS, "decompose", ["x" * MAX_CHARACTERS]),
             ("split\n2008 crisis in Peru\n1.5 degrees\n", "decompose", ["2008 crisis in Peru", "1.5 degrees"]),
             ("split\na\x00b\r\nc\u2028d", "decompose", ["a b", "c", "d"]),
             ("split\n1. =\n2. Chad\n", "decompose", [QUERY.text, "Chad"]),
             ("PASS.", "pass", [QUERY.text]),
             ("split\n= \n", "pass", [QUERY.text]),
             ("resolve:\n=  Lima", "disambiguate", [f"{QUERY.text} Lima"]),
-            ("split\n\n", "pass", [QUERY.text]),
-            ("", "pass", [QUERY.text]),
-            ("\x00\x1b", "pass", [QUERY.text]),
             ("I think that the capital is Lima.", "pass", [QUERY.text]),
         ],
     )

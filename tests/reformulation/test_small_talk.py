@@ -8,7 +8,7 @@ from stand_ins import ScriptedLanguageModel
 from acqo_rl.conversations import read_history
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.load import load_reformulator
-from acqo_rl.reformulation.pass_through import RecentTurns, is_small_talk, past_small_talk
+from acqo_rl.reformulation.pass_through import RecentTurns, past_small_talk
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.reformulation.settings import STRATEGIES
 from acqo_rl.types import Query, Reformulation, SubQuery
@@ -33,12 +33,7 @@ def test_every_reformulator_passes_small_talk_without_a_model_call(text):
     assert model.calls == []
 
 
-@pytest.mark.parametrize("text", ["hello kitty", "thanks for the memories", "hi, where is Oslo?", "yes", "???", ""])
-def test_other_texts_are_no_small_talk(text):
-    assert not is_small_talk(text)
-
-
-@given(st.lists(st.sampled_from(["hi", "thanks!", "Peru", "its capital?"]), max_size=8))
+@given(st.lists(st.sampled_from(["hi", "thanks!", "yes", "hello kitty", "hi, where is Oslo?", "???"]), max_size=8))
 def test_answers_stay_in_the_order_of_the_queries_and_only_questions_are_reformulated(texts):
     asked = []
 
@@ -49,5 +44,5 @@ def test_answers_stay_in_the_order_of_the_queries_and_only_questions_are_reformu
     queries = [Query(str(i), text) for i, text in enumerate(texts)]
     answers = past_small_talk(queries, reformulate, "test")
     assert [answer.query for answer in answers] == queries
-    assert asked == [text for text in texts if text in ("Peru", "its capital?")]
+    assert asked == [text for text in texts if text not in ("hi", "thanks!")]
     assert [answer.route == "pass" for answer in answers] == [text in ("hi", "thanks!") for text in texts]

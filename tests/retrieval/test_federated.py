@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stand_ins import BrokenRetriever, ScoredRetriever, ranking
+from stand_ins import BrokenRetriever, ScoredRetriever
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
@@ -118,11 +118,3 @@ def test_a_part_that_fails_costs_its_own_list_only(kind):
     found = AdaptiveSearcher(PassThrough(), retriever, RankScoreFusion()).search("q")
     assert found.fused.doc_ids == ("one/a",)
     assert [failure.retriever for failure in found.failures] == ["two/broken"]
-
-
-@pytest.mark.parametrize("rankings", [[], [ranking("1")] * 2])
-def test_a_part_that_does_not_return_one_ranking_per_text_is_refused(rankings):
-    wrong = ScoredRetriever({})
-    wrong.search = lambda texts, k: rankings
-    with pytest.raises(ValueError):
-        HybridRetriever([ScoredRetriever({}, "other"), wrong], RankScoreFusion()).search(["a"], 5)

@@ -76,14 +76,6 @@ def test_a_retriever_finds_the_same_wherever_its_index_is(gpus, tmp_path, docume
     assert found == load_retriever(tmp_path, encoder=encoder, device="cpu").search(texts, 5)
 
 
-def test_threads_search_an_index_on_a_gpu_one_after_another(filled, gpus):
-    """FAISS's GPU indexes do not allow concurrent searches; the service searches with several threads."""
-    index = to_device(filled("Flat", 20_000), "gpu")
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda _: index.search(np.zeros((50, 32), np.float32), 3), range(8)))
-    assert not gpus.crowded
-
-
 @pytest.mark.parametrize("factory", ["HNSW16", "SQ8", "PCA16,HNSW16", "Flat"])
 def test_an_index_that_no_gpu_can_hold_stays_on_the_cpu_under_auto_and_is_refused_otherwise(
     filled, gpus, factory, caplog
@@ -155,3 +147,11 @@ def test_planned_sizes_are_those_of_the_indexes_and_hnsw_stays_on_the_cpu(filled
     assert [plan.products for plan in plans[:3]] == [
         30_000 * 32, 128 * 64 * 32, round(32 * (693 + 30_000 * 32 / 693)),
     ]  # fmt: skip
+
+
+def test_threads_search_an_index_on_a_gpu_one_after_another(filled, gpus):
+    """FAISS's GPU indexes do not allow concurrent searches; the service searches with several threads."""
+    index = to_device(filled("Flat", 20_000), "gpu")
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: index.search(np.zeros((50, 32), np.float32), 3), range(8)))
+    assert not gpus.crowded

@@ -205,13 +205,6 @@ def test_only_the_same_text_with_the_same_conversation_is_not_reformulated_again
         assert [front.search(query).reformulation.calls for query in queries] == [calls] * len(queries)
 
 
-def test_the_reformulation_is_kept_for_another_k():
-    reformulator = ScriptedReformulator("a")
-    front = searcher(reformulator, ScriptedRetriever({}))
-    assert [front.search("q", k).reformulation.calls for k in (1, 2)] == [1, 0]
-    assert len(reformulator.asked) == 1
-
-
 @pytest.mark.parametrize(("failed", "kept"), [(1, False), (0, True)])
 def test_what_a_model_server_owes_is_named_and_not_kept(failed, kept):
     """A combination of which one call failed; a reply that cannot be used is kept."""
@@ -230,13 +223,6 @@ def test_its_size_and_lifetime_are_settings(settings):
         front.search(text)
     time.sleep(0.02)
     assert front.search("a").reformulation.calls == 1
-
-
-def test_a_batch_searches_the_same_query_once():
-    retriever = ScriptedRetriever(FOUND)
-    results = searcher(PassThrough(), retriever).search_many([Query("1", "q"), Query("2", "q")])
-    assert retriever.calls == [["q"]]
-    assert [r.reformulation.query.id for r in results] == ["1", "2"]
 
 
 def test_asearch_leaves_the_loop_free():

@@ -23,12 +23,6 @@ def place(tmp_path):
     return bm25_folder(tmp_path, DOCUMENTS)
 
 
-def test_names_of_collections_are_distinct():
-    for pools in ([], [collection(), collection()]):
-        with pytest.raises(ConfigError), serving(pools):
-            pass
-
-
 def test_invalid_settings_and_other_corpora_are_rejected(place, tmp_path, tmp_path_factory):
     build_bm25_index(tmp_path / "two", DOCUMENTS)
     wrong = (

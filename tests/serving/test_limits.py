@@ -5,8 +5,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from serving_stand_ins import Gate, Scripted, serving
+from serving_stand_ins import DOCUMENTS, Gate, Scripted, post, serving
 
+from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.limits import Limits
 
 SEARCH = {"query": "capital of Peru"}
@@ -81,3 +82,15 @@ def test_waiting_is_limited():
         assert search(client).status_code == 429
         gate.open.set()
         assert first.result(20).status_code == 200
+
+
+def test_clients_at_the_same_time_get_their_own_results():
+    capitals = list(DOCUMENTS)
+
+    def ask(number):
+        asked = {f"part{number} of {name}": name for name in (capitals[number % 3], capitals[(number + 1) % 3])}
+        body = post(client, query=" and ".join(asked), include_rankings=True).json()
+        return {ranking["query"]: ranking["documents"][0]["document_id"] for ranking in body["rankings"]} == asked
+
+    with serving(limits=Limits(max_queued=96), timeouts=Timeouts(20, 20, 20)) as client, ThreadPoolExecutor(32) as pool:
+        assert all(pool.map(ask, range(96)))

@@ -6,13 +6,11 @@ import pytest
 from serving_stand_ins import DOCUMENTS, Words, collection, post, serving
 from stand_ins import ScriptedLanguageModel
 
-from acqo_rl.data.beir import write_beir
 from acqo_rl.language_models.structured import example
-from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.retrieval.composite import InCollection
 from acqo_rl.searching.settings import StepSettings
 from acqo_rl.serving import strategies
-from acqo_rl.serving.collections import Collection, open_collection
+from acqo_rl.serving.collections import Collection
 from acqo_rl.serving.strategies import Strategies
 from acqo_rl.types import Document
 
@@ -68,19 +66,6 @@ def test_an_index_that_another_collection_does_not_have_is_reported(found):
     assert found(*pools)["notes"][0].endswith(": world/bm25, both/bm25.")
 
 
-@pytest.mark.parametrize("names", [["world"], ["world", "moon"]])
-def test_the_similarity_is_a_cosine_although_bm25_scores_are_larger(found, names):
-    body = found(*map(with_words, names))
-    for result in body["results"]:
-        cosines = [
-            document["score"]
-            for ranking in body["rankings"][:5]
-            for document in ranking["documents"]
-            if all(document[name] == result[name] for name in ("document_id", "knowledge_pool"))
-        ]
-        assert (result["similarity"], result["similarity_kind"]) == (max(cosines), "cosine")
-
-
 def test_a_result_says_whether_its_similarity_is_a_cosine(found):
     other = {"bean": Document("bean", "", "capital of Peru bean")}
     words = Collection("words", other, (InCollection(Counted(other), "words", "words/bm25"),))
@@ -90,16 +75,3 @@ def test_a_result_says_whether_its_similarity_is_a_cosine(found):
     both = (*dense.retrievers, InCollection(Counted(), "dense", "dense/bm25"))
     for one, kind in ((words, "score"), (replace(dense, retrievers=both), "score"), (dense, "cosine")):
         assert {result["similarity_kind"] for result in found(one)["results"]} == {kind}
-
-
-def test_a_setting_opens_both_indexes(tmp_path):
-    documents = list(DOCUMENTS.values())
-    write_beir(tmp_path, documents, [], {})
-    for name in ("words", "dense"):
-        build_bm25_index(tmp_path / name, documents)
-    opened = open_collection(
-        f"world={tmp_path},{tmp_path}/dense,{tmp_path}/words@original",
-        open_index=lambda index, **_: Words() if index.endswith("dense") else Counted(),
-    )
-    assert [r.name for r in (*opened.retrievers, *opened.originals)] == ["world/dense", "world/bm25"]
-    assert len(opened.retrievers) == 1

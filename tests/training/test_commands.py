@@ -1,16 +1,13 @@
 """The training commands on a corpus of twelve passages."""
 
 import json
-import subprocess
-import sys
 import time
 
 import pytest
-from forked import CONTEXT, run_command
+from forked import CONTEXT, run_command, run_in_two_processes
 from shared import ENVIRONMENT
 
 from acqo_rl.cli import command, main, module_of
-from acqo_rl.reformulation.policy import Policy
 from acqo_rl.training.materials import open_materials
 from acqo_rl.training.rewards import Reward
 from acqo_rl.types import FeedbackSpec
@@ -95,28 +92,13 @@ def test_two_processes_give_the_same_rewards_as_one(shared, tmp_path):
     """Decoding is almost greedy, so that completions do not depend on the seed of a process."""
     greedy = {**shared, **GRPO, "trainer.temperature": 0.01, "trainer.eval_steps": 4}
     run("grpo", {**greedy, "output_dir": tmp_path / "one"})
-    launch = "-m accelerate.commands.launch --multi_gpu --main_process_port 0 --num_processes 2 -m acqo_rl.cli grpo"
     halved = {**greedy, "trainer.per_device_train_batch_size": 4, "output_dir": tmp_path / "two"}
-    words = [sys.executable, *launch.split(), *arguments_of(halved)]
-    done = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT, timeout=300, check=True)
-    assert done.stdout.count("nDCG@10 on dev was") == 1
+    printed = run_in_two_processes("grpo", *arguments_of(halved), env=ENVIRONMENT)
+    assert printed.count("nDCG@10 on dev was") == 1
     assert len(set(rewards_of(tmp_path / "one"))) > 1
     for one, other in zip(log_of(tmp_path / "one"), log_of(tmp_path / "two"), strict=True):
         names = [name for name in one if name.startswith(("reward", "completions/", "retrieval/", "eval_"))]
         assert {n: other[n] for n in names} == pytest.approx({n: one[n] for n in names})
-
-
-def test_a_warm_start_is_trained_and_not_repeated(data, index, tiny, tmp_path):
-    settings = {
-        "data": data, "index": index, "model": tiny, "output_dir": tmp_path / "run", "examples": 8, "lora_rank": 0,
-        "trainer.per_device_train_batch_size": 2, "trainer.gradient_accumulation_steps": 2, "prompt.max_new_tokens": 8,
-    }  # fmt: skip
-    run("warm-start", settings)
-    examples = [json.loads(line) for line in (tmp_path / "run" / "examples.jsonl").read_text().splitlines()]
-    assert 1 <= len(examples) <= 8
-    assert all(e["reward"] >= e["raw_reward"] for e in examples)
-    assert Policy.from_pretrained(str(tmp_path / "run" / "model")).settings.max_new_tokens == 8
-    assert "is finished" in run("warm-start", settings).stdout
 
 
 @pytest.mark.parametrize("name", ["warm-start", "grpo"])

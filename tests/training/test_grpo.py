@@ -5,14 +5,13 @@ import os
 import random
 import shutil
 import signal
-import socket
 from importlib.util import find_spec
 from itertools import groupby
 from unittest.mock import patch
 
 import pytest
 import torch
-from forked import CONTEXT
+from forked import CONTEXT, two_processes
 from transformers import AutoTokenizer, LlamaForCausalLM, TrainerCallback
 from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
 from transformers.training_args import OptimizerNames
@@ -303,10 +302,7 @@ def test_accumulated_gradients_are_those_of_one_pass(tiny, tmp_path):
 
 def in_two_processes(function, *arguments, status=0):
     """Calls a function of this file in two processes that communicate, as those of a launcher do."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
-    given = [shared | {"RANK": rank, "LOCAL_RANK": rank, "CUDA_VISIBLE_DEVICES": ""} for rank in "01"]
-    processes = [CONTEXT.Process(target=called, args=(some, function, *arguments)) for some in given]
+    processes = [CONTEXT.Process(target=called, args=(one, function, *arguments)) for one in two_processes()]
     for process in processes:
         process.start()
     for process in processes:
