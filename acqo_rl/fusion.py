@@ -126,7 +126,8 @@ class ScoreFusion(Fusion):
 
 
 def _scaled_scores(found: _Found, weight: float) -> list[float]:
-    low, high = min(score for _, score in found), max(score for _, score in found)
+    low = min(score for _, score in found)
+    high = max(score for _, score in found)
     return [weight * ((score - low) / (high - low) if high > low else 1.0) for _, score in found]
 
 

@@ -18,10 +18,12 @@ class EmbeddingServer(JsonServer):
     def __init__(self, encoder):
         super().__init__()
         self.encoder = encoder
-        self.longest, self.dimensions = (10_000, 100), None
+        self.longest = (10_000, 100)
+        self.dimensions = None
 
     def answer(self, path, body):
-        texts, fault = body["input"], self.next_fault()
+        texts = body["input"]
+        fault = self.next_fault()
         self.asked.append(texts)
         if isinstance(fault, list):
             rows = [{"object": "embedding", "index": i, "embedding": [value] * 384} for i, value in fault]

@@ -20,8 +20,11 @@ class JsonServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.address = f"127.0.0.1:{self.server_port}"
         self.url = f"http://{self.address}/v1"
-        self.asked, self.headers_of, self.faults = [], [], []
-        self.lock, self.waiting = threading.Lock(), threading.Event()
+        self.asked = []
+        self.headers_of = []
+        self.faults = []
+        self.lock = threading.Lock()
+        self.waiting = threading.Event()
 
     def __enter__(self):
         self._thread = threading.Thread(target=self.serve_forever, args=(0.01,))

@@ -21,7 +21,8 @@ class RerankServer(JsonServer):
 
     def __init__(self, form="documents"):
         super().__init__()
-        self.name, self.form = f"rerank:words@{self.url}", form
+        self.name = f"rerank:words@{self.url}"
+        self.form = form
 
     def answer(self, path, body):
         fault = self.next_fault()

@@ -19,7 +19,9 @@ class Server:
     """A process, its address and, after its end, its log lines."""
 
     def __init__(self, process, log):
-        self.process, self._log, self.lines = process, log, []
+        self.process = process
+        self._log = log
+        self.lines = []
 
     def wait_until_up(self):
         end = time.monotonic() + 100

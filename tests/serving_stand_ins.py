@@ -108,7 +108,9 @@ class Words(Retriever):
     """Finds the documents that share a word with the text; "broken" in a text raises an error, "stall" waits."""
 
     def __init__(self, documents=DOCUMENTS, name="dense", cosine=True, extra=0.0):
-        self.name, self.cosine, self.extra = name, cosine, extra
+        self.name = name
+        self.cosine = cosine
+        self.extra = extra
         self.documents = documents
         self.calls = []
 

@@ -37,7 +37,9 @@ class ScriptedRetriever(Retriever):
     cosine = True
 
     def __init__(self, found, spans=()):
-        self.found, self.spans, self.calls = found, spans, []
+        self.found = found
+        self.spans = spans
+        self.calls = []
 
     def search(self, texts, k):
         self.calls.append(list(texts))
@@ -50,7 +52,9 @@ class ScoredRetriever(Retriever):
     """Text -> document -> score; other texts find nothing."""
 
     def __init__(self, found, name="dense", cosine=True):
-        self.found, self.name, self.cosine = found, name, cosine
+        self.found = found
+        self.name = name
+        self.cosine = cosine
 
     def search(self, texts, k):
         rows = [sorted(self.found.get(text, {}).items(), key=lambda item: -item[1])[:k] for text in texts]
@@ -77,8 +81,12 @@ class ScriptedReformulator(Reformulator):
     max_calls = 1
 
     def __init__(self, *texts, kind="part", route="decompose", error=None, **costs):
-        self.texts, self.kind, self.route, self.error = texts, kind, route, error
-        self.costs, self.asked = {"calls": 1, **costs}, []
+        self.texts = texts
+        self.kind = kind
+        self.route = route
+        self.error = error
+        self.costs = {"calls": 1, **costs}
+        self.asked = []
 
     def reformulate(self, queries):
         self.asked += queries
@@ -110,7 +118,8 @@ class Obedient(LanguageModel):
     """Writes a reply that matches any schema, with the texts of WORDS, and records its calls and schemas."""
 
     def __init__(self):
-        self.calls, self.schemas = [], []
+        self.calls = []
+        self.schemas = []
 
     def generate(self, conversations, schema=None):
         self.calls.append(list(conversations))
@@ -119,7 +128,7 @@ class Obedient(LanguageModel):
         return [Completion(reply, 7) for _ in conversations]
 
     def _value(self, schema, place=0):
-        schema = schema["anyOf"][-1] if "anyOf" in schema else schema
+        schema = schema["anyOf"][0] if "anyOf" in schema else schema
         if "enum" in schema:
             return schema["enum"][0]
         if schema["type"] == "object":

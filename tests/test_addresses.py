@@ -99,7 +99,8 @@ def test_a_message_has_no_secret_of_a_url_in_it(form):
 
 
 def test_parts_of_an_address_keep_their_secrets():
-    one, other = "http://me:a+b@host:1", "postgresql://me:s3cret@host/db/t?mode=text"
+    one = "http://me:a+b@host:1"
+    other = "postgresql://me:s3cret@host/db/t?mode=text"
 
     assert [part.whole() for part in parts_of(f"{one}+{other}")] == [one, other]
     assert [part.whole() for part in name_indexes([Address(f"x={one}+{other}")])["x"]] == [one, other]

@@ -40,11 +40,13 @@ def accept(line, tmp_path):
         assert (ROOT / words[words.index("--config_file") + 1]).is_file(), line
     place = next(i for i, word in enumerate(words) if Path(word).name == "acqo" or word.endswith((".py", ".sh")))
     if Path(words[place]).name == "acqo":
-        command_name, arguments = words[place + 1], words[place + 2 :]
+        command_name = words[place + 1]
+        arguments = words[place + 2 :]
         assert command_name in COMMANDS, line
         main = module_of(command_name).main
     else:
-        script, arguments = ROOT / words[place], words[place + 1 :]
+        script = ROOT / words[place]
+        arguments = words[place + 1 :]
         assert script.is_file(), line
         if script.suffix == ".sh":
             return

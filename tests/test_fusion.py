@@ -28,7 +28,9 @@ def result_lists(draw):
 
 def exact_order(lists, constant):
     """The ranking and scores according to the definition, in exact arithmetic."""
-    fused, similarity, first_list = {}, {}, {}
+    fused = {}
+    similarity = {}
+    first_list = {}
     for i, found in enumerate(lists):
         for rank, (doc_id, score) in enumerate(zip(found.doc_ids, found.scores, strict=True), start=1):
             fused[doc_id] = fused.get(doc_id, 0) + Fraction(1, constant + rank)
@@ -48,7 +50,8 @@ def test_worked_example():
 
 def test_scores_of_two_retrievers_are_not_compared():
     """A BM25 score is not comparable with a cosine, so the order of the sub-queries decides."""
-    dense, sparse = ranking("a", scores=(0.9,)), ranking("b", scores=(30.0,), retriever="bm25")
+    dense = ranking("a", scores=(0.9,))
+    sparse = ranking("b", scores=(30.0,), retriever="bm25")
     assert fuse(RankScoreFusion(), dense, sparse).doc_ids == ("a", "b")
     assert fuse(RankScoreFusion(), sparse, dense).doc_ids == ("b", "a")
 
@@ -118,7 +121,8 @@ class TestEveryFusion:
     def test_a_list_of_weight_w_counts_as_w_copies_of_it(self, fusion, lists, weights):
         weighted = [replace(found, weight=w) for found, w in zip(lists, weights, strict=False)]
         copies = [found for found, w in zip(lists, weights, strict=False) for _ in range(w)]
-        by_weight, by_copies = fuse(fusion, *weighted, k=100), fuse(fusion, *copies, k=100)
+        by_weight = fuse(fusion, *weighted, k=100)
+        by_copies = fuse(fusion, *copies, k=100)
         assert (by_weight.doc_ids, by_weight.similarities) == (by_copies.doc_ids, by_copies.similarities)
         assert by_weight.scores == pytest.approx(by_copies.scores)
 

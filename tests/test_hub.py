@@ -53,7 +53,8 @@ def completions(folder):
 
 @pytest.mark.parametrize(("kind", "merge"), [("full", True), ("adapter", True), ("adapter", False)])
 def test_an_export_gives_the_completions_of_its_source(kind, merge, request, tmp_path):
-    source, out = request.getfixturevalue(kind), tmp_path / "out"
+    source = request.getfixturevalue(kind)
+    out = tmp_path / "out"
     assert hub.export_policy(source, out, merge=merge, card="# card\n")
     names = {path.name for path in out.iterdir()}
     assert names >= {"tokenizer.json", "generation_config.json", "acqo.json", "export.json", "README.md"}
@@ -77,7 +78,8 @@ def test_merged_weights_are_bfloat16_and_no_path_of_this_machine_is_written(adap
 
 
 def test_a_repeated_export_updates_the_card_and_another_export_is_rejected(full, adapter, copy):
-    card, before = copy / "README.md", (copy / "model.safetensors").stat().st_mtime_ns
+    card = copy / "README.md"
+    before = (copy / "model.safetensors").stat().st_mtime_ns
     assert not hub.export_policy(full, copy, card="second")
     assert (copy / "model.safetensors").stat().st_mtime_ns == before
     assert card.read_text().strip() == "second"
@@ -142,7 +144,9 @@ class ScriptedHub:
     """A stand-in for ``HfApi`` with one repository, whose ``files`` are updated as the Hub does."""
 
     def __init__(self):
-        self.private, self.files, self.created = True, set(), None
+        self.private = True
+        self.files = set()
+        self.created = None
 
     def __call__(self, token):
         assert token == "hf_scripted"

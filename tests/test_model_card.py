@@ -48,7 +48,9 @@ def evaluation(adapter, tmp_path):
 
 
 def test_card_of_a_run_with_its_evaluation(adapter, evaluation, tmp_path):
-    data, index, run = tmp_path / "some_data", tmp_path / "index", tmp_path / "run"
+    data = tmp_path / "some_data"
+    index = tmp_path / "index"
+    run = tmp_path / "run"
     build_bm25_index(index, [Document("d", "Peru", "Lima is the capital of Peru.")])
     for folder in (data, run):
         folder.mkdir()

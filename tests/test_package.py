@@ -25,6 +25,7 @@ def test_every_public_name_can_be_imported(name):
 
 
 def test_documents_share_no_metadata():
-    one, other = Document("a", "", ""), Document("b", "", "")
+    one = Document("a", "", "")
+    other = Document("b", "", "")
     one.metadata["year"] = 2020
     assert other.metadata == {}

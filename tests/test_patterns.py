@@ -66,7 +66,8 @@ def seconds(compiled, text, limit):
 
 def slow(pattern, flags):
     """Describes the first text on which a pattern takes too long."""
-    compiled, runs = re.compile(pattern, flags), LITERALS.findall(pattern)[:8]
+    compiled = re.compile(pattern, flags)
+    runs = LITERALS.findall(pattern)[:8]
     repeated = [*TEXTS, *runs, *(run + c for run in runs for c in "a ")]
     for start, unit in dict.fromkeys([*product([""], repeated), *product(runs, TEXTS)]):
         before = 0.0

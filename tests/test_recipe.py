@@ -76,7 +76,8 @@ def test_missing_splits_of_a_folder_are_reported_before_the_first_step(recipe, t
 
 
 def test_a_plan_measures_the_model_and_runs_nothing(recipe, tmp_path, capsys):
-    model, out = full_model(tmp_path / "base", max_new_tokens=4), tmp_path / "out"
+    model = full_model(tmp_path / "base", max_new_tokens=4)
+    out = tmp_path / "out"
     recipe.main(config_of(recipe, "embedded.yaml", "--model", str(model), "--output_dir", str(out), "--plan", "True"))
     shown = capsys.readouterr().out
     assert re.findall(r"^(.*): about \d+\.\d min .*\(([\d,]+) rows, ([\d,]+) ", shown, re.M) == [

@@ -207,7 +207,8 @@ def parse(main: Callable[[Any], Any], args: Sequence[str]) -> Any:
 
 def _problem(error: Any, config_type: Any, files: dict[Path, dict[str, Any]]) -> str:
     """A sentence about a value that pydantic refuses, with the last file that gives it."""
-    path, value = error["loc"][1:], error["input"]
+    path = error["loc"][1:]
+    value = error["input"]
     source = next((f" in {file}" for file, settings in reversed(files.items()) if _at(settings, path) is value), "")
     name = ".".join(map(str, path)) + source
     if error["type"] == "missing":

@@ -98,7 +98,8 @@ def is_written(folder: Path, config: PrepareDataConfig) -> bool:
     """
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return False
-    readme, mark = folder / "README.md", f"`{command_of(config)}`"
+    readme = folder / "README.md"
+    mark = f"`{command_of(config)}`"
     if readme.is_file() and mark in readme.read_text(encoding="utf-8", errors="replace"):
         return True
     raise ConfigError(f"{folder} has other content, or was written with other settings; give another output folder.")

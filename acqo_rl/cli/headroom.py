@@ -64,7 +64,8 @@ def main(config: HeadroomConfig) -> None:
     """Scores the candidates that are not scored yet, then reports."""
     paths = StepSettings().paths(["raw", *(name for name in config.reformulator if name != "raw")])
     data = read_beir(config.data, config.split)
-    corpus, qrels = data.corpus, data.qrels[config.split]
+    corpus = data.corpus
+    qrels = data.qrels[config.split]
     queries = with_gold(data.queries[config.split], qrels, config.limit, config.seed)
     retriever = config.open_index_of(config.index, corpus)
     folder = Path(config.output)

@@ -61,7 +61,8 @@ def main(config: LabelConfig) -> None:
         ConfigError: the output is the data.
         DataError: no document has enough text.
     """
-    folder, model = Path(config.output), without_url(config.model)
+    folder = Path(config.output)
+    model = without_url(config.model)
     if folder.resolve() == Path(config.data).resolve():
         raise ConfigError(f"output is the folder {folder} of --data; give another output folder.")
     corpus = read_corpus(config.data)

@@ -42,7 +42,8 @@ def main(config: PushConfig) -> None:
         raise ConfigError("--dry_run requires an output folder; give --output DIR.")
     if not config.dry_run:
         publish.token()
-    model, merge = Path(resolve(config.model)), not config.adapter
+    model = Path(resolve(config.model))
+    merge = not config.adapter
     around = model.resolve().parent
     run = config.run or (around if (around / "config.json").is_file() else None)
     card = publish.model_card(model, config.repo_id, merged=merge, run=run, evaluation=config.evaluation)

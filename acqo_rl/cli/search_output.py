@@ -17,7 +17,8 @@ EXCERPT = 120
 
 def lines(answer: SearchResult, corpus: Corpus) -> Iterator[str]:
     """The result as lines for a terminal, without control characters."""
-    reformulation, fused = answer.reformulation, answer.fused
+    reformulation = answer.reformulation
+    fused = answer.fused
     about = searched_texts(reformulation)
     yield f"route: {reformulation.route}, by {reformulation.made_by}"
     if reformulation.reasoning:
@@ -78,7 +79,8 @@ def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[
 
 def as_json(answer: SearchResult, corpus: Corpus) -> dict[str, Any]:
     """The fields of the result, and of each document the part that matches best with its place, for ``--json``."""
-    about, spans = searched_texts(answer.reformulation), answer.fused.spans
+    about = searched_texts(answer.reformulation)
+    spans = answer.fused.spans
     documents = [
         {**asdict(document), "text": text, "start": start, "length": len(document.text)}
         for document in fetch(corpus, answer.fused.doc_ids).values()

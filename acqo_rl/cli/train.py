@@ -128,7 +128,8 @@ def check_splits(config: RecipeConfig) -> None:
     """
     if config.data == "embedded":
         return
-    there, steps = read_splits(config.data), (config.warm_start, config.stage1, config.stage2, config.hop)
+    there = read_splits(config.data)
+    steps = (config.warm_start, config.stage1, config.stage2, config.hop)
     wanted = [*(step.get("split", "train") for step in steps), config.dev_split, config.test_split]
     if missing := sorted(set(wanted) - set(there)):
         raise ConfigError(

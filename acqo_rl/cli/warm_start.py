@@ -87,7 +87,8 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
     """Returns the training examples; reads them from ``file`` if it exists, otherwise selects and writes them."""
     if file.exists():
         return read_rows(Example, file)
-    queries, settings = materials.train, policy_settings(config.prompt, config.model)
+    queries = materials.train
+    settings = policy_settings(config.prompt, config.model)
     reward = materials.reward("converge", config.reward, settings)
     options = scored_in(file.with_name("scored.jsonl"), queries, materials.qrels, materials.corpus, reward)
     verified = verified_examples(options, config.min_gain, config.tie_tolerance)

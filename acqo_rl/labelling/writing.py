@@ -15,11 +15,11 @@ from acqo_rl.data.importer import LINKED_AS
 from acqo_rl.errors import ConfigError
 from acqo_rl.labelling.drafts import TOPIC_CHANGE, Draft, Kind, Question, name_of, subject_of
 from acqo_rl.labelling.question_filters import CALL_FAILED, NOT_READABLE, FilteredQuestions
-from acqo_rl.language_models.structured import example, fields, read_reply, text
+from acqo_rl.language_models.structured import Reply, example, fields, read_reply, text
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.roles import LanguageModel
 from acqo_rl.text import compatible, normalised, one_line
-from acqo_rl.types import Completion, Conversation, Document, Query, Schema, Turn
+from acqo_rl.types import Completion, Conversation, Document, Query, Turn
 
 VERSION = "2"
 """Version of the prompts, for the metadata of the questions."""
@@ -101,9 +101,10 @@ def replies(drafts: Sequence[Draft], model: LanguageModel) -> Iterator[list[Comp
     for start in tqdm(range(0, len(drafts), _BATCH), desc="ask the model", unit="batch"):
         batch = drafts[start : start + _BATCH]
         found: dict[int, Completion] = {}
-        for schema in (_QUESTION, _FOLLOW_UP):
-            if some := [place for place, draft in enumerate(batch) if _schema_of(draft) == schema]:
-                found |= zip(some, model.generate([conversation_for(batch[i]) for i in some], schema), strict=True)
+        for form in (_QUESTION, _FOLLOW_UP):
+            if places := [place for place, draft in enumerate(batch) if _form_of(draft) is form]:
+                conversations = [conversation_for(batch[place]) for place in places]
+                found |= zip(places, model.generate(conversations, form.model_json_schema()), strict=True)
         completions = [found[place] for place in range(len(batch))]
         if all(completion.problem is not None for completion in completions):
             raise ConfigError(
@@ -129,7 +130,7 @@ def questions_of(drafts: Sequence[Draft], completions: Sequence[Completion]) -> 
 
 def read_question(draft: Draft, completion: Completion, query_id: str) -> Question | None:
     """Reads a reply; ``None`` if it has no usable question."""
-    reply = read_reply(completion, _schema_of(draft))
+    reply = read_reply(completion, _form_of(draft))
     if reply is None:
         return None
     if draft.kind != "follow_up":
@@ -138,7 +139,7 @@ def read_question(draft: Draft, completion: Completion, query_id: str) -> Questi
     return Question(draft, Query(query_id, reply["second_question"], turns))
 
 
-def _schema_of(draft: Draft) -> Schema:
+def _form_of(draft: Draft) -> Reply:
     return _FOLLOW_UP if draft.kind == "follow_up" else _QUESTION
 
 

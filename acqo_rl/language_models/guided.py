@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from acqo_rl.language_models.structured import UNTOLD, without
 from acqo_rl.text import AROUND, word_key
 from acqo_rl.types import Schema
 
@@ -61,7 +60,7 @@ class GuidedDecoding:
         tokens = _tokens(self.tokenizer, tuple(self.ends), self.vocabulary)
         if isinstance(self.form, str):
             return LLMatcher(tokens, LLMatcher.grammar_from_regex(self.form))
-        form = {**without(self.form, *UNTOLD), "x-guidance": _ON_ONE_LINE}
+        form = {**self.form, "x-guidance": _ON_ONE_LINE}
         return LLMatcher(tokens, LLMatcher.grammar_from_json_schema(form))
 
 

@@ -22,7 +22,7 @@ from acqo_rl.language_models.http_clients import (
     key_in,
     make_retrying,
 )
-from acqo_rl.language_models.structured import UNTOLD, without
+from acqo_rl.language_models.structured import without
 from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion, Conversation, Schema
 
@@ -94,7 +94,7 @@ def _prompt_of_anthropic(conversation: Conversation) -> dict[str, Any]:
 
 
 def _json(schema: Schema, *unknown: str) -> dict[str, Any]:
-    return {"schema": without(schema, "minLength", "maxLength", *UNTOLD, *unknown)}
+    return {"schema": without(schema, "minLength", "maxLength", *unknown)}
 
 
 OPENAI = Protocol(

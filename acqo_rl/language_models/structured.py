@@ -1,4 +1,4 @@
-"""Replies in JSON: the schemas of prompted tasks, and how replies are read that nothing forced into a schema.
+"""Replies in JSON: the models of prompted tasks, and how replies are read that nothing forced into their schema.
 
 A local model is guided by the schema, and a server gets it as a response format. JSON with faults is repaired. A reply
 of another form is not read: a refusal or a question of the model, or the beginning of a list, would be searched.
@@ -6,59 +6,129 @@ of another form is not read: a refusal or a question of the model, or the beginn
 
 import json
 import re
-from contextlib import suppress
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    TypeAdapter,
+    ValidationError,
+    WrapValidator,
+    create_model,
+)
+from pydantic_core import from_json
 
 from acqo_rl.text import MAX_CHARACTERS, normalised, one_line
-from acqo_rl.types import Completion, Schema
+from acqo_rl.types import Completion
+
+Reply = type[BaseModel]
+"""The form of a reply."""
 
 _LONGEST = 10_000
 """Maximum number of characters of a reply that are read."""
 _MARKUP = re.compile(r"[{}\[\]]|```")
+_BEGIN = re.compile(r"[{\[]")
 _NONE = ("", "none", "null")
-
-_SEARCHED = r"^(?!(?:[^\w\s]+|[^\w\s]*\d{1,2}[.):\]])\s).*[^:\uff1a]$"
+_SEARCHED = re.compile(r"(?!(?:[^\w\s]+|[^\w\s]*\d{1,2}[.):\]])\s).*[^:\uff1a]$")
 """No item of a list (``1. heat pump``), and no line that introduces others (``Here are three:``)."""
-UNTOLD = ("pattern", "default")
-"""Keywords that only the reader of replies uses: models are not told, because few decoders know them all."""
-
-BOOLEAN: Schema = {"type": "boolean"}
-INTEGER: Schema = {"type": "integer"}
 
 
-def fields(**schemas: Schema) -> Schema:
-    """The schema of a reply: an object with these fields, all required."""
-    return {"type": "object", "properties": schemas, "required": [*schemas], "additionalProperties": False}
+def _from_text(value: object) -> object:
+    """Some models write a value as a text of JSON, or as a list of one."""
+    value = json.loads(value) if isinstance(value, str) else value
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
-def text(longest: int = MAX_CHARACTERS) -> Schema:
-    """The schema of a text that is not empty."""
-    return {"type": "string", "minLength": 1, "maxLength": longest}
+def _line(value: object) -> object:
+    return one_line(value) if isinstance(value, str) else value
 
 
-def searched(longest: int = MAX_CHARACTERS) -> Schema:
-    """The schema of a text that is searched."""
-    return {**text(longest), "pattern": _SEARCHED}
+def _check_searched(text: str) -> str:
+    if not _SEARCHED.match(text):
+        raise ValueError(f"{text!r} is an item or the beginning of a list")
+    return text
 
 
-def several(schema: Schema, most: int, least: int = 1) -> Schema:
-    """The schema of a list."""
-    return {"type": "array", "items": schema, "minItems": least, "maxItems": most}
+BOOLEAN: Any = Annotated[bool, Strict(), BeforeValidator(_from_text)]
+INTEGER: Any = Annotated[int, Strict(), BeforeValidator(_from_text)]
 
 
-def one_of(*values: str | int) -> Schema:
-    """The schema of one of these values."""
-    return {"type": "integer" if isinstance(values[0], int) else "string", "enum": [*values]}
+def fields(**types: Any) -> Reply:
+    """The form of a reply: an object with these fields, all required."""
+    config = ConfigDict(json_schema_extra={"additionalProperties": False})
+    given: Any = {name: (kind, ...) for name, kind in types.items()}
+    return create_model("Reply", __config__=config, **given)
 
 
-def or_none(schema: Schema) -> Schema:
-    """The schema of a value that may be ``null``."""
-    return {"anyOf": [{"type": "null"}, schema]}
+def text(longest: int = MAX_CHARACTERS) -> Any:
+    """A text on one line that is not empty."""
+    return Annotated[str, Field(min_length=1, max_length=longest), BeforeValidator(_line)]
 
 
-def or_nothing(schema: Schema) -> Schema:
-    """The schema of a value that may be ``null``, and is read as ``None`` if it has another form."""
-    return {**or_none(schema), "default": None}
+def searched(longest: int = MAX_CHARACTERS) -> Any:
+    """A text that is searched."""
+    return Annotated[text(longest), AfterValidator(_check_searched)]
+
+
+def several(kind: Any, most: int, least: int = 1) -> Any:
+    """A list.
+
+    Entries are dropped if they are empty or too long, if an earlier one has the same text, or if there are too many; an
+    entry of another form voids the reply.
+    """
+    entry = TypeAdapter(kind)
+
+    def read(values: object) -> object:
+        values = json.loads(values) if isinstance(values, str) else values
+        if not isinstance(values, list):
+            return [] if values is None else values
+        found: dict[str, Any] = {}
+        for value in values:
+            try:
+                one = entry.validate_python(value)
+            except ValidationError as error:
+                if error.errors()[0]["type"] not in ("string_too_long", "string_too_short"):
+                    raise
+            else:
+                found.setdefault(normalised(str(one)), one)
+        found.pop("", None)
+        return [*found.values()][:most]
+
+    return Annotated[list[kind], BeforeValidator(read), Field(min_length=least, max_length=most)]
+
+
+def one_of(*values: str) -> Any:
+    """One of these words."""
+    return Annotated[
+        Literal[values],
+        BeforeValidator(lambda value: one_line(value).strip(".*\"'").casefold() if isinstance(value, str) else value),
+    ]
+
+
+def or_none(kind: Any) -> Any:
+    """A value that may be ``null``."""
+
+    def read(value: object) -> object:
+        return None if isinstance(value, str) and value.strip(" .").casefold() in _NONE else value
+
+    return Annotated[kind | None, BeforeValidator(read)]
+
+
+def or_nothing(kind: Any) -> Any:
+    """A value that may be ``null``, and is read as ``None`` if it has another form."""
+
+    def read(value: object, validate: Any) -> object:
+        try:
+            return validate(value)
+        except ValidationError:
+            return None
+
+    return Annotated[kind | None, WrapValidator(read)]
 
 
 def without(schema: Any, *keywords: str) -> Any:
@@ -73,26 +143,24 @@ def example(**values: object) -> str:
     return json.dumps(values, ensure_ascii=False)
 
 
-def read_reply(completion: Completion, schema: Schema) -> dict[str, Any] | None:
+def read_reply(completion: Completion, reply: Reply) -> dict[str, Any] | None:
     """Returns the fields of a reply; ``None`` if they cannot be read.
 
-    Texts are put on one line. A text that holds JSON is read as such where the schema has no text. Entries of lists are
-    dropped if they are empty or too long, if an earlier one has the same text, or if there are too many; an entry of
-    another form voids the reply. A text or list entry that the token limit cut off is dropped.
+    A text or list entry that the token limit cut off is dropped.
 
     Args:
         completion: the completion, without thoughts.
-        schema: made by :func:`fields`.
+        reply: made by :func:`fields`.
     """
-    value, is_complete = _json_in(completion.text[:_LONGEST])
     try:
+        value = _json_in(completion.text[:_LONGEST], completion.finished)
         if isinstance(value, str):
             value = json.loads(value)
-        if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
-            value = value[0]
-        if len(schema["properties"]) == 1 and value is not None and not isinstance(value, (dict, str)):
-            value = dict.fromkeys(schema["properties"], value)
-        return dict(_fitted(value, schema, is_cut=not (completion.finished or is_complete)))
+        if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping):
+            [value] = value
+        if len(reply.model_fields) == 1 and value is not None and not isinstance(value, (dict, str)):
+            value = dict.fromkeys(reply.model_fields, value)
+        return reply.model_validate(value).model_dump()
     except (ValueError, RecursionError):
         return None
 
@@ -104,78 +172,14 @@ def problem_of(completion: Completion) -> str:
     return completion.problem or f"the reply {seen!r} {fault}"
 
 
-def _json_in(reply: str) -> tuple[Any, bool]:
-    """The JSON value in a reply, repaired if necessary, or ``None``; and whether it needed no repair."""
+def _json_in(reply: str, finished: bool) -> Any:
+    """The JSON value in a reply, repaired if necessary; of one that was cut off, what is complete."""
     import json_repair
 
+    if not finished:
+        begin = _BEGIN.search(reply)
+        return from_json(reply[begin.start() :] if begin else reply, allow_partial=True)
     try:
-        return json.loads(reply), True
-    except (ValueError, RecursionError):
-        if not _MARKUP.search(reply):
-            return None, False
-    try:
-        return json_repair.loads(reply, skip_json_loads=True) or None, False
-    except (ValueError, RecursionError):
-        return None, False
-
-
-class _LengthError(ValueError):
-    """A text is empty or too long, which not every server prevents."""
-
-
-def _fitted(value: Any, schema: Schema, *, is_cut: bool = False) -> Any:
-    """The value in the form of a schema.
-
-    Raises:
-        ValueError: it has another form.
-    """
-    if "anyOf" in schema:
-        is_none = value is None or (isinstance(value, str) and value.strip(" .").casefold() in _NONE)
-        try:
-            return None if is_none else _fitted(value, schema["anyOf"][-1], is_cut=is_cut)
-        except ValueError:
-            if "default" not in schema:
-                raise
-            return schema["default"]
-    if isinstance(value, str) and schema["type"] != "string":
-        value = json.loads(value)
-    if schema["type"] == "array":
-        return _entries([] if value is None else value, schema, is_cut=is_cut)
-    if isinstance(value, list) and len(value) == 1:
-        [value] = value
-    if schema["type"] == "object" and isinstance(value, dict):
-        last = next(reversed(value), None) if is_cut else None
-        return {name: _fitted(value.get(name), one, is_cut=name == last) for name, one in schema["properties"].items()}
-    if schema["type"] == "boolean" and isinstance(value, bool):
-        return value
-    if schema["type"] == "integer" and type(value) is int:
-        return _allowed(value, schema)
-    if schema["type"] == "string" and isinstance(value, str):
-        said = one_line(value)
-        if "enum" in schema:
-            return _allowed(said.strip(".*\"'").casefold(), schema)
-        if not schema.get("minLength", 0) <= len(said) <= schema["maxLength"]:
-            raise _LengthError(f"{len(said)} characters of {schema}")
-        if not is_cut and re.search(schema.get("pattern", ""), said):
-            return said
-    raise ValueError(f"{value!r} does not match {schema}")
-
-
-def _allowed(value: Any, schema: Schema) -> Any:
-    if value not in schema.get("enum", [value]):
-        raise ValueError(f"{value!r} is none of {schema['enum']}")
-    return value
-
-
-def _entries(values: Any, schema: Schema, *, is_cut: bool) -> list[Any]:
-    if not isinstance(values, list):
-        raise ValueError(f"{values!r} is no list")
-    found: dict[str, Any] = {}
-    for value in values[:-1] if is_cut else values:
-        with suppress(_LengthError):
-            entry = _fitted(value, schema["items"])
-            if key := normalised(str(entry)):
-                found.setdefault(key, entry)
-    if len(found) < schema["minItems"]:
-        raise ValueError(f"{len(found)} entries of {schema}")
-    return [*found.values()][: schema["maxItems"]]
+        return json.loads(reply)
+    except ValueError:
+        return json_repair.loads(reply, skip_json_loads=True) or None if _MARKUP.search(reply) else None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from acqo_rl.errors import SearchError
-from acqo_rl.language_models.structured import example, problem_of, read_reply
+from acqo_rl.language_models.structured import Reply, example, problem_of, read_reply
 from acqo_rl.pipeline.passages import Chunk
 from acqo_rl.pipeline.state import RetrievalState, Round, SubQuestion
 from acqo_rl.reformulation.prompt import untrusted, with_examples
@@ -15,7 +15,7 @@ from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import Failure, SearchResult, public_problem
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.text import normalised
-from acqo_rl.types import Completion, Corpus, Schema
+from acqo_rl.types import Completion, Corpus
 
 _PART_PASSAGES = 3
 """Number of passages of each sub-question and of each hop."""
@@ -141,13 +141,13 @@ class Task(NamedTuple):
 
     Attributes:
         instructions: the system message.
-        schema: schema of the reply; ``None`` for plain text.
+        reply: form of the reply; ``None`` for plain text.
         examples: pairs of content and fields of the reply, used as earlier turns. Without them, small models answer the
             question whatever the instructions say.
     """
 
     instructions: str
-    schema: Schema | None = None
+    reply: Reply | None = None
     examples: Sequence[tuple[str, Mapping[str, Any]]] = ()
 
 
@@ -163,16 +163,16 @@ class BudgetedModel:
         """Returns the fields of one reply per content, from one batch; ``None`` for skipped and failed calls.
 
         Args:
-            state: provides the budget; records failures and replies that do not match the schema.
+            state: provides the budget; records failures and replies of another form.
             step: name of the step in the trace.
-            task: what to ask, with a schema.
+            task: what to ask, with the form of the reply.
             contents: the user messages; special tokens in them are turned into plain text.
             essential: whether reserved calls may be used.
         """
-        assert task.schema is not None
+        assert task.reply is not None
         replies: list[dict[str, Any] | None] = []
         for completion in self._complete(state, step, task, contents, essential=essential):
-            replies.append(read_reply(completion, task.schema) if completion else None)
+            replies.append(read_reply(completion, task.reply) if completion else None)
             if completion and replies[-1] is None:
                 state.journal.fail(Failure(step, problem_of(completion), problem_of(completion)))
         return replies
@@ -196,7 +196,7 @@ class BudgetedModel:
             conversations = [with_examples(task.instructions, examples, content) for content in safe]
             try:
                 with state.journal.trace.step(step, f"{len(granted)} model calls"):
-                    completions = complete(self.model, conversations, task.schema)
+                    completions = complete(self.model, conversations, task.reply)
             except Exception as error:
                 state.journal.fail(Failure.of(step, error), "model")
         for problem in filter(None, (completion.problem for completion in completions)):

@@ -41,7 +41,7 @@ _EXAMPLES = {
     "Question: What is the difference between TCP and UDP?": {"type": "comparison"},
 }
 
-PROMPT = repr((_TASK, _EXAMPLES, _TYPE))
+PROMPT = repr((_TASK, _EXAMPLES, _TYPE.model_json_schema()))
 """The prompt for the query type, for cache keys."""
 
 

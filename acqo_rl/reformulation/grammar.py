@@ -208,7 +208,9 @@ def _line(banned: str, signs: str) -> str:
         left.append((f"{written}[ {signs}]{{0,{_COMPARED}}}", f" {signs}"))
     ends = "|".join([*begun, *(f"{start}[^ {banned}{excluded}]" for start, excluded in left)])
     goes_on = "|".join(f"{start}[^{banned}{excluded}]" for start, excluded in left)
-    edge, inner, sign = f"[^ {banned}]", f"[^{banned}]", f"[{signs}]"
+    edge = f"[^ {banned}]"
+    inner = f"[^{banned}]"
+    sign = f"[{signs}]"
     most = MAX_CHARACTERS - 3 * _COMPARED
     return (
         f"({sign}[ {signs}]{{0,{_COMPARED}}})?({ends}|({goes_on}){inner}{{0,{most}}}{edge})"
@@ -262,7 +264,8 @@ def _is_tag(line: str, query: Query) -> bool:
 def _parsed(route: Route, lines: Iterable[str], query: Query, most: int) -> Parsed:
     original = SubQuery(query.text, "original")
     key = normalised(query.text)
-    searched, problem = [], None
+    searched = []
+    problem = None
     for line in lines:
         if _is_tag(line, query):
             problem = f"The line {line!r} is a tag, not a sub-query."

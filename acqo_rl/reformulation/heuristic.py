@@ -97,7 +97,8 @@ class Heuristic(Reformulator):
         route, found = self._rewritten(query, text if len(text) <= _LONGEST else "")
         sub_queries = distinct(found)[: self.max_sub_queries]
         if not sub_queries or [normalised(s.text) for s in sub_queries] == [normalised(query.text)]:
-            route, sub_queries = "pass", pass_through(query, self.name).sub_queries
+            route = "pass"
+            sub_queries = pass_through(query, self.name).sub_queries
         return Reformulation(query, route, sub_queries, self.name, query_type=query_type_of(query.text, query.history))
 
     def _rewritten(self, query: Query, text: str) -> tuple[Route, list[SubQuery]]:
@@ -189,7 +190,8 @@ def _questions(text: str, is_several: bool) -> list[str]:
 
 
 def _is_whole(question: str, is_several: bool) -> bool:
-    asks, words = bool(_ASKS.match(question)), len(content_words(question))
+    asks = bool(_ASKS.match(question))
+    words = len(content_words(question))
     stands = asks or (words > 0 and is_several) if re.search(MARK, question) else asks and words > 1
     return stands and not _REFERS.search(question)
 
@@ -202,7 +204,9 @@ def _one_each(question: str, marks: Mapping[str, str]) -> list[str]:
     least = 0.0 if re.search(r"\b(?:or|vs|versus|than|compared)\b", match[0]) else SURE  # not "Romeo and Juliet"
     if not asks_several(without_marks(question, marks), least):
         return [question]
-    items, before, after = re.findall(MARK, match[0]), question[: match.start()], question[match.end() :]
+    items = re.findall(MARK, match[0])
+    before = question[: match.start()]
+    after = question[match.end() :]
     before = _COMPARING.sub(lambda one: f"{one['what']} of " if one["what"] else "", before)
     is_of_both = " or " in match[0] and len(items) > 2 and before[-2:] not in ("", ", ", ": ")  # "is in Peru, A or B"
     joined = len(re.findall(r" (?:and|or|vs\.?|versus|than) ", match[0]))

@@ -75,9 +75,11 @@ def _capitalised(text: str) -> list[tuple[int, int]]:
     found = []
     text = _NOUN.sub(lambda match: match[0].lower(), text)
     for match in _NAME.finditer(text):
-        start, span = match.start(), match[0].rstrip(" ")
+        start = match.start()
+        span = match[0].rstrip(" ")
         while (word := span.partition(" ")[0]) and word.lower().replace("\u2019", "'").rstrip(".") in OPENERS:
-            start, span = start + len(word) + 1, span[len(word) + 1 :]
+            start = start + len(word) + 1
+            span = span[len(word) + 1 :]
         span = re.sub(r"['\u2019]s$|(?<=\w\w)\.$", "", span)
         if span:
             found.append((start, start + len(span)))

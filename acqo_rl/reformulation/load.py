@@ -131,7 +131,8 @@ def strategy_key(name: str, model: str, settings: StrategySettings) -> str:
     Raises:
         ConfigError: the strategy is unknown.
     """
-    names, choice = [name], ""
+    names = [name]
+    choice = ""
     if name == "adaptive":
         names = list(_by_type(settings).values())
         choice = f"{names} {PROMPT if settings.classify_by_model else 'classifier'}"

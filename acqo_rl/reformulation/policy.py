@@ -151,7 +151,8 @@ class Policy(Reformulator):
         from acqo_rl.language_models.local import TransformersModel
         from acqo_rl.language_models.openvino import PREFIX, OpenVinoModel
 
-        settings, place = read_settings(str(path)), str(path).removeprefix(PREFIX)
+        settings = read_settings(str(path))
+        place = str(path).removeprefix(PREFIX)
         options = {"max_new_tokens": settings.max_new_tokens, **generation}
         if str(path).startswith(PREFIX):
             options["regex"] = settings.grammar.ascii_regex

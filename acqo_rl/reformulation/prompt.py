@@ -76,7 +76,8 @@ class Prompt:
             share = cost if 2 * cost <= budget else budget // (2 if history[i].speaker == "user" else 4)
             if share > left:
                 break
-            room[i], lacking[i] = share, cost - share
+            room[i] = share
+            lacking[i] = cost - share
             left -= share
         for i in [i for i in [*asked, *answered] if i in room]:
             more = min(left, lacking[i])

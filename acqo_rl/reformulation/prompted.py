@@ -9,7 +9,16 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from acqo_rl.language_models.structured import example, fields, one_of, problem_of, read_reply, searched, several
+from acqo_rl.language_models.structured import (
+    Reply,
+    example,
+    fields,
+    one_of,
+    problem_of,
+    read_reply,
+    searched,
+    several,
+)
 from acqo_rl.reformulation.pass_through import pass_through, past_small_talk
 from acqo_rl.reformulation.prompt import partly_read, untrusted, with_examples
 from acqo_rl.reformulation.settings import StrategySettings
@@ -23,7 +32,6 @@ from acqo_rl.types import (
     Query,
     Reformulation,
     Route,
-    Schema,
     SubQuery,
     SubQueryKind,
 )
@@ -52,7 +60,7 @@ class Strategy:
         name: in results and on the command line.
         task: the instructions; they say that the reply is JSON.
         examples: worked examples.
-        schema: of the reply; see :mod:`acqo_rl.language_models.structured`.
+        form: of the reply; see :mod:`acqo_rl.language_models.structured`.
         texts: returns the texts to search, from the query and the fields of a reply.
         kind: of the sub-queries.
         route: of the reformulation. If a reply has the field ``kind`` (simple, ambiguous or compound), that determines
@@ -67,7 +75,7 @@ class Strategy:
     name: str
     task: str
     examples: Examples
-    schema: Schema
+    form: Reply
     texts: Callable[[Query, Mapping[str, Any]], Sequence[str]] = field(repr=False)
     kind: SubQueryKind
     route: Route = "expand"
@@ -82,7 +90,7 @@ class Strategy:
         return ask(self.task, self.examples, query)
 
     def read(self, query: Query, reply: Mapping[str, Any]) -> tuple[Route, list[SubQuery]]:
-        """Returns route and sub-queries of a reply that matches the schema, without the raw query."""
+        """Returns route and sub-queries of a reply of its form, without the raw query."""
         route, kind = _ROUTES[reply["kind"]] if "kind" in reply else (self.route, self.kind)
         if UNCHANGED in reply.values():
             route = "pass"
@@ -110,7 +118,7 @@ class Prompted(Reformulator):
 
         Args:
             model: the language model for all strategies.
-            strategies: prompts and schemas; each one adds sub-queries.
+            strategies: prompts and forms of replies; each one adds sub-queries.
             name: name of the reformulator; by default the names of the strategies, joined by ``+``.
             feedback: see :class:`acqo_rl.roles.Reformulator`.
         """
@@ -129,7 +137,7 @@ class Prompted(Reformulator):
         return past_small_talk(queries, self._reformulate, self.name)
 
     def _reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        calls = [partial(complete, model, [*map(one.conversation, queries)], one.schema) for model, one in self._asked]
+        calls = [partial(complete, model, [*map(one.conversation, queries)], one.form) for model, one in self._asked]
         written = concurrently(lambda call: call(), calls, len(calls))
         return [self._read(query, completions) for query, *completions in zip(queries, *written, strict=True)]
 
@@ -139,7 +147,7 @@ class Prompted(Reformulator):
         original_weights: list[float] = []
         problems = []
         for (_, strategy), completion in zip(self._asked, completions, strict=True):
-            reply = None if completion.problem else read_reply(completion, strategy.schema)
+            reply = None if completion.problem else read_reply(completion, strategy.form)
             if reply is None:
                 problems.append(f"{strategy.name}: {problem_of(completion)}")
                 continue
@@ -185,13 +193,13 @@ def _share(text: str, query: Query) -> float:
     return 0.0 if share == 1.0 else share / 2
 
 
-def complete(model: LanguageModel, conversations: Sequence[Conversation], schema: Schema | None) -> list[Completion]:
+def complete(model: LanguageModel, conversations: Sequence[Conversation], form: Reply | None) -> list[Completion]:
     """Calls a language model.
 
     Raises:
         ValueError: it does not return one completion per conversation.
     """
-    completions = model.generate(conversations, schema)
+    completions = model.generate(conversations, form and form.model_json_schema())
     if len(completions) != len(conversations):
         raise ValueError(
             f"{len(completions)} completions for {len(conversations)} prompts; a model must return one per prompt"

@@ -47,7 +47,8 @@ class Hops:
             made: the searches of each query so far.
             names: the name to search next for each of some searches, or ``None`` to stop.
         """
-        after, going = list(made), list(range(len(made)))
+        after = list(made)
+        going = list(range(len(made)))
         for _ in range(self.most):
             found = names([after[i] for i in going])
             chosen = {i: name for i, name in zip(going, found, strict=True) if name is not None}

@@ -89,7 +89,8 @@ def name_indexes(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
     for item in given:
         name, equals, what = whole_of(item).partition("=")
         if not equals or is_place(item) or not _NAME.fullmatch(name):
-            name, what = UNNAMED, whole_of(item)
+            name = UNNAMED
+            what = whole_of(item)
         check_name(name, indexes)
         if not what:
             raise ConfigError(f"The index {name!r} has no location: give {name}=INDEX or {name}=ONE+OTHER.")
@@ -116,7 +117,8 @@ def _parts(item: Address, what: Address, names: Sequence[str]) -> tuple[str, ...
         return tuple(parts_of(what))
     made_of: list[str] = []
     for part in parts:
-        one, mark = part.removesuffix(ORIGINAL), ORIGINAL if part.endswith(ORIGINAL) else ""
+        one = part.removesuffix(ORIGINAL)
+        mark = ORIGINAL if part.endswith(ORIGINAL) else ""
         made_of += [part] if one in names else [Address(f"{place.whole()}{mark}") for place in parts_of(one)]
     return tuple(made_of)
 

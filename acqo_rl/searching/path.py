@@ -151,7 +151,10 @@ class Run:
     """One batch on its way along a path."""
 
     def __init__(self, path: SearchPath, calls: Calls, queries: Sequence[Query], languages: Languages = None) -> None:
-        self._path, self._calls, self._queries, self._languages = path, calls, queries, languages
+        self._path = path
+        self._calls = calls
+        self._queries = queries
+        self._languages = languages
         self._searches = calls.searches
         self._trace = Trace()
         self._searched: list[list[Reformulation]] = [[] for _ in queries]
@@ -212,13 +215,15 @@ class Run:
         """The reformulations of some queries, after a first search if the reformulator reads its results."""
         if not numbers:
             return []
-        queries, reformulator = self.with_feedback(numbers), self._path.reformulator
+        queries = self.with_feedback(numbers)
+        reformulator = self._path.reformulator
         with self._trace.step("reformulation", reformulator.name):
             return self._calls.reformulate(reformulator, queries)
 
     def with_feedback(self, numbers: Sequence[int]) -> list[Query]:
         """Some queries, with the results of a first search if the reformulator reads them."""
-        path, queries = self._path, [self._queries[i] for i in numbers]
+        path = self._path
+        queries = [self._queries[i] for i in numbers]
         if not path.reads.results:
             return queries
         first = RecentTurns().reformulate(queries)
@@ -250,7 +255,8 @@ class Run:
 
     def _choose(self, choice: Choice) -> list[Reformulation]:
         """Reads the results of searches without a model, and asks the reformulator only for some of the queries."""
-        search, fusion = self._searches.rankings, self._path.fusion
+        search = self._searches.rankings
+        fusion = self._path.fusion
         with self._trace.step("first searches", ", ".join(ARMS[:-1])):
             arms = [self._calls.reformulate(one, self._queries) for one in choice.reformulators]
             made = list(zip(*arms, strict=True))

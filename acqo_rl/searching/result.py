@@ -88,7 +88,8 @@ def with_strange_texts(made: Reformulation, rankings: Sequence[Ranking]) -> Refo
     and 26 with BM25; of 30 good texts, none and two. In a conversation, the results of a good rewrite may be others,
     so this is only a note there.
     """
-    key, first = normalised(made.query.text), dict[str, set[str]]()
+    key = normalised(made.query.text)
+    first = dict[str, set[str]]()
     for ranking in rankings:
         first.setdefault(ranking.query, set()).update(ranking.doc_ids[:_FIRST])
     raw = set().union(*(found for text, found in first.items() if normalised(text) == key))
@@ -107,7 +108,8 @@ def notes_of(made: Reformulation) -> list[str]:
 
     The words are compared by their stems, without English stop words.
     """
-    key, notes = normalised(made.query.text), list(made.notes)
+    key = normalised(made.query.text)
+    notes = list(made.notes)
     raw = [sub_query.min_margin for sub_query in made.sub_queries if normalised(sub_query.text) == key]
     if not raw:
         notes.append("The raw query is not among the sub-queries.")

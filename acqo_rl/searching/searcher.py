@@ -204,9 +204,13 @@ class _LimitedCalls(Calls):
     """The calls of one batch within the time-outs; failures are logged and reported in the results."""
 
     def __init__(self, searcher: AdaptiveSearcher, depth: int, context: str) -> None:
-        self.path, self._workers, self._timeouts = searcher.path, searcher._workers, searcher._timeouts
-        self._cache, self._context = searcher._cache, context
-        retrievers, limit = self.path.retrievers, self._timeouts.sub_query
+        self.path = searcher.path
+        self._workers = searcher._workers
+        self._timeouts = searcher._timeouts
+        self._cache = searcher._cache
+        self._context = context
+        retrievers = self.path.retrievers
+        limit = self._timeouts.sub_query
         super().__init__(ConcurrentSearch(retrievers, depth, self._workers, limit), retrievers)
 
     def reformulate(self, reformulator: Reformulator, queries: Sequence[Query]) -> list[Reformulation]:
@@ -230,7 +234,8 @@ class _LimitedCalls(Calls):
         known = {key: replace(r, calls=0, tokens=0, cached=True) for key in keys if (r := self._cache.get(key))}
         new = {key: query for key, query in zip(keys, queries, strict=True) if key not in known}
         if new:
-            name, call = reformulator.name, partial(one_each, reformulator, list(new.values()))
+            name = reformulator.name
+            call = partial(one_each, reformulator, list(new.values()))
             begin = time.perf_counter()
             [outcome] = self._workers.run([(f"reformulation by {name}", call)], self._timeouts.reformulation)
             if isinstance(outcome, Exception):

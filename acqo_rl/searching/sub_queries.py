@@ -55,7 +55,8 @@ def normalise_sub_queries(
 
 def _searchable(made: Reformulation, *, cosines: bool) -> Reformulation:
     raw = pass_through(made.query, "").sub_queries
-    key, words = normalised(made.query.text), sorted(content_words(made.query.text))
+    key = normalised(made.query.text)
+    words = sorted(content_words(made.query.text))
 
     def is_raw(one: SubQuery) -> bool:
         same_words = one.kind in _WHOLE and words and sorted(content_words(one.text)) == words

@@ -136,7 +136,8 @@ async def _events(
     service: Service, body: AnswerRequest, asked: Asked, pipeline: Pipeline
 ) -> AsyncGenerator[ServerSentEvent, None]:
     """The events of an answer; if the client leaves, the work is told to end."""
-    begin, loop = time.perf_counter(), asyncio.get_running_loop()
+    begin = time.perf_counter()
+    loop = asyncio.get_running_loop()
     events: asyncio.Queue[ServerSentEvent | None] = asyncio.Queue()
 
     def send(step: Step) -> None:

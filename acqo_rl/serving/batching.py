@@ -169,7 +169,8 @@ class BatchedRetriever(Retriever):
     def restrict(self, scope: Scope) -> BatchedRetriever:
         """The retriever of a part of the documents; its searches are in separate batches."""
         narrowed = copy(self)
-        narrowed._retriever, narrowed._scope = self._retriever.restrict(scope), scope
+        narrowed._retriever = self._retriever.restrict(scope)
+        narrowed._scope = scope
         return narrowed
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:

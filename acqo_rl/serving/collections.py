@@ -167,7 +167,8 @@ def searched_apart(collections: Sequence[Collection]) -> list[RawQueryOnly]:
 
 def left_out(collections: Sequence[Collection]) -> list[str]:
     """Names of the indexes that a search of these collections leaves out, because another one has no such index."""
-    lists, apart = min(len(c.retrievers) for c in collections), all(c.originals for c in collections)
+    lists = min(len(c.retrievers) for c in collections)
+    apart = all(c.originals for c in collections)
     unused = ([*_dense_first(c)[lists:], *(() if apart else c.originals)] for c in collections)
     return [retriever.name for some in unused for retriever in some]
 

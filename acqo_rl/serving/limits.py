@@ -98,7 +98,9 @@ class Guard:
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         """Reads the full body; a body that is too large is read and discarded, so that the client gets the response."""
-        size, most, parts = 0, self._limits.body_bytes, []
+        size = 0
+        most = self._limits.body_bytes
+        parts = []
         try:
             async with asyncio.timeout(self._limits.body_timeout):
                 async for part in Request(scope, receive).stream():

@@ -20,7 +20,8 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
-        counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
+        counter = partial(Counter, registry=registry)
+        gauge = partial(Gauge, registry=registry)
         seconds, shares, counts = (
             partial(Histogram, registry=registry, buckets=buckets) for buckets in (_SECONDS, _SHARES, _COUNTS)
         )

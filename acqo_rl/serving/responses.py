@@ -168,7 +168,8 @@ class SearchResponse(BaseModel):
         cls, found: SearchResult, cosines: Mapping[str, float], body: SearchRequest, asked: Asked, ms: float
     ) -> Self:
         """Converts the result of a search, whose documents have the ``cosines`` of :func:`cosines_of`."""
-        reformulation, documents = found.reformulation, DocumentsOf(asked.collections)
+        reformulation = found.reformulation
+        documents = DocumentsOf(asked.collections)
         results = _results(found, documents, cosines, body.limit)
         rank = {f"{result.knowledge_pool}/{result.document_id}": result.rank for result in results}
         kinds = {sub_query.text: sub_query.kind for sub_query in reformulation.sub_queries}
@@ -192,7 +193,8 @@ class SearchResponse(BaseModel):
 
 def _results(found: SearchResult, corpus: Corpus, cosines: Mapping[str, float], limit: int) -> list[Result]:
     top = found.fused.first(limit)
-    documents, about = fetch(corpus, top.doc_ids), searched_texts(found.reformulation)
+    documents = fetch(corpus, top.doc_ids)
+    about = searched_texts(found.reformulation)
     scored = [hit for hit in zip(top.doc_ids, top.scores, top.similarities, strict=True) if hit[0] in documents]
     return [
         Result.of(

@@ -83,7 +83,8 @@ def select_band(difficulties: Sequence[Difficulty], low: float, high: float) -> 
     """
     kept = [one for one in difficulties if low <= one.mean <= high and one.spread > 0]
     if not kept:
-        too_hard, too_easy = sum(d.mean < low for d in difficulties), sum(d.mean > high for d in difficulties)
+        too_hard = sum(d.mean < low for d in difficulties)
+        too_easy = sum(d.mean > high for d in difficulties)
         raise ConfigError(
             f"No query is kept: of {len(difficulties)} queries, {too_hard} have a mean reward below {low}, {too_easy} "
             f"above {high}, and the others got the same reward in every rollout. Widen the band, or use more queries."

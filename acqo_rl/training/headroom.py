@@ -157,17 +157,23 @@ def advise(headroom: Headroom, measure: str) -> tuple[Decision, str]:
     gain = _difference(cheap, raw, measure)
     name = cheap.name
     if not _matters(gain):
-        cheap, name = raw, "the raw query"
-    learned, upper = _difference(form, cheap, measure), _difference(best, cheap, measure)
+        cheap = raw
+        name = "the raw query"
+    learned = _difference(form, cheap, measure)
+    upper = _difference(best, cheap, measure)
     decision: Decision
     if _matters(learned):
-        decision, verdict = "train", "Train"
+        decision = "train"
+        verdict = "Train"
     elif upper.mean >= MIN_UPPER_BOUND_GAIN:
-        decision, verdict = "try", "Try training; a policy gains if it chooses well for each query"
+        decision = "try"
+        verdict = "Try training; a policy gains if it chooses well for each query"
     elif cheap is not raw:
-        decision, verdict = "use", f"Use {name} without training"
+        decision = "use"
+        verdict = f"Use {name} without training"
     else:
-        decision, verdict = "keep_raw", "Do not train; search the raw query"
+        decision = "keep_raw"
+        verdict = "Do not train; search the raw query"
     why = (
         f"{form.name}, chosen on other queries, gains {interval(learned, starred=False)} over {name}; the best "
         f"candidate of each query gains {interval(upper, starred=False)}, the upper bound."

@@ -147,7 +147,9 @@ def open_materials(paths: PathSettings, feedback: FeedbackSpec) -> Materials:
         ConfigError: a query is in both splits.
     """
     data = read_beir(paths.data, paths.split, paths.dev_split)
-    corpus, judged, held_out = data.corpus, data.qrels[paths.split], data.qrels[paths.dev_split]
+    corpus = data.corpus
+    judged = data.qrels[paths.split]
+    held_out = data.qrels[paths.dev_split]
     retriever = paths.open_index_of(paths.index, corpus)
     if paths.split != paths.dev_split and (both := judged.keys() & held_out.keys()):
         raise ConfigError(

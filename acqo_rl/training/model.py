@@ -93,7 +93,8 @@ def resume(trainer: Any) -> None:
     folder = Path(trainer.args.output_dir)
     checkpoint = last_checkpoint(folder)
     if checkpoint:
-        before, now = len([*checkpoint.glob("rng_state*.pth")]), trainer.accelerator.num_processes
+        before = len([*checkpoint.glob("rng_state*.pth")])
+        now = trainer.accelerator.num_processes
         if before not in (0, now):  # 0: a checkpoint without random states (save_only_model)
             raise ConfigError(
                 f"{checkpoint} is of a run with {before} processes, and this run has {now}, so it would learn from "

@@ -45,7 +45,8 @@ class PrefixTree:
             path: list[int] = []
             node = -1
             for depth, token in enumerate(row):
-                parent, node = node, children.setdefault((node, token), len(tree.tokens))
+                parent = node
+                node = children.setdefault((node, token), len(tree.tokens))
                 if node == len(tree.tokens):
                     tree.tokens.append(token)
                     tree.depths.append(depth)

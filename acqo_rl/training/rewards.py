@@ -151,7 +151,8 @@ class Reward:
         numbered = [replace(one, id=str(i)) for i, one in enumerate(queries)]
         parsed = [self._parse(text, one) for text, one in zip(texts, numbered, strict=True)]
         written = {i: reformulation for i, reformulation in enumerate(parsed) if reformulation is not None}
-        valid, most = list(written), self.grammar.max_sub_queries
+        valid = list(written)
+        most = self.grammar.max_sub_queries
         given = Given(as_searched(made, self.raw_query_margin, most) for made in written.values())
         found = replace(self.path, reformulator=given).search([numbered[i] for i in valid], DEPTH)
         fused_full = [result.fused for result in found]

@@ -51,7 +51,8 @@ def test_each_loss_of_adapt_prefers_the_best_completion(adapt, loss):
 
 def test_variants_of_adapt_follow_the_grammar(adapt):
     """A completion with one search has three readings; others have none."""
-    grammar, query = Grammar(), Query("q", "who is its mayor", history=(Turn("user", "tell me about Lima"),))
+    grammar = Grammar()
+    query = Query("q", "who is its mayor", history=(Turn("user", "tell me about Lima"),))
     for completion in ("resolve\nLima mayor", "resolve\n= Lima"):
         found = adapt.variants(completion)
         assert completion in found and len(set(found)) == 3

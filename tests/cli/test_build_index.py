@@ -44,7 +44,8 @@ def build(script):
 
 @pytest.mark.slow
 def test_two_processes_build_the_same_index_as_one(data, tmp_path):
-    one, two = tmp_path / "one", tmp_path / "two"
+    one = tmp_path / "one"
+    two = tmp_path / "two"
     settings = ["--data", data, "--encoding.shard_size", "8", "--output"]
     assert "5 of 5 shards" in run_command(SCRIPT, *settings, one, env=ENVIRONMENT).stdout
     assert run_in_two_processes(SCRIPT, *settings, two, env=ENVIRONMENT).count("ready to search") == 1

@@ -35,7 +35,9 @@ def world(tmp_path_factory):
     folder = tmp_path_factory.mktemp("systems")
     documents = [Document(f"{p}-capital", p, f"{city} is the capital of {p}.") for p, city in PLACES.items()]
     documents += [Document(f"{p}-money", p, f"The currency used in {p} is its own coin, as usual.") for p in PLACES]
-    queries, qrels, metadata = [], {}, {}
+    queries = []
+    qrels = {}
+    metadata = {}
     for place, other in zip(PLACES, [*list(PLACES)[1:], "Peru"], strict=True):
         queries.append(Query(f"s-{place}", f"What is the capital of {place}?"))
         queries.append(Query(f"c-{place}", f"What is the capital of {place} and which currency is used in {other}?"))
@@ -88,7 +90,8 @@ def test_compares_and_adds_only_what_is_new(script, world, tmp_path):
     output = tmp_path / "out"
     first = run_command(SCRIPT, *arguments(world, output, reformulator=["raw", "rules"], fusion=["rsf", "rrf"]))
     assert "| rules " in first.stdout
-    before, kept = answers(output), systems(output)
+    before = answers(output)
+    kept = systems(output)
     assert kept["rules", "short", "rsf"]["by_kind"]["compound"]["quantities"]["sub_queries"] == 2
 
     added = arguments(
@@ -105,7 +108,8 @@ def test_compares_and_adds_only_what_is_new(script, world, tmp_path):
         measures=["R@5", "nDCG@10"],
     )
     command.run(script.main, added)
-    after, now = answers(output), systems(output)
+    after = answers(output)
+    now = systems(output)
     assert len(now) == 27
     for asked, number in before.items():
         if asked.startswith("reformulate"):
@@ -138,7 +142,8 @@ def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch)
     """The rules are asked for four queries at a time; the second batch is interrupted."""
     from acqo_rl.reformulation.heuristic import Heuristic
 
-    whole, asked = Heuristic.reformulate, []
+    whole = Heuristic.reformulate
+    asked = []
 
     def interrupted(self, queries):
         asked.append(len(queries))

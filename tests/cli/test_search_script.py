@@ -72,7 +72,8 @@ def test_the_passage_whose_vector_matched_is_shown_though_others_share_more_word
 def test_json_contains_the_full_result(folder):
     arguments = ("--reformulator", "raw", "--json", "--k", "2", "--fusion", "rrf", "--query", "capital of Peru")
     answer = json.loads(run(folder, *arguments).stdout)
-    made, fused = answer["reformulation"], answer["fused"]
+    made = answer["reformulation"]
+    fused = answer["fused"]
     assert (made["route"], made["problem"], made["sub_queries"][0]["kind"]) == ("pass", None, "original")
     assert [document["id"] for document in answer["documents"]] == fused["doc_ids"]
     assert fused["doc_ids"] == answer["rankings"][0]["doc_ids"][:2]

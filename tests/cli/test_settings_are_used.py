@@ -135,7 +135,9 @@ def kinds_of(command_name):
 
 def observe(folder):
     """Command -> classes and names of the settings that its runs read, with the values that are given."""
-    given, found, parse = {}, defaultdict(set), command.parse
+    given = {}
+    found = defaultdict(set)
+    parse = command.parse
 
     def note(main, words):
         config = parse(main, words)
@@ -145,7 +147,8 @@ def observe(folder):
         return config
 
     def read(settings, name):
-        value, frame = object.__getattribute__(settings, name), sys._getframe(1)
+        value = object.__getattribute__(settings, name)
+        frame = sys._getframe(1)
         whole = frame.f_code.co_filename == "<string>" or frame.f_globals["__name__"] in WHOLE
         takers = HANDED_OVER.get(type(settings), ()) if frame.f_back.f_code is asdict.__code__ else ()
         handed_over = any(name in signature(one).parameters for one in takers)

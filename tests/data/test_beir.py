@@ -79,7 +79,8 @@ def test_fields_of_their_own_are_metadata_and_what_may_be_missing_is_empty(tmp_p
 
 
 def test_conversations_are_read_beside_the_text_and_written_in_one_form(folder):
-    path, expected = folder / "queries.jsonl", [Query("q1", "t", read_history(("U: Peru?", "S: A country.")))]
+    path = folder / "queries.jsonl"
+    expected = [Query("q1", "t", read_history(("U: Peru?", "S: A country.")))]
     history = [{"role": "user", "content": "Peru?"}, {"role": "assistant", "content": "A country."}]
     for row in ({"history": history}, {"metadata": {"history": history, "kind": "x"}}):
         path.write_text(json.dumps({"_id": "q1", "text": "t", **row}) + "\n")

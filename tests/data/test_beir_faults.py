@@ -63,7 +63,9 @@ def test_bad_qrels_are_named(folder, lines):
 
 
 def test_every_fault_of_a_folder_is_listed_at_once(folder, caplog):
-    corpus, queries, qrels = folder / "corpus.jsonl", folder / "queries.jsonl", folder / "qrels" / "test.tsv"
+    corpus = folder / "corpus.jsonl"
+    queries = folder / "queries.jsonl"
+    qrels = folder / "qrels" / "test.tsv"
     corpus.write_text('{"_id": "d 1", "title": ["x"], "text": null}\nno JSON\n{"_id": "d2", "text": "t"}\n')
     queries.write_text('{"_id": "q1"}\n{"_id": "q2", "text": "t", "metadata": {"history": 3}}\n')
     qrels.write_text("q1\td2\t0.5\nq1\td2\nq1\td1\t1\nq1\td2\t1\n")
@@ -101,7 +103,9 @@ def test_judgements_of_what_is_not_there_are_left_out_and_counted(folder, caplog
 
 
 def test_missing_and_empty_files_are_named(folder):
-    corpus, queries, qrels = folder / "corpus.jsonl", folder / "queries.jsonl", folder / "qrels" / "test.tsv"
+    corpus = folder / "corpus.jsonl"
+    queries = folder / "queries.jsonl"
+    qrels = folder / "qrels" / "test.tsv"
     with pytest.raises(DataError, match=r"train\.tsv: .* dev, test"):
         read_beir(folder, "train")
     qrels.write_text("q1\td8\t1\nq1\td9\t1\n")

@@ -146,7 +146,8 @@ def pdf(text, title=""):
         "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
         f"<</Title({title})>>" if title else "<<>>",
     ]
-    content, places = "%PDF-1.4\n", []
+    content = "%PDF-1.4\n"
+    places = []
     for number, one in enumerate(objects, start=1):
         places.append(len(content))
         content += f"{number} 0 obj\n{one}\nendobj\n"

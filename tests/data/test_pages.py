@@ -161,7 +161,8 @@ BOMB = "\n".join(f"{name}: &{name} [{', '.join(f'*{chr(ord(name) - 1)}' for _ in
 
 
 def test_a_page_that_needs_too_much_is_named_and_the_next_one_is_read(tmp_path):
-    heavy, light = tmp_path / "heavy.html", tmp_path / "light.html"
+    heavy = tmp_path / "heavy.html"
+    light = tmp_path / "light.html"
     heavy.write_text("".join(f"<p><font size={n}>" for n in range(20_000)))
     light.write_text("<p>light")
     (tmp_path / "bomb.md").write_text(f"---\na: &a [x]\n{BOMB}\n---\nText.")

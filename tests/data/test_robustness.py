@@ -13,7 +13,8 @@ QUESTION = "What is the population of Linden and which currency circulates there
 
 
 def test_the_same_seed_gives_the_same_typos_whatever_else_is_asked():
-    query, other = Query("q", QUESTION, history=read_history(("U: hello",))), Query("r", "population of Linden")
+    query = Query("q", QUESTION, history=read_history(("U: hello",)))
+    other = Query("r", "population of Linden")
     [alone] = mistype([query], 3)
     assert mistype([other, query], 3)[1] == alone
     assert alone.text != QUESTION

@@ -38,7 +38,9 @@ class Counting(Retriever, Reformulator, Reranker):
     feedback = FeedbackSpec(2, 9)
 
     def __init__(self, failed_calls=0):
-        self.calls, self.loaded, self.failed_calls = [], 0, failed_calls
+        self.calls = []
+        self.loaded = 0
+        self.failed_calls = failed_calls
 
     def load(self):
         self.loaded += 1
@@ -143,7 +145,8 @@ FAILED = Completion("", 0, finished=False, problem="server down")
 )
 def test_an_answer_of_which_a_call_failed_is_asked_again_by_the_next_process(file, name, completions, asked_twice):
     model = ScriptedLanguageModel(*completions)
-    query, calls = Query("1", "How do I open a window?"), []
+    query = Query("1", "How do I open a window?")
+    calls = []
     for _ in range(2):
         load = lambda: load_reformulator(name, "scripted", language_model=model)  # noqa: E731
         reformulator = CachedReformulator(name, load, "model", file)
@@ -155,7 +158,8 @@ def test_an_answer_of_which_a_call_failed_is_asked_again_by_the_next_process(fil
 def test_answers_are_kept_for_the_same_reformulator_model_files_and_settings_that_it_reads(tmp_path):
     """A policy reads no settings of a strategy, and a strategy none of another."""
     (tmp_path / "weights").write_text("old")
-    three, four = StrategySettings(num_variants=3), StrategySettings(num_variants=4)
+    three = StrategySettings(num_variants=3)
+    four = StrategySettings(num_variants=4)
     policy = reformulator_key("policy", str(tmp_path), three)
     assert policy == reformulator_key("policy", str(tmp_path), four)
     hyde = reformulator_key("hyde", "m", three)

@@ -59,7 +59,8 @@ def test_the_document_whose_text_is_the_query_is_no_result(tmp_path):
     qrels = {"a": {"b": 1}, "c": {"d": 1, "c": 0}, "d": {"d": 1}}
     queries = [Query(name, texts[name]) for name in qrels]
     write_beir(tmp_path, [Document(name, "", text) for name, text in texts.items()], queries, {"test": qrels})
-    data, retriever = read_beir(tmp_path, "test"), Bm25Retriever.build([*texts.values()], [*texts])
+    data = read_beir(tmp_path, "test")
+    retriever = Bm25Retriever.build([*texts.values()], [*texts])
     path = SearchPath(PassThrough(), retriever, RankScoreFusion(), data.corpus, FeedbackSpec(2))
     found = evaluate(path, data.queries["test"], qrels, name="raw")
     assert [one.ranking.doc_ids[0] for one in found.results] == ["b", "d", "d"]  # d is judged, so it may answer d

@@ -32,7 +32,8 @@ def test_few_queries_that_all_gain_are_no_proof(queries, significant):
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=30))
 def test_swapping_the_systems_turns_the_interval_round(differences):
-    one, other = paired_bootstrap(differences), paired_bootstrap(np.negative(differences))
+    one = paired_bootstrap(differences)
+    other = paired_bootstrap(np.negative(differences))
     assert one.mean == pytest.approx(-other.mean)
     assert one.low == pytest.approx(-other.high)
     assert one.low <= one.high

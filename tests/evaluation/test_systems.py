@@ -44,7 +44,9 @@ class Asked(Reformulator):
     name = "asked"
 
     def __init__(self, reformulator, results, asked):
-        self.reformulator, self.feedback, self.asked = reformulator, FeedbackSpec(results, 3), asked
+        self.reformulator = reformulator
+        self.feedback = FeedbackSpec(results, 3)
+        self.asked = asked
 
     def reformulate(self, batch):
         self.asked.extend(batch)
@@ -56,7 +58,9 @@ def study(tmp_path):
     """Makes components over one cache file; keeps what reformulators are asked and retrievers search."""
     known = {"raw": PassThrough(), "good": Scripted(GOOD), "bad": Scripted({"simple": ("decompose", "snake")})}
     known[REWRITE_RETRIEVE_READ] = Scripted({"ambiguous": ("decompose", "snake", "franc")})
-    asked, retriever, cache = [], WordRetriever(), tmp_path / "cache.sqlite"
+    asked = []
+    retriever = WordRetriever()
+    cache = tmp_path / "cache.sqlite"
 
     def make(*names, feedback=0, apart=False, **paths):
         words = CachedRetriever("words", retriever, "1", cache, embeds=True)
@@ -81,7 +85,8 @@ def study(tmp_path):
 def test_every_system_measures_what_it_measures_without_a_cache(study, batch_size):
     got = evaluate_systems(study.make("raw", "good"), QUERIES, batch_size=batch_size, **ABOUT)
     assert len(got) == 12
-    words, other = WordRetriever(), Backwards(WordRetriever())
+    words = WordRetriever()
+    other = Backwards(WordRetriever())
     for fusion in (RankScoreFusion(), ReciprocalRankFusion()):
         both = HybridRetriever([words, other], fusion)
         for name, searched in (("words", words), ("other", other), ("both", both)):

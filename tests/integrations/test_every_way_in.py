@@ -79,7 +79,8 @@ class ByPrompt(LanguageModel):
 class ByWords(Encoder):
     """An encoder that sums one vector per word."""
 
-    fingerprint, dim = "by words", 16
+    fingerprint = "by words"
+    dim = 16
 
     def encode_queries(self, texts):
         rows = np.array([self._add(text.lower().split()) for text in texts], dtype=np.float32).reshape(-1, self.dim)
@@ -108,7 +109,9 @@ class Ways:
     """All interfaces to one index and one fusion, opened once."""
 
     def __init__(self, folder, index, fusion):
-        self.data, self.index, self.fusion = str(folder / "data"), index, fusion
+        self.data = str(folder / "data")
+        self.index = index
+        self.fusion = fusion
         self.output = folder / "output"
         self.output.mkdir(exist_ok=True)
         self.corpus = read_corpus(self.data)

@@ -18,7 +18,8 @@ def pages():
     found = {}
     for i, name in enumerate(NAMES):
         person = f"Anna {name[::-1].capitalize()}"
-        town, goods = TOWNS[i % 5], GOODS[i % 5]
+        town = TOWNS[i % 5]
+        goods = GOODS[i % 5]
         found[f"{name} mill"] = (
             f"The mill stands on a dyke outside the village. It was built by {person} in {1700 + i}, and {goods} is "
             "ground there on every second Sunday of the month."
@@ -63,8 +64,10 @@ class Writer(LanguageModel):
         return [Completion(self.reply(conversation), 9) for conversation in conversations]
 
     def reply(self, conversation):
-        task, titles = conversation[0]["content"], re.findall(r"Passage \d \((.*?)\): ", conversation[-1]["content"])
-        first, last = titles[0], titles[-1]
+        task = conversation[0]["content"]
+        titles = re.findall(r"Passage \d \((.*?)\): ", conversation[-1]["content"])
+        first = titles[0]
+        last = titles[-1]
         if "short conversation" in task:
             return example(question=f"Tell me about {first}", answer="It is known.", second_question="How old is it?")
         return example(question=self._question(task, first, last))

@@ -182,7 +182,8 @@ class TestFilters:
 def written(tmp_path, monkeypatch):
     """Runs the command over the handbook; gives the folder and the model."""
     write_pages(tmp_path / "handbook")
-    data, index = str(tmp_path / "data"), str(tmp_path / "index")
+    data = str(tmp_path / "data")
+    index = str(tmp_path / "index")
     words = "data --dataset files --max_repeated 1 --documents"
     main([*words.split(), str(tmp_path / "handbook"), "--output", data])
     main(["index", "--data", data, "--kind", "bm25", "--output", index])
@@ -247,7 +248,8 @@ class Failing(Writer):
 
 
 def test_an_interrupted_run_asks_only_for_what_is_missing(written):
-    model, whole = Failing(), Writer()
+    model = Failing()
+    whole = Writer()
     with pytest.raises(SystemExit):
         written("--model", "m", model=model)
     folder = written("--model", "m", model=model)
@@ -279,7 +281,8 @@ def test_a_model_that_writes_nothing_usable_stops_the_command(written, tmp_path,
     ],
 )
 def test_too_few_documents_are_named_as_the_reason(tmp_path, capsys, text, given, said):
-    data, index = tmp_path / "data", str(tmp_path / "index")
+    data = tmp_path / "data"
+    index = str(tmp_path / "index")
     data.mkdir()
     (data / "corpus.jsonl").write_text("".join(f'{{"_id": "{one}", "text": "{text}"}}\n' for one in "ab"))
     main(["index", "--data", str(data), "--kind", "bm25", "--output", index])

@@ -12,7 +12,8 @@ class ChatServer(JsonServer):
     def __init__(self):
         super().__init__()
         self.url = f"http://{self.address}"
-        self.requests, self.refusal = [], 422
+        self.requests = []
+        self.refusal = 422
         self.at_once = self.most_at_once = 0
 
     def respond(self, handler, body):

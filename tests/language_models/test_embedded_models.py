@@ -68,7 +68,8 @@ def test_what_is_cached_is_written_once_and_completely(tmp_path, monkeypatch):
         (folder / "half").touch()
         raise OSError("disk full")
 
-    first_writes, second_asks = Event(), Event()
+    first_writes = Event()
+    second_asks = Event()
 
     def first(folder):
         first_writes.set()

@@ -82,7 +82,8 @@ def test_random_logits_write_only_words_of_the_prompt_and_of_the_list(restricted
     tokenizer = byte_tokenizer()
     known_words = KnownWords(tokenizer, [tokenizer.eos_token_id], grammar.known_words)
     generator = torch.Generator().manual_seed(0)
-    prompt, start = tokenizer.encode(text), tokenizer.encode("split\n")
+    prompt = tokenizer.encode(text)
+    start = tokenizer.encode("split\n")
     problems = []
     for _ in range(12):
         written = list(start)
@@ -115,12 +116,12 @@ def test_a_number_in_groups_is_written_as_a_whole(written, allowed, refused):
     assert likely == set(allowed)
 
 
-TASKS = {strategy.name: strategy.schema for strategy in STRATEGIES} | {
-    "challenges": CHALLENGES.schema,
-    "split": SPLIT.schema,
-    "brief answer": BRIEF_ANSWER.schema,
-    "gaps": GAPS.schema,
-    "claims": CLAIMS.schema,
+TASKS = {strategy.name: strategy.form for strategy in STRATEGIES} | {
+    "challenges": CHALLENGES.reply,
+    "split": SPLIT.reply,
+    "brief answer": BRIEF_ANSWER.reply,
+    "gaps": GAPS.reply,
+    "claims": CLAIMS.reply,
 }
 EXAMPLES = {
     strategy.name: [m["content"] for m in strategy.conversation(Query("q", "?")) if m["role"] == "assistant"]
@@ -135,7 +136,9 @@ EXAMPLES = {
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_guided_model_can_write_the_examples_of_every_task_and_stops_there(tokenizer, name):
-    guide = GuidedDecoding(tokenizer, [tokenizer.eos_token_id], TASKS[name], vocabulary=len(tokenizer))
+    guide = GuidedDecoding(
+        tokenizer, [tokenizer.eos_token_id], TASKS[name].model_json_schema(), vocabulary=len(tokenizer)
+    )
     for reply in EXAMPLES[name]:
         ids = [*tokenizer.encode(reply, add_special_tokens=False), tokenizer.eos_token_id]
         for place, token in enumerate(ids):
@@ -145,11 +148,12 @@ def test_a_guided_model_can_write_the_examples_of_every_task_and_stops_there(tok
 
 def test_random_weights_write_json_that_matches_a_schema(model, tokenizer):
     """The same model writes free text without the schema, and both kinds of calls may share it."""
-    schema = fields(kind=one_of("simple", "compound"), numbers=several(one_of(1, 2, 3), 2), sure=BOOLEAN)
+    form = fields(kind=one_of("simple", "compound"), words=several(one_of("one", "two", "six"), 2), sure=BOOLEAN)
+    schema = form.model_json_schema()
     conversations = [[{"role": "user", "content": f"Question {number}"}] for number in range(8)]
     shared = TransformersModel(model, tokenizer, max_new_tokens=40, temperature=1.0, seed=0)
     for completion in shared.generate(conversations, schema):
         assert completion.finished
         jsonschema.validate(json.loads(completion.text), schema)
-        assert read_reply(completion, schema) is not None
-    assert not any(read_reply(completion, schema) for completion in shared.generate(conversations))
+        assert read_reply(completion, form) is not None
+    assert not any(read_reply(completion, form) for completion in shared.generate(conversations))

@@ -11,7 +11,7 @@ from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.time_limit import TimeLimit, limited
 from acqo_rl.types import Query
 
-SCHEMA = fields(searches=several(text(), 3))
+SCHEMA = fields(searches=several(text(), 3)).model_json_schema()
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 
 
@@ -71,7 +71,8 @@ class TestSchemas:
 
     @pytest.mark.parametrize("status", [400, 404, 405, 415, 422, 501])
     def test_a_server_that_refuses_a_format_is_asked_without_and_not_again(self, connect, server, status):
-        model, server.refusal = connect(), status
+        model = connect()
+        server.refusal = status
         for name in ("response_format", "output_config"):
             wish = f"refuse {name}: This model reads no grammar."
             assert [model.generate([say(wish)], SCHEMA)[0].text for _ in range(2)] == [f"reply to {wish}"] * 2

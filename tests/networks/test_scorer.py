@@ -16,10 +16,8 @@ SIZE = len(FEATURES.names)
 
 
 def test_a_scorer_is_saved_and_loaded(tmp_path):
-    scorer, features = (
-        replace(random_scorer(), margin=2.0),
-        np.random.default_rng(0).normal(size=(5, SIZE)).astype(np.float32),
-    )
+    scorer = replace(random_scorer(), margin=2.0)
+    features = np.random.default_rng(0).normal(size=(5, SIZE)).astype(np.float32)
     scorer.save(tmp_path)
     assert np.array_equal(Scorer.load(str(tmp_path), FEATURES).score(features), scorer.score(features))
     without = replace(scorer, margin=0.0).score(features)

@@ -65,7 +65,9 @@ def test_what_is_asked_holds_no_special_token(state):
 
 @given(st.integers(0, 10), st.integers(0, 5), st.lists(st.tuples(st.integers(1, 3), st.booleans())))
 def test_the_budget_is_never_exceeded_and_keeps_the_essential_calls(limit, reserved, wishes):
-    budget, granted, essential_granted = Budget(limit, reserved), 0, 0
+    budget = Budget(limit, reserved)
+    granted = 0
+    essential_granted = 0
     for calls, essential in wishes:
         kept = 0 if essential else max(0, reserved - essential_granted)
         assert budget.use(calls, essential=essential) == (granted + calls + kept <= limit)
@@ -76,7 +78,8 @@ def test_the_budget_is_never_exceeded_and_keeps_the_essential_calls(limit, reser
 
 
 def test_a_budget_between_threads():
-    budget, granted = Budget(100, reserved=0), []
+    budget = Budget(100, reserved=0)
+    granted = []
     threads = [threading.Thread(target=lambda: granted.extend(budget.use() for _ in range(50))) for _ in range(8)]
     for thread in threads:
         thread.start()

@@ -38,7 +38,8 @@ def ask(corpus):
     """Returns the result, the model, the retriever and the pipeline."""
 
     def make(reformulator, query=QUESTION, retrievers=(), mode="pipeline", **settings):
-        retriever, model = ScriptedRetriever(FOUND), ModelByRole(**REPLIES)
+        retriever = ScriptedRetriever(FOUND)
+        model = ModelByRole(**REPLIES)
         searcher = AdaptiveSearcher(reformulator, [retriever, *retrievers], RankScoreFusion())
         pipeline = Pipeline(searcher, corpus, model, **settings)
         return pipeline.ask(query, mode=mode), model, retriever, pipeline
@@ -50,7 +51,8 @@ def test_the_fused_order_is_kept_and_later_passages_join_it_by_similarity(corpus
     """The queries of two lists are not equally close to their documents, so cosines say little between the lists."""
     corpus["new"] = Document("new", "New", "A new passage.")
     first = {"bert": 0.9, "transformer": 0.8, "attention": 0.7}
-    second, gap = {"alphabet": 0.4, "undated": 0.3}, {"new": 0.75, "alphabet": 0.2}
+    second = {"alphabet": 0.4, "undated": 0.3}
+    gap = {"new": 0.75, "alphabet": 0.2}
     retriever = ScoredRetriever({"first": first, "second": second, "gap": gap})
     searcher = AdaptiveSearcher(ScriptedReformulator("first", "second"), retriever, RankScoreFusion())
     search = PassageSearch(AdaptiveSearcher(PassThrough(), retriever, RankScoreFusion()), corpus)

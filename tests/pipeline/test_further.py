@@ -41,7 +41,8 @@ def test_the_worked_example(state, search_over, budgeted, name):
 @KINDS
 def test_the_defaults(state, searching, name):
     """Three searches of three passages and two calls, which read eight passages of 300 characters."""
-    retriever, model = Endless(), ModelByRole(gap=[gaps("word a"), gaps("word b"), "unused"])
+    retriever = Endless()
+    model = ModelByRole(gap=[gaps("word a"), gaps("word b"), "unused"])
     search = searching(retriever, AnyDocument("word " * 1000))
     search.passages(state, "initial", [QUESTION], 10)
     state = GapSearch(name, search, BudgetedModel(model)).run(state)

@@ -196,7 +196,8 @@ def test_without_cosines_the_fused_order_is_kept_and_scores_have_no_say_in_the_c
 
 
 def test_a_cached_answer_asks_nobody(corpus):
-    the_model, retriever = model(), Everything()
+    the_model = model()
+    retriever = Everything()
     front = pipeline(corpus, the_model, retriever)
     first = front.ask("What is FAISS?")
     again = front.ask(" what is FAISS ?")
@@ -281,7 +282,8 @@ def test_the_mode_that_rules_choose(corpus, question, mode):
 @pytest.mark.parametrize(("names", "asked"), [((), 2), (("Google",), 1), (("Google", "Transformer"), 0)])
 def test_the_hops_of_the_search_come_before_a_model_is_asked_what_is_missing(corpus, mode, names, asked):
     found = {CHAIN: ("bert",), "Google": ("alphabet",), "Transformer": ("transformer",), "gap 1": ("attention",)}
-    hops, the_model = Hops(ScriptedHop(*names), 2), model(gap=[gaps("gap 1"), gaps("gap 2")])
+    hops = Hops(ScriptedHop(*names), 2)
+    the_model = model(gap=[gaps("gap 1"), gaps("gap 2")])
     searcher = AdaptiveSearcher(PassThrough(), ScriptedRetriever(found), RankScoreFusion(), hops=hops)
     result = pipeline(corpus, the_model, searcher).ask(CHAIN, mode=mode)
     assert the_model.count("gap") == asked

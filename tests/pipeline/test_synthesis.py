@@ -42,7 +42,8 @@ def filler(sentences):
 @pytest.mark.parametrize("place", [0, 20, 40])
 def test_of_a_long_passage_the_part_that_says_what_is_asked_is_read(budgeted, place):
     """A passage is found by its end, too, and the model has to see that end."""
-    before, after = filler(place), filler(40 - place)
+    before = filler(place)
+    after = filler(40 - place)
     text = f"{before} It was built by the sisters Amery in 1871. {after}"
     state = RetrievalState(Query("q", "Who built the lighthouse of Quimbel?"))
     others = [(Document(str(n), "Other", filler(40)), 0.5) for n in range(7)]
@@ -153,7 +154,8 @@ def test_nothing_found_is_very_low_and_asks_nobody(budgeted):
 def test_contexts(state, corpus):
     parts = SubQuestion(1, "part", ("alphabet",)), SubQuestion(2, "other", ("bert",))
     state = replace(state, hops=(Round(1, "a", ("bert",)), Round(2, "b", ("alphabet",))), sub_questions=parts)
-    bert, alphabet = f"[BERT]\n{corpus['bert'].text}", f"[Alphabet]\n{corpus['alphabet'].text}"
+    bert = f"[BERT]\n{corpus['bert'].text}"
+    alphabet = f"[Alphabet]\n{corpus['alphabet'].text}"
     assert for_mode(state, "simple") == f"{bert}\n\n---\n\n{alphabet}"
     assert for_mode(state, "multi_hop") == f"[Hop 1]\n{bert}\n\n[Hop 2]\n{alphabet}"
     assert for_mode(state, "recursive") == f"[Sub-query 1: part]\n{alphabet}\n\n===\n\n[Sub-query 2: other]\n{bert}"

@@ -21,7 +21,9 @@ class Scripted(Reformulator):
     """Passes every query, with changes, and keeps the batches that it was given."""
 
     def __init__(self, name, feedback=0, **changes):
-        self.name, self.feedback, self.changes = name, FeedbackSpec(feedback), changes
+        self.name = name
+        self.feedback = FeedbackSpec(feedback)
+        self.changes = changes
         self.batches = []
 
     def reformulate(self, queries):

@@ -56,7 +56,8 @@ def test_names_codes_and_short_english_queries_are_read():
 
 
 def test_neither_the_query_nor_its_conversation_is_in_another_language():
-    english, hindi = "Tell me about Hotel Adler in Ulm", "होटल एडलर के बारे में बताओ।"
+    english = "Tell me about Hotel Adler in Ulm"
+    hindi = "होटल एडलर के बारे में बताओ।"
     texts = {"Does it have a pool?": hindi, "क्या वहाँ पूल है?": english, "Hat das Hotel einen Pool?": english}
     assert not any(can_read(asked(text, said), ENGLISH) for text, said in texts.items())
 

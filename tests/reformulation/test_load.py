@@ -161,7 +161,8 @@ class Sampled(LanguageModel):
     """A stand-in that counts its calls by temperature and token limit."""
 
     def __init__(self, sampling=(0.7, 300), calls=None):
-        self.sampling, self.calls = sampling, {} if calls is None else calls
+        self.sampling = sampling
+        self.calls = {} if calls is None else calls
 
     def with_sampling(self, temperature, max_new_tokens):
         own, limit = self.sampling

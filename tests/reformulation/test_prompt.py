@@ -34,7 +34,10 @@ def test_as_it_is_written():
 def test_the_last_turns_then_the_users_older_turns_get_room():
     """Turns of at most half the budget are kept whole; each costs its words, its mark and one line end."""
     history = ("one", "two three four", "five", "six")
-    first, answer, newest, last = "U: one", "S: two three four", "U: five", "S: six"
+    first = "U: one"
+    answer = "S: two three four"
+    newest = "U: five"
+    last = "S: six"
     assert lines(Query("q", "x", read_history(history)), history_tokens=14)[:-1] == [first, answer, newest, last]
     assert lines(Query("q", "x", read_history(history)), history_tokens=13)[:-1] == [first, newest, last]
     assert lines(Query("q", "x", read_history(history)), history_tokens=8)[:-1] == [newest, last]

@@ -203,7 +203,7 @@ class TestSeveralStrategies:
     def made(self, *names, **replies):
         model = BySchema(**replies)
         [one] = Prompted(model, [strategy(name) for name in names]).reformulate([QUERY])
-        assert sorted(map(str, model.schemas)) == sorted(str(strategy(name).schema) for name in names)
+        assert sorted(map(str, model.schemas)) == sorted(str(strategy(name).form.model_json_schema()) for name in names)
         return one
 
     def test_one_call_each_with_its_schema(self):

@@ -100,7 +100,8 @@ def typed(request, engine_index):
     )
 )
 def test_a_filter_finds_what_a_test_of_each_value_finds(typed, given):
-    (retriever, documents), scope = typed, Scope(read_filter(given))
+    (retriever, documents) = typed
+    scope = Scope(read_filter(given))
     [ranking] = retriever.restrict(scope).search(["t"], 100)
 
     rows = [

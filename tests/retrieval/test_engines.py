@@ -125,7 +125,8 @@ def test_fields_are_named_in_the_location(index):
 def test_documents_have_ids_that_are_numbers_and_a_fingerprint_of_their_number(engine, index):
     place = f"{index}?id=number&text=body"
     [ranking] = load_retriever(place, encoder=UnitEncoder()).search(["a stone"], 1)
-    documents, before = documents_of(place), open_collection(place).info.fingerprint
+    documents = documents_of(place)
+    before = open_collection(place).info.fingerprint
 
     assert ranking.doc_ids == ("1",)
     assert documents["1"].text == "a stone"

@@ -68,7 +68,9 @@ def test_k_documents_come_back_though_one_has_all_the_best_passages_unless_a_gpu
     ids = ["long"] * 5000 + [f"d{i}" for i in range(40)]
 
     class Limited:
-        ntotal, d, max_depth = index.ntotal, index.d, MAX_VECTORS
+        ntotal = index.ntotal
+        d = index.d
+        max_depth = MAX_VECTORS
 
         def search(self, wanted, depth):
             assert depth <= self.max_depth

@@ -46,7 +46,8 @@ def test_cosines_are_unchanged_and_bm25_scores_become_comparable_to_them():
     part = bm25(
         "wiki", {"oslo": "Oslo is the capital of Norway.", "lima": "Lima is the capital of Peru.", "tea": "Tea"}
     )
-    [raw], [shown] = part.retriever.search([text], 2), part.search([text], 2)
+    [raw] = part.retriever.search([text], 2)
+    [shown] = part.search([text], 2)
     assert shown.scores == pytest.approx([(score / raw.ceiling) ** 0.5 for score in raw.scores])
     assert shown.ceiling == 1.0
 

@@ -161,7 +161,8 @@ CLIENTS = {
 def test_an_answer_without_end_has_the_time_and_the_bytes_of_a_call(kind, sends, of_request):
     begin = time.monotonic()
     with Endless() as server:
-        server.sends, server.parts = ENDLESS[sends], 100 if "drips" in sends else 10_000
+        server.sends = ENDLESS[sends]
+        server.parts = 100 if "drips" in sends else 10_000
         with limited(TimeLimit(0.3 if of_request and "drips" in sends else None)):
             try:
                 [failure] = CLIENTS[kind](server.address)
@@ -174,7 +175,8 @@ def test_an_answer_without_end_has_the_time_and_the_bytes_of_a_call(kind, sends,
 def test_a_call_ends_at_once_when_nobody_waits_for_it_any_more():
     limit = TimeLimit()
     with Endless() as server, limited(limit), ThreadPoolExecutor() as pool:
-        server.sends, server.parts = ENDLESS["drips its body"], 100
+        server.sends = ENDLESS["drips its body"]
+        server.parts = 100
         reranker = load_reranker(f"rerank:m@http://{server.address}/v1")
         call = pool.submit(copy_context().run, reranker.score, [("a", "b"), ("c", "d")])
         time.sleep(0.3)

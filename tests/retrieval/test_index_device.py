@@ -20,7 +20,11 @@ class Gpus:
     """The functions of FAISS with GPU support, on a machine with two GPUs."""
 
     def __init__(self, monkeypatch):
-        self.calls, self.failure, self.inside, self.crowded, self.is_half = [], None, 0, False, False
+        self.calls = []
+        self.failure = None
+        self.inside = 0
+        self.crowded = False
+        self.is_half = False
         monkeypatch.delenv("LOCAL_RANK", raising=False)
         functions = {
             "StandardGpuResources": SimpleNamespace,
@@ -81,7 +85,8 @@ def test_an_index_that_no_gpu_can_hold_stays_on_the_cpu_under_auto_and_is_refuse
     filled, gpus, factory, caplog
 ):
     """FAISS's own function copies some types to the CPU without a word; another index is too large."""
-    index, gpus.failure = filled(factory), "Failed to cudaMalloc 9 bytes"
+    index = filled(factory)
+    gpus.failure = "Failed to cudaMalloc 9 bytes"
     assert to_device(index, "auto") is index
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
     for device in ("gpu", "shards"):

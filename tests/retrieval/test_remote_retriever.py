@@ -60,7 +60,8 @@ def test_passages_arrive_as_such(url):
 
 
 def test_a_text_is_at_most_as_long_as_a_query_and_the_path_shortens_longer_ones(url):
-    behind, long = RemoteRetriever(url), "red " * MAX_QUERY
+    behind = RemoteRetriever(url)
+    long = "red " * MAX_QUERY
     with pytest.raises(SearchError):
         behind.search([long], 1)
     [found] = SearchPath(PassThrough(), behind, RankScoreFusion()).search([Query("q", long)])

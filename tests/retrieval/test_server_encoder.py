@@ -52,7 +52,8 @@ def test_embeddings_are_those_of_the_model_in_the_order_of_the_texts(connect, se
 
 
 def test_prompts_are_sent_and_change_the_fingerprint(connect, server):
-    plain, prompted = connect(), connect(query_prompt="query: ", passage_prompt="passage: ")
+    plain = connect()
+    prompted = connect(query_prompt="query: ", passage_prompt="passage: ")
 
     prompted.encode_queries(["cats"])
     prompted.encode_passages(["cats"])

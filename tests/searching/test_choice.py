@@ -40,7 +40,8 @@ class Model(Reformulator):
     searches = (SubQuery("opening of the opera house in Oslo", "reading"),)
 
     def __init__(self, seconds=0.0):
-        self.queries, self.seconds = [], seconds
+        self.queries = []
+        self.seconds = seconds
 
     def reformulate(self, queries):
         time.sleep(self.seconds)
@@ -125,7 +126,8 @@ def test_notes_of_a_model_stay_if_its_texts_are_those_of_an_earlier_option():
 
 
 def test_networks_for_english_leave_queries_in_other_languages_as_they_are():
-    index, hindi = retriever(), Query("h", "Oslo में क्या देखें? और कहाँ?")
+    index = retriever()
+    hindi = Query("h", "Oslo में क्या देखें? और कहाँ?")
     raw = SearchPath(PassThrough(), index, RankScoreFusion(), CORPUS)
     english, other = open_path(NAMED["auto"], CORPUS, index).search([ASKED, hindi])
     assert [other.rankings] == [found.rankings for found in raw.search([hindi])]

@@ -28,7 +28,8 @@ def searchers(hops, retriever, **settings):
 
 @pytest.mark.parametrize("find", [lambda s, path: s.search_many([WHO]), lambda s, path: path.search([WHO])])
 def test_a_name_is_searched_alone_and_after_the_question_and_fused_with_all_lists(find):
-    retriever, hop = ScriptedRetriever(FOUND), ScriptedHop("BERT")
+    retriever = ScriptedRetriever(FOUND)
+    hop = ScriptedHop("BERT")
     [found] = find(*searchers(Hops(hop, 3), retriever))
     # 1/P: document 3 is first in two lists, 1 is first and second, 2 is second in two lists
     assert list(zip(found.fused.doc_ids, found.fused.scores, strict=True)) == [("3", 2.0), ("1", 1.5), ("2", 1.0)]

@@ -62,7 +62,8 @@ def test_labels_of_speakers_are_no_words_and_a_split_is_named():
 
 @pytest.mark.parametrize("kind", ["variant", "hypothetical"])
 def test_a_text_of_a_model_without_a_result_of_the_raw_query_is_a_problem_and_in_a_conversation_a_note(kind):
-    good, refusal = SubQuery("budget hotel Oslo", kind), SubQuery("Sorry, I cannot compare one price.", kind)
+    good = SubQuery("budget hotel Oslo", kind)
+    refusal = SubQuery("Sorry, I cannot compare one price.", kind)
     rankings = [ranking("a", "b", query=RAW.text), ranking("b", "c", query=good.text), ranking("d", query=refusal.text)]
     inside = Reformulation(ASKED, "expand", (RAW, good, refusal), "any")
     alone = with_strange_texts(replace(inside, query=replace(ASKED, history=())), rankings)

@@ -82,7 +82,8 @@ def test_training_evaluation_and_service_walk_one_path(
     assert len({len(found.reformulation.sub_queries) for found in served}) > 1
     assert ("order" in {found.fused.retriever for found in served}) is ("order" in steps)
 
-    grammar, walked = settings.grammar, {name: getattr(path, name) for name in STEPS}
+    grammar = settings.grammar
+    walked = {name: getattr(path, name) for name in STEPS}
     reward = Reward("converge", retriever, path.fusion, grammar=grammar, raw_query_margin=margin, **walked)
     read = path.with_feedback(QUERIES)
     written = [answer.completion for answer in policy.reformulate(read)]

@@ -57,7 +57,8 @@ def retriever():
 def test_the_first_documents_are_ordered_and_the_others_stay_behind_them():
     plain = SearchPath(PassThrough(), retriever(), RankScoreFusion(), CORPUS)
     query = Query("q", "capital of the kingdom of Norway")
-    [before], k = plain.search([query], 25), ORDERED
+    [before] = plain.search([query], 25)
+    k = ORDERED
     [after] = replace(plain, order=LearnedOrder(reversing(), CORPUS, WORDS)).search([query], 25)
     assert after.fused.doc_ids == (*before.fused.doc_ids[:k][::-1], *before.fused.doc_ids[k:])
     assert list(after.fused.scores) == sorted(after.fused.scores, reverse=True)

@@ -169,7 +169,8 @@ class TestFeedback:
 
 
 def test_every_list_is_a_path_with_the_weight_of_its_sub_query():
-    dense, sparse = named("dense", FOUND), named("bm25", {"a": ("7",)})
+    dense = named("dense", FOUND)
+    sparse = named("bm25", {"a": ("7",)})
     subs = (SubQuery("a", "original", 0.5), SubQuery("b", "part", 2.0))
     [found] = search_given([made(*subs)], [dense, sparse], ReciprocalRankFusion())
     assert [(r.query, r.retriever, r.weight, r.doc_ids) for r in found.rankings] == [
@@ -184,7 +185,8 @@ def test_every_list_is_a_path_with_the_weight_of_its_sub_query():
 
 
 def test_one_that_searches_the_raw_query_alone_is_a_path_behind_the_others():
-    dense, sparse = named("dense", FOUND), named("bm25", {"raw": ("7",), "a": ("8",)})
+    dense = named("dense", FOUND)
+    sparse = named("bm25", {"raw": ("7",), "a": ("8",)})
     subs = (SubQuery("a", "hypothetical", 1.5), SubQuery("b", "variant", 0.8))
     of_the_query = [("a", "dense", 1.5), ("b", "dense", 0.8), ("raw", "bm25", 1.0)]
     batch = [made(*subs), made(SubQuery("raw", "original", 0.5), *subs), made("raw", text="other")]

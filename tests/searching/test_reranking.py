@@ -32,7 +32,9 @@ class SharedWords(Reranker):
     name = "words"
 
     def __init__(self, error=None, seconds=0.0):
-        self.error, self.seconds, self.calls = error, seconds, []
+        self.error = error
+        self.seconds = seconds
+        self.calls = []
 
     def score(self, pairs):
         self.calls.append(list(pairs))
@@ -108,7 +110,8 @@ def test_a_reranker_must_score_every_document_and_read_at_least_one():
     ],
 )
 def test_a_reranker_that_fails_leaves_the_fused_order_and_is_reported(reranker, timeouts, caplog):
-    retriever, reranking = ScriptedRetriever(FOUND), Reranking(reranker, CORPUS, 3)
+    retriever = ScriptedRetriever(FOUND)
+    reranking = Reranking(reranker, CORPUS, 3)
     search = AdaptiveSearcher(
         PassThrough(), retriever, RankScoreFusion(), reranking=reranking, timeouts=Timeouts(**timeouts)
     )
@@ -117,6 +120,7 @@ def test_a_reranker_that_fails_leaves_the_fused_order_and_is_reported(reranker, 
     error = "ConnectionError" if reranker.error else "TimeoutError"
     assert (event.message, event.component, event.error) == ("reranking_failed", reranker.name, error)
     assert (found.fused.doc_ids, [failure.step for failure in found.failures]) == (FOUND["stone bridge"], ["reranking"])
-    reranker.error, reranker.seconds = None, 0.0
+    reranker.error = None
+    reranker.seconds = 0.0
     again = search.search("stone bridge", 4)
     assert (again.fused.doc_ids, again.failures) == (("stone", "wood", "river", "far"), ())

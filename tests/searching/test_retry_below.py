@@ -18,10 +18,12 @@ QUERIES = [Query(text, text) for text in ("sure", "unsure", "at the limit")]
 class Dense(Retriever):
     """Finds one document per text, named after it, with the cosine of the text; may fail for a text."""
 
-    name, cosine = "dense", True
+    name = "dense"
+    cosine = True
 
     def __init__(self, fails=""):
-        self.fails, self.calls = fails, []
+        self.fails = fails
+        self.calls = []
 
     def search(self, texts, k):
         self.calls.append(list(texts))
@@ -39,7 +41,8 @@ def asked(results=0, writes="part"):
 
 def words(cosine=False):
     retriever = ScriptedRetriever({query.text: ("w",) for query in QUERIES})
-    retriever.name, retriever.cosine = "words", cosine
+    retriever.name = "words"
+    retriever.cosine = cosine
     return retriever
 
 
@@ -54,7 +57,8 @@ def both_ways(reformulator, retrievers, **settings):
 @pytest.mark.parametrize(("writes", "kept"), [("part", "part"), ("worse", "unsure"), ("equal", "unsure")])
 def test_a_reformulator_that_retries_reads_the_first_results_and_keeps_the_better_search(writes, kept):
     corpus = {text: Document(text, f"title of {text}", "") for text in COSINES}
-    reformulator, dense = asked(results=1, writes=writes), Dense()
+    reformulator = asked(results=1, writes=writes)
+    dense = Dense()
     for sure, unsure, _ in both_ways(reformulator, dense, corpus=corpus):
         assert dense.calls == [["sure", "unsure", "at the limit"], [writes]]  # the first search is not repeated
         dense.calls.clear()

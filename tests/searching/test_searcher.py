@@ -39,7 +39,9 @@ class Echo(Retriever):
     """Finds one document named after itself and the text; fails or waits for some texts."""
 
     def __init__(self, name="echo", fails=(), waits=()):
-        self.name, self.fails, self.waits = name, set(fails), set(waits)
+        self.name = name
+        self.fails = set(fails)
+        self.waits = set(waits)
         self.calls = []
 
     def search(self, texts, k):
@@ -178,7 +180,8 @@ def test_readings_and_what_is_known_of_the_user():
 
 
 def test_the_first_list_is_not_searched_again_and_a_reformulation_alone_is_that_of_a_search():
-    retriever, reformulator = ScriptedRetriever(FOUND), PassThrough()
+    retriever = ScriptedRetriever(FOUND)
+    reformulator = PassThrough()
     front = searcher(reformulator, retriever, corpus=CORPUS, feedback=FeedbackSpec(2))
     found = front.search("q")
     assert retriever.calls == [["q"]]
@@ -235,7 +238,8 @@ def test_asearch_leaves_the_loop_free():
 
 
 def test_what_only_the_raw_query_finds_is_clustered_under_the_raw_query():
-    dense, words = ScriptedRetriever({"part": ("a",)}), ScriptedRetriever({"q": ("b",)})
+    dense = ScriptedRetriever({"part": ("a",)})
+    words = ScriptedRetriever({"q": ("b",)})
     words.name = "words"
     found = searcher(ScriptedReformulator("part"), dense, RawQueryOnly(words)).search("q")
     assert cluster_by_sub_query(found) == {"part": ("a",), "q": ("b",)}

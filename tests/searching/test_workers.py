@@ -31,7 +31,8 @@ class Hanging(PassThrough, Retriever):
     name = "hanging"
 
     def __init__(self, release):
-        self.release, self.entered = release, 0
+        self.release = release
+        self.entered = 0
 
     def search(self, texts, k):
         self.entered += 1
@@ -49,8 +50,11 @@ def searcher(workers, retrievers, reformulator=None, **timeouts):
 
 
 def test_what_hangs_leaves_other_components_their_threads(release):
-    workers, hanging, found = Workers(THREADS), Hanging(release), ScriptedRetriever({"q": ("1",)})
-    down, late = searcher(workers, hanging), searcher(workers, found, hanging, reformulation=0.1)
+    workers = Workers(THREADS)
+    hanging = Hanging(release)
+    found = ScriptedRetriever({"q": ("1",)})
+    down = searcher(workers, hanging)
+    late = searcher(workers, found, hanging, reformulation=0.1)
     for _ in range(THREADS + 1):
         with pytest.raises(SearchError):
             down.search("q")

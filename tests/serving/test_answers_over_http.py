@@ -74,7 +74,8 @@ def test_a_passage_says_what_its_similarity_is(kind):
 
 def test_a_follow_up_is_rewritten_by_the_strategy_of_the_request():
     """The steps show the searched texts; the cached reformulation of an earlier search is used."""
-    parts, turns = Parts(), ["U: capital of Peru and capital of Chad?"]
+    parts = Parts()
+    turns = ["U: capital of Peru and capital of Chad?"]
     with serving(answer_model=ModelByRole(**MODEL), strategies=Scripted(parts=parts, turns=RecentTurns())) as client:
         asked = {"query": "its currency and Peru", "history": turns}
         post(client, **asked)

@@ -18,7 +18,8 @@ class Held:
 
     def __init__(self):
         self.batches = []
-        self.begun, self.go = threading.Event(), threading.Event()
+        self.begun = threading.Event()
+        self.go = threading.Event()
 
     def __call__(self, items, how=None):
         self.batches.append(list(items))
@@ -98,7 +99,8 @@ class Depths(Retriever):
 
 
 def test_searches_of_the_same_depth_are_one_call():
-    held, retriever = Held(), Depths()
+    held = Held()
+    retriever = Depths()
     batched = BatchedRetriever(retriever, Batcher)
     search = batched._batcher._call
     batched._batcher._call = lambda items, how: search(items, how) if how else held(items)

@@ -28,7 +28,8 @@ class HangingModel(JsonServer):
 
     def __init__(self):
         super().__init__()
-        self.called, self.open = threading.Semaphore(0), 0
+        self.called = threading.Semaphore(0)
+        self.open = 0
 
     def respond(self, handler, body):
         with self.lock:
@@ -113,7 +114,8 @@ def test_a_stream_that_is_running_at_shutdown_ends_with_an_error_event(hanging):
 def test_a_local_model_ends_within_a_step_and_is_asked_no_more_when_its_client_leaves(tiny_model):
     """The next client does not wait for it."""
     model = TransformersModel.from_pretrained(str(tiny_model), max_new_tokens=100_000)
-    steps, begun = [], threading.Event()
+    steps = []
+    begun = threading.Event()
     forward = model.model.forward
 
     def step(*args, **settings):

@@ -67,7 +67,9 @@ def browser():
 @pytest.fixture
 def visit(browser):
     """Opens pages; at the end checks that none had errors, sent requests to other origins or ran injected code."""
-    contexts, errors, asked = [], [], []
+    contexts = []
+    errors = []
+    asked = []
 
     def open_page(url, address="", **context):
         context = browser.new_context(**{"viewport": {"width": 1200, "height": 800}, **context})

@@ -13,7 +13,8 @@ ORIGIN = "https://app.example.org"
 @pytest.mark.parametrize(("serve", "path"), [(serving, "/v1/strategies"), (serving_index, "/info")])
 def test_an_allowed_origin_gets_headers_even_on_errors(serve, path):
     ask = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type,x-api-key"}
-    web, limits = Web(cors_origins=(ORIGIN,)), Limits(keys=("sesame",))
+    web = Web(cors_origins=(ORIGIN,))
+    limits = Limits(keys=("sesame",))
     with serve(web=web, limits=limits) as client, serve() as closed:
         before = client.options(path, headers={"Origin": ORIGIN, **ask})
         answers = [
@@ -67,7 +68,8 @@ def test_a_service_of_this_machine_checks_the_name_by_which_it_is_called(address
 
 def test_what_can_be_read_has_a_head_without_a_body(client):
     for path in ("/", "/page/main.js", "/healthz", "/readyz", "/metrics", "/v1/strategies"):
-        head, whole = client.head(path), client.get(path)
+        head = client.head(path)
+        whole = client.get(path)
         assert (head.status_code, head.content) == (200, b"")
         assert head.headers["content-type"] == whole.headers["content-type"]
     assert client.head("/v1/search").status_code == 405

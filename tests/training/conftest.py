@@ -18,7 +18,9 @@ def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("world") / "data"
     documents = [Document(f"{p}-capital", p, f"{city} is the capital of {p}.") for p, city in PLACES.items()]
     documents += [Document(f"{p}-money", p, f"The currency of {p} is printed by its own bank.") for p in PLACES]
-    queries, train, dev = [], {}, {}
+    queries = []
+    train = {}
+    dev = {}
     places = list(PLACES)
     for i, (place, other) in enumerate(zip(places, places[1:] + places[:1], strict=True)):
         split = train if i < 4 else dev
@@ -54,7 +56,8 @@ def passing(tmp_path_factory):
     """
     tokenizer = byte_tokenizer()
     tokenizer.add_tokens(["pass"])
-    line_end, word = tokenizer("\n")["input_ids"][0], tokenizer.convert_tokens_to_ids("pass")
+    line_end = tokenizer("\n")["input_ids"][0]
+    word = tokenizer.convert_tokens_to_ids("pass")
     model = random_llama(0, tokenizer=tokenizer, tie_word_embeddings=False).float()
     scale = 16**0.5  # length of a unit vector after normalisation
     with torch.no_grad():

@@ -104,9 +104,12 @@ def test_two_processes_give_the_same_rewards_as_one(shared, tmp_path):
 @pytest.mark.parametrize("name", ["warm-start", "grpo"])
 def test_scoring_resumes_after_the_rows_that_are_there(shared, tmp_path, monkeypatch, name):
     """Of the candidates of a warm start, and of the rollouts that measure difficulty."""
-    settings, script = {**shared, "output_dir": tmp_path}, module_of(name)
+    settings = {**shared, "output_dir": tmp_path}
+    script = module_of(name)
     config = command.parse(script.main, arguments_of(settings | ({"rollouts": 2} if name == "grpo" else {})))
-    materials, asked, reward_of = open_materials(config, FeedbackSpec(0)), [], Reward.__call__
+    materials = open_materials(config, FeedbackSpec(0))
+    asked = []
+    reward_of = Reward.__call__
     file = tmp_path / ("difficulty.jsonl" if name == "grpo" else "scored.jsonl")
 
     def score():
@@ -120,7 +123,8 @@ def test_scoring_resumes_after_the_rows_that_are_there(shared, tmp_path, monkeyp
         return reward_of(reward, **columns)
 
     monkeypatch.setattr(Reward, "__call__", counted)
-    whole, rows = score(), file.read_text().splitlines(keepends=True)
+    whole = score()
+    rows = file.read_text().splitlines(keepends=True)
     file.write_text("".join(rows[:3]))
     assert [one.query_id for one in score()] == [one.query_id for one in whole]
     assert file.read_text().splitlines(keepends=True)[:3] == rows[:3]

@@ -15,7 +15,8 @@ pytestmark = [
 
 
 def test_an_adapter_is_trained_on_the_gpu(tmp_path):
-    start, given = str(full_model(tmp_path, max_new_tokens=8)), TRAINER | {"max_steps": 4}
+    start = str(full_model(tmp_path, max_new_tokens=8))
+    given = TRAINER | {"max_steps": 4}
     trainer = trainer_of(start, tmp_path / "run", lora_rank=8, trainer=given, dev=(0.0, 0.5, 1.0))
     resume(trainer)
     adapter = {name: value for name, value in trainer.model.named_parameters() if "lora_B" in name}

@@ -159,7 +159,8 @@ PACKAGES = ["deepspeed", "liger_kernel", "vllm", "wandb", "bitsandbytes", "sched
 @pytest.mark.parametrize("command", ["warm-start", "grpo"])
 def test_a_missing_package_is_named_before_data_is_read(command, tmp_path):
     """Whatever optional package of the libraries a setting needs."""
-    said, script = "", module_of(command)
+    said = ""
+    script = module_of(command)
     for trainer in OPTIONAL if command == "grpo" else [one for one in OPTIONAL if "use_vllm" not in one]:
         config = settings_of(script.main)("no data", "no index", str(tmp_path), "no model", trainer=trainer)
         try:
@@ -218,7 +219,8 @@ def test_a_resumed_run_equals_an_uninterrupted_one(whole, tiny, tmp_path, step):
     wanted = steps_of(whole)
     assert steps_of(resumed) == {s: pytest.approx(values, rel=1e-4, abs=1e-6) for s, values in wanted.items()}
     assert measured_at(resumed) == measured_at(whole) == [0, *wanted] == [0, 1, 2, 3, 4, 5, 6]
-    trained, start = weights_of(whole.model), weights_of(load_trainable(tiny, 0, 0)[0])
+    trained = weights_of(whole.model)
+    start = weights_of(load_trainable(tiny, 0, 0)[0])
     for name, value in resumed.model.named_parameters():
         assert torch.allclose(value, trained[name], atol=1e-5)
         assert not torch.equal(value, start[name])
@@ -260,7 +262,8 @@ def token_advantages(model, folder, processes=1, **changed):
     given = {"padding": True, "return_tensors": "pt", "add_special_tokens": False}
     written = trainer.processing_class([text + "<|im_end|>" for text in texts], padding_side="right", **given)
     asked = trainer.processing_class([row["query"] for row in rows], **given)
-    rank, each = trainer.accelerator.process_index, len(rows) // processes
+    rank = trainer.accelerator.process_index
+    each = len(rows) // processes
     here = slice(rank * each, (rank + 1) * each)
     made = {
         "prompt_ids": asked["input_ids"][here],
@@ -275,7 +278,8 @@ def token_advantages(model, folder, processes=1, **changed):
 def test_a_route_is_judged_by_its_greedy_completion_and_words_within_their_route(tiny, tmp_path):
     """A split is worth more than passing, although the sampled splits are worth less."""
     _, found = token_advantages(tiny, tmp_path)
-    tag, words = found[:, 0].reshape(3, 4), found[:, 6].reshape(3, 4)
+    tag = found[:, 0].reshape(3, 4)
+    words = found[:, 6].reshape(3, 4)
     half = torch.tensor([-0.25, 0.25, 0.25, -0.25])
     torch.testing.assert_close(tag[0], half)
     torch.testing.assert_close(words[0], torch.tensor([0.0, 0.2, -0.2, 0.0]))

@@ -131,7 +131,8 @@ def test_what_is_measured_is_what_evaluate_measures(estimated, tmp_path):
     folder, arguments = estimated
     common = arguments[1 : arguments.index("--output")]
     main(["evaluate", *common, "--reformulator", "raw", "auto", "rules", "turns", "--output", str(tmp_path / "out")])
-    found, wanted = figures_of(folder / "summary.json"), figures_of(tmp_path / "out" / "summary.json")
+    found = figures_of(folder / "summary.json")
+    wanted = figures_of(tmp_path / "out" / "summary.json")
     assert found["auto"]["searches"] > 1 < wanted["auto"]["searches"]
     for name in ("raw", "auto", "rules", "turns"):
         assert {key: wanted[name][key] for key in ("nDCG@10", "searches")}.items() <= found[name].items()
@@ -139,7 +140,8 @@ def test_what_is_measured_is_what_evaluate_measures(estimated, tmp_path):
 
 def test_an_interrupted_run_scores_only_the_rest(estimated, monkeypatch):
     folder, arguments = estimated
-    before, rows = figures_of(folder / "summary.json"), (folder / "scored.jsonl").read_text()
+    before = figures_of(folder / "summary.json")
+    rows = (folder / "scored.jsonl").read_text()
     (folder / "scored.jsonl").write_text("".join(rows.splitlines(keepends=True)[:10]))
     main(arguments)
     assert (folder / "scored.jsonl").read_text() == rows

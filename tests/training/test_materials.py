@@ -48,7 +48,8 @@ def test_dev_rewards_are_those_of_the_policys_search_settings_and_have_errors(da
     def policy(*completions):
         return Policy(ScriptedLanguageModel(*completions), prompt_of(settings, len), settings)
 
-    greedy, sampling = policy(*["pass"] * count), policy(*(["pass", "broken"] * count)[:count])
+    greedy = policy(*["pass"] * count)
+    sampling = policy(*(["pass", "broken"] * count)[:count])
     found = materials.dev_measures(greedy, sampling, limit=count, measure="nDCG@10", reward=reward)
     passed = np.array(rewards_of([pass_through(query, "") for query in materials.dev], materials.qrels, reward))
     sampled = np.where(np.arange(count) % 2, reward.invalid_reward, passed)
@@ -58,7 +59,8 @@ def test_dev_rewards_are_those_of_the_policys_search_settings_and_have_errors(da
 
 
 def test_every_evaluation_has_the_same_dev_queries(data, index):
-    materials, asked = open_materials(paths(data, index), FeedbackSpec()), []
+    materials = open_materials(paths(data, index), FeedbackSpec())
+    asked = []
 
     class Recording(PassThrough):
         def reformulate(self, queries):

@@ -19,7 +19,8 @@ from acqo_rl.types import Query, Turn
 
 def at(rank, doc_id, depth=100):
     """``depth`` document ids, with ``doc_id`` at a rank."""
-    before, after = range(1, rank), range(rank + 1, depth + 1)
+    before = range(1, rank)
+    after = range(rank + 1, depth + 1)
     return [*(f"{doc_id}-{i}" for i in before), doc_id, *(f"{doc_id}-{i}" for i in after)]
 
 
@@ -37,7 +38,8 @@ def reward_of(stage, retriever=None, **settings):
 
 
 def rewards(stage, *completions, gold=("g1",), query="raw", retriever=None, columns=None, **settings):
-    reward, n = reward_of(stage, retriever, **{"cost": 0.0, **settings}), len(completions)
+    reward = reward_of(stage, retriever, **{"cost": 0.0, **settings})
+    n = len(completions)
     return reward([None] * n, completions, [query] * n, [list(gold)] * n, **(columns or {}))
 
 
@@ -83,7 +85,8 @@ def test_stage_two_adds_a_bonus_at_the_top_ranks(ranks, value):
 def test_stage_one_uses_the_best_subset_and_stage_two_all_sub_queries(texts, data):
     gold = data.draw(st.sampled_from([("g1",), ("g2",), ("g1", "g2")]))
     lists = ScriptedRetriever(FOUND).search(texts, 100)
-    explore, converge = reward_of("explore"), reward_of("converge")
+    explore = reward_of("explore")
+    converge = reward_of("converge")
     subsets = [s for size in range(1, len(lists) + 1) for s in combinations(lists, size)]
     ranks = [gold_ranks(fused, gold) for fused in RankScoreFusion().fuse(subsets, 100)]
     assert rewards("explore", split(*texts), gold=gold) == pytest.approx([max(map(explore.score, ranks))])
@@ -113,7 +116,8 @@ def test_a_completion_outside_the_grammar_is_below_a_valid_one_without_hits(stag
 
 @both_stages
 def test_a_batch_is_searched_in_one_call_and_each_completion_gets_its_own_reward(stage):
-    group, depths = (split("garbage"), split("one"), "broken", "pass", split("middling"), split("one", "two")), []
+    group = (split("garbage"), split("one"), "broken", "pass", split("middling"), split("one", "two"))
+    depths = []
 
     class Recording(ScriptedRetriever):
         def search(self, texts, k):
@@ -156,7 +160,8 @@ def test_the_list_of_the_raw_query_is_used_if_its_cosine_leads_by_the_margin(sta
 
 
 def test_measures_that_explain_the_reward_are_logged():
-    logged, written = {}, {}
+    logged = {}
+    written = {}
     columns = {"log_metric": logged.__setitem__, "log_extra": written.__setitem__}
     asked = [split("one", "="), "pass", "broken", split("one", "two two")]
     rewards("explore", *asked, gold=("g1", "g2"), columns=columns)

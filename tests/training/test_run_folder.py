@@ -87,7 +87,8 @@ ROWS = [Difficulty(name, 0.5, 1 / 3, 1.0, 0.0) for name in ("a", "b", "\u00e7")]
 
 @pytest.mark.parametrize("there", [0, 1, 3])
 def test_only_missing_rows_are_computed(tmp_path, there):
-    file, computed = tmp_path / "rows.jsonl", []
+    file = tmp_path / "rows.jsonl"
+    computed = []
 
     def rest(done):
         for row in ROWS[done:]:

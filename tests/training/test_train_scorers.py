@@ -51,7 +51,9 @@ STEPS = {"steps": 140, "seeds": 2}
 
 def world():
     """Bridge questions: the page of a town names its country, and the page of the country has the answer."""
-    documents, queries, qrels = [], [], {"train": {}, "dev": {}}
+    documents = []
+    queries = []
+    qrels = {"train": {}, "dev": {}}
     for i, (town, country) in enumerate(zip(TOWNS, COUNTRIES, strict=True)):
         documents += [
             Document(f"t{i}", town, f"{town} is a harbour town. It is the seat of government of {country}."),
@@ -86,7 +88,8 @@ class Country(Reformulator):
 @pytest.fixture
 def config(folder, monkeypatch):
     """Makes the config of a training by its kind; the policy of the choice is a stand-in."""
-    load, policy = assemble.load_reformulator, str(full_model(folder.parent))
+    load = assemble.load_reformulator
+    policy = str(full_model(folder.parent))
     monkeypatch.setattr(assemble, "load_reformulator", lambda *a: Country() if policy in a else load(*a))
 
     def make(kind, output, **changes):
@@ -108,7 +111,8 @@ def test_labels_that_teach_nothing_are_explained(kind, tmp_path, config):
         "elsewhere": {query.id: {"far": 1} for query in queries},
     }
     for name, qrels in labels.items():
-        data, index = str(tmp_path / name), str(tmp_path / name / "index")
+        data = str(tmp_path / name)
+        index = str(tmp_path / name / "index")
         write_beir(data, [*documents, Document("far", "", "Unrelated.")], queries, {"train": qrels})
         main(["index", "--data", data, "--output", index, "--kind", "bm25"])
         with pytest.raises(DataError, match="relevant document"):
@@ -118,7 +122,8 @@ def test_labels_that_teach_nothing_are_explained(kind, tmp_path, config):
 def measured(kind, folder, trained):
     """AP@10 and sub-queries per dev query, with a trained network or without one."""
     data = read_beir(str(folder), "dev")
-    retriever, words = load_retriever(folder / "index"), CorpusWords.of(data.corpus)
+    retriever = load_retriever(folder / "index")
+    words = CorpusWords.of(data.corpus)
     steps = {}
     if trained:
         scorer = replace(Scorer.load(str(trained), TABLES[kind]), margin=0.0)
@@ -183,7 +188,8 @@ def test_the_reward_of_an_option_is_that_of_the_path():
     states = [pass_through(query, "raw") for query in searched.queries]
     options = collect(searched, LearnedHop(None, searched.corpus, searched.words), states)
     assert [one.query_id for one in options] == [query.id for query in searched.queries]
-    one, path = options[0], searched.path
+    one = options[0]
+    path = searched.path
     reward = Reward("converge", path.retrievers, path.fusion)
     found = search_given([with_name(states[0], name) for name in one.names], path.retrievers, path.fusion, DEPTH)
     assert one.rewards[1:] == pytest.approx([reward.score(gold_ranks(made.fused, ["t0", "c0"])) for made in found])
@@ -199,7 +205,8 @@ def test_a_choice_is_worth_what_is_found_after_the_hops_that_follow_it():
         def choose(self, searched, fused):
             return [None if len(one.sub_queries) > 1 else COUNTRIES[int(one.query.id[1:])] for one in searched]
 
-    searched, hops = training_set(Country()), Hops(Capital(), 2)
+    searched = training_set(Country())
+    hops = Hops(Capital(), 2)
     reader = Choice(None, searched.corpus, searched.words)
     found = choice_options(searched, reader, hops, 0.0, searched.queries)
     for following, differs in ((hops, False), (None, True)):
@@ -217,7 +224,10 @@ def test_the_order_learns_which_documents_are_relevant():
             return [r.at(range(len(r.doc_ids))[::-1]) for r in super().search(texts, k)]
 
     searched = training_set(Country(), Backwards)
-    path, queries, corpus, words = searched.path, searched.queries, searched.corpus, searched.words
+    path = searched.path
+    queries = searched.queries
+    corpus = searched.corpus
+    words = searched.words
     examples = order_examples(searched, LearnedOrder(None, corpus, words), queries[3:])
     assert [len(one.rewards) - len(one.names) for one in examples] == [1] * len(examples)
     assert [float(one.rewards.sum()) for one in examples] == [1.0] * 14

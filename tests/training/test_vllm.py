@@ -40,7 +40,9 @@ def test_an_engine_in_the_process_writes_by_the_grammar_with_the_weights_of_the_
 
     monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
     trainer = trainer_of(qwen, tmp_path, trainer=VLLM | {"vllm_mode": "colocate"}, dev=range(5))
-    engine, asked, written = trainer.vllm_generation.llm, [], []
+    engine = trainer.vllm_generation.llm
+    asked = []
+    written = []
     generate = engine.generate
 
     def observed(prompts, *, sampling_params, **more):
@@ -76,7 +78,8 @@ def test_a_server_writes_by_the_grammar(qwen, tmp_path, monkeypatch):
 
     monkeypatch.setattr(VLLMClient, "init_communicator", lambda *_, **__: None)
     monkeypatch.setattr(VLLMGeneration, "sync_weights", lambda _: None)
-    asked, generate = [], VLLMClient.generate
+    asked = []
+    generate = VLLMClient.generate
     monkeypatch.setattr(VLLMClient, "generate", lambda *a, **named: asked.append(named) or generate(*a, **named))
     with socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -105,7 +105,8 @@ def test_a_candidate_is_searched_with_and_without_the_raw_query(query, written, 
 
 @pytest.mark.parametrize(("written", "holds"), [(("plain", "other"), True), (("plain", "plainer"), False)])
 def test_a_split_that_drops_words_of_the_query_is_no_target_without_the_raw_query(written, holds):
-    query, split = Query("q", "plain and the other"), parts(*written, route="decompose")
+    query = Query("q", "plain and the other")
+    split = parts(*written, route="decompose")
     completions = [option.completion for option in scored([query], {"q": [split]})[0].options]
     text = "\n".join(["split", *written])
     assert completions == ["pass", *[text] * holds, f"{text}\n="]
@@ -150,7 +151,8 @@ class Stop(TrainerCallback):
     """Stops training after a checkpoint, and counts the steps."""
 
     def __init__(self, step):
-        self.step, self.steps = step, 0
+        self.step = step
+        self.steps = 0
 
     def on_step_end(self, *_, **__):
         self.steps += 1
@@ -194,7 +196,8 @@ def test_a_resumed_run_equals_an_uninterrupted_one(tiny, tmp_path):
     assert list(losses(tmp_path / "cut")) == [5]
     learn(tiny, tmp_path / "cut", 5.0, save_steps=5, callbacks=[rest := Stop(10)])
     assert rest.steps == 5
-    whole, resumed = losses(tmp_path / "whole"), losses(tmp_path / "cut")
+    whole = losses(tmp_path / "whole")
+    resumed = losses(tmp_path / "cut")
     assert list(whole) == [5, 10]
     assert resumed == pytest.approx(whole, abs=1e-5)
 
