@@ -43,15 +43,17 @@ def bm25_folder(folder, documents):
     return f"{folder},{folder}/index"
 
 
-def help_of(name):
-    """What ``acqo NAME --help`` prints, and which of the packages that take seconds to import it imported."""
+def help_of(*names):
+    """What ``acqo NAME --help`` prints for each name, and the imported packages that take seconds to import."""
     code = (
-        "import json, sys\n"
+        "import io, json, sys\n"
+        "from contextlib import redirect_stdout, suppress\n"
         "from acqo_rl.cli import main\n"
-        "try: main([sys.argv[1], '--help'])\n"
-        "except SystemExit: pass\n"
+        "printed = {}\n"
+        "for name in sys.argv[1:]:\n"
+        "    with redirect_stdout(io.StringIO()) as printed[name], suppress(SystemExit): main([name, '--help'])\n"
         "slow = {'torch', 'transformers', 'faiss', 'datasets', 'peft', 'trl', 'sentence_transformers'}\n"
-        "print(json.dumps(sorted(slow & set(sys.modules))), file=sys.stderr)"
+        "print(json.dumps([{n: p.getvalue() for n, p in printed.items()}, sorted(slow & set(sys.modules))]))"
     )
-    done = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, check=True)
-    return done.stdout, json.loads(done.stderr.splitlines()[-1])
+    done = subprocess.run([sys.executable, "-c", code, *names], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)

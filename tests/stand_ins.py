@@ -124,11 +124,14 @@ class Obedient(LanguageModel):
     def generate(self, conversations, schema=None):
         self.calls.append(list(conversations))
         self.schemas.append(schema)
+        self.parts = (schema or {}).get("$defs")
         reply = json.dumps(self._value(schema)) if schema else WORDS[0]
         return [Completion(reply, 7) for _ in conversations]
 
     def _value(self, schema, place=0):
         schema = schema["anyOf"][0] if "anyOf" in schema else schema
+        if "$ref" in schema:
+            schema = self.parts[schema["$ref"].rpartition("/")[2]]
         if "enum" in schema:
             return schema["enum"][0]
         if schema["type"] == "object":

@@ -70,11 +70,6 @@ def test_the_passage_of_a_document_is_that_of_the_search_that_ranks_it_best():
     assert fuse(RankScoreFusion(), ranking("b", "a", retriever="bm25"), one).spans == {"a": (0, 9), "c": (20, 29)}
 
 
-def test_sums_that_differ_little_are_ordered():
-    doc_ids = tuple(f"d{n}" for n in range(150))
-    assert ReciprocalRankFusion().fuse([[ranking(*doc_ids, scores=range(150))]], 150)[0].doc_ids == doc_ids
-
-
 def test_rounding_errors_do_not_order_ties():
     """1/2 + 1/3 + 1/6 is not exactly 1.0 in every order of summation, but must tie with rank 1 in one list."""
     fillers = iter(range(100))
@@ -146,3 +141,8 @@ def test_fusions_by_name():
     assert fuse(fusion_named("rrf"), ranking("a")).scores == (1 / 61,)
     with pytest.raises(ConfigError, match="rank_constant is -2"):
         fusion_named("rrf", -2)
+
+
+def test_sums_that_differ_little_are_ordered():
+    doc_ids = tuple(f"d{n}" for n in range(150))
+    assert ReciprocalRankFusion().fuse([[ranking(*doc_ids, scores=range(150))]], 150)[0].doc_ids == doc_ids

@@ -12,6 +12,7 @@ from server_process import started
 from shared import ACQO
 
 from acqo_rl.data.beir import write_beir
+from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.types import Document, Query
 
 ROOT = Path(__file__).parents[1]
@@ -41,22 +42,19 @@ def acqo(installed, tmp_path):
             [*ACQO, *map(str, arguments)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
         )
         assert done.returncode == 0, done.stderr[-3000:]
-        return done.stdout
 
     return run
 
 
-def test_search_evaluation_and_service(acqo, installed, tmp_path, monkeypatch):
+def test_evaluation_and_service(acqo, installed, tmp_path, monkeypatch):
     assert (installed / "bin" / "acqo").is_file()
     assert (installed / "acqo_rl" / "configs" / "grpo" / "stage1.yaml").is_file()
     documents = [Document(place, place, f"{city} is the capital of {place}.") for place, city in CITIES.items()]
     queries = [Query("1", "capital of Peru"), Query("2", "compare the capitals of Chad and Norway")]
     write_beir(tmp_path / "data", documents, queries, {"dev": {"1": {"Peru": 1}, "2": {"Chad": 1, "Norway": 1}}})
 
-    acqo("index", "--data", "data", "--output", "index", "--kind", "bm25")
+    build_bm25_index(tmp_path / "index", documents)
     where = ("--data", "data", "--index", "index", "--reformulator", "rules")
-    found = json.loads(acqo("search", *where, "--json", "True", "--query", queries[1].text))
-    assert {document["id"] for document in found["documents"][:2]} == {"Chad", "Norway"}
     acqo("evaluate", *where, "--split", "dev", "--output", "evaluation")
     summary = json.loads((tmp_path / "evaluation" / "summary.json").read_text())
     assert summary["systems"][0]["overall"]["measures"]["AllGold@10"] == 1

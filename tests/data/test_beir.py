@@ -39,16 +39,6 @@ def test_files_of_windows_read_the_same(folder):
     assert read_queries(folder, "test") == QUERIES[:1]
 
 
-def test_an_interrupted_write_leaves_the_old_file(folder):
-    def broken():
-        yield DOCUMENTS[0]
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        write_beir(folder, broken(), QUERIES, QRELS)
-    assert list(read_corpus(folder).values()) == DOCUMENTS
-
-
 @given(st.lists(st.tuples(st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8"))), min_size=1))
 def test_any_text_survives(tmp_path_factory, texts):
     folder = tmp_path_factory.mktemp("beir")

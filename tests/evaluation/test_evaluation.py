@@ -48,11 +48,6 @@ def test_a_first_search_for_feedback_reaches_the_reformulator_and_is_counted():
     assert [result.searches for result in got.results] == [1, 3, 2]  # a conversation is searched with its turns first
 
 
-def test_queries_of_another_split_are_refused():
-    with pytest.raises(DataError):
-        evaluated(PassThrough(), qrels={"elsewhere": {"peru": 1}})
-
-
 def test_the_document_whose_text_is_the_query_is_no_result(tmp_path):
     """As in BEIR (ArguAna, Quora), in the evaluation, the feedback and the reward, but not in a search."""
     texts = {"a": "zebras are striped animals", "b": "zebras are grey", "c": "ferries sail", "d": "a ferry sails north"}

@@ -9,7 +9,6 @@ from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel, FakeListLLM
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.retrievers import BaseRetriever
-from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 from small_world import CORPUS, FOUND_BY, HISTORY, PARTS, QUERY, SCORES, make_searcher
 
@@ -17,22 +16,6 @@ from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.integrations.langchain import AdaptiveRetriever, LangChainSource
 from acqo_rl.language_models.structured import example
 from acqo_rl.reformulation.pass_through import PassThrough, RecentTurns
-
-
-class TestStandard(RetrieversIntegrationTests):
-    """LangChain's standard tests."""
-
-    @property
-    def retriever_constructor(self):
-        return AdaptiveRetriever
-
-    @property
-    def retriever_constructor_params(self):
-        return {"searcher": make_searcher(), "corpus": CORPUS}
-
-    @property
-    def retriever_query_example(self):
-        return QUERY
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ from acqo_rl.labelling.drafts import (
     Question,
     choose_drafts,
     divide,
-    linked_pairs,
     name_of,
     namesakes,
     similar_pairs,
@@ -33,7 +32,6 @@ from acqo_rl.labelling.question_filters import (
     filter_questions,
 )
 from acqo_rl.labelling.writing import conversation_for, extract, read_question
-from acqo_rl.language_models.structured import example
 from acqo_rl.types import Completion, Document, Query
 
 LONG = " and nothing else is known about it, whatever the people in the village may say of it."
@@ -73,10 +71,6 @@ def test_documents_of_one_title_are_in_one_split():
     assert not titles["train"] & (titles["dev"] | titles["test"])
 
 
-def test_a_link_goes_to_the_document_that_is_named():
-    assert linked_pairs(ALL) == [(MILL, ANNA)]
-
-
 def test_similar_documents_have_other_titles():
     twin = Document("twin", "Veld mill", LONG)
     retriever = ScriptedRetriever({f"{d.title}. {d.text}": ["mill", "twin", "gone", "anna"] for d in (MILL, ANNA)})
@@ -99,12 +93,6 @@ def test_the_documents_of_a_draft_are_of_one_split_and_two_documents_differ():
     for one in drafts:
         assert {split_of[document.id] for document in one.documents} == {one.split}
         assert len({document.id for document in one.documents}) == (1 if one.kind in ("simple", "follow_up") else 2)
-
-
-def test_a_conversation_is_read():
-    reply = example(question="Who built the mill?", answer="Anna Smit.", second_question="When was that?")
-    read = read_question(draft("follow_up", MILL), Completion(reply, 9), "q")
-    assert read.query == Query("q", "When was that?", read_history(["U: Who built the mill?", "S: Anna Smit."]))
 
 
 @pytest.mark.parametrize("kind", KINDS)

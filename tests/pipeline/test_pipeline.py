@@ -209,14 +209,6 @@ def test_a_cached_answer_asks_nobody(corpus):
             assert [front.ask(asked, mode=mode).journal.cached for _ in range(2)] == [False, True]
 
 
-def test_nothing_found_is_no_failed_search(corpus):
-    """Also where a reply could not be read before."""
-    long = "Tell me in your own words whatever there may be to say of the thing that nobody here has ever heard of"
-    result = pipeline(corpus, model(analyzer="hm"), ScriptedRetriever({})).ask(long)
-    assert (result.chunks, result.confidence.label) == ((), "Very Low")
-    assert [failure.step for failure in result.failures] == ["analyzer"]
-
-
 def test_another_step(corpus):
     """The steps can be exchanged."""
 

@@ -83,10 +83,3 @@ def test_the_default_limits(state, searching, documents, texts, found):
     state = ReferenceFollower(searching(retriever, corpus), documents=documents).run(state)
     assert sum(len(call) for call, _ in retriever.calls) == texts
     assert len(state.passages.found) == found
-
-
-def test_starts_from_what_is_there(state, search_over, corpus):
-    state.passages.add([(corpus["transformer"], 0.5)], "initial")
-    search, retriever = search_over(FOUND)
-    state = ReferenceFollower(search).run(state)
-    assert retriever.calls == [["Attention Is All You Need"]]

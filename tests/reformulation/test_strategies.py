@@ -231,14 +231,3 @@ class TestSeveralStrategies:
             "multi_query", "hyde", searches=example(searches=["light", "air"]), sentences=example(sentences=["Light."])
         )
         assert [(s.text, s.weight) for s in one.sub_queries[1:]] == [("light", 1.5), ("air", 0.8)]
-
-
-def test_one_call_for_a_batch_and_none_without_queries():
-    model = ScriptedLanguageModel(
-        example(kind="simple", searches=[]), example(kind="compound", searches=["a b", "c d"])
-    )
-    reformulator = Prompted(model, [strategy("prompted")], name="baseline")
-    assert reformulator.reformulate([]) == []
-    answers = reformulator.reformulate([QUERY, Query("r", "a b and c d")])
-    assert [len(call) for call in model.calls] == [2]
-    assert [(a.route, a.made_by) for a in answers] == [("pass", "baseline"), ("decompose", "baseline")]

@@ -4,7 +4,7 @@ import pytest
 from serving_stand_ins import running
 
 from acqo_rl.data.beir import corpus_hash
-from acqo_rl.errors import ConfigError, IndexMismatchError
+from acqo_rl.errors import IndexMismatchError
 from acqo_rl.evaluation.cache import CachedRetriever
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
@@ -70,13 +70,6 @@ def test_parts_of_different_corpora_are_refused(both, tmp_path, documents, encod
             act()
     with pytest.raises(IndexMismatchError):
         load_retriever(both, encoder=encoder, expected_corpus_hash="abc")
-
-
-def test_two_indexes_of_one_kind_are_refused(both, tmp_path, documents):
-    build_bm25_index(tmp_path / "other", documents, b=0.1)
-    for second in (f"{tmp_path}/other", f"{both}/bm25"):
-        with pytest.raises(ConfigError):
-            load_retriever(f"{both}/bm25+{second}")
 
 
 def test_an_interrupted_build_is_refused_until_it_is_finished_and_a_finished_one_is_left(

@@ -118,27 +118,16 @@ def test_an_order_that_fails_leaves_the_fused_ranking():
     assert (found.fused.doc_ids, plain.failures) == (plain.fused.doc_ids, ())
 
 
-def opened(name, **given):
-    [spec] = StepSettings(**given).paths([name]).values()
-    return open_path(spec, CORPUS, retriever())
-
-
 @pytest.mark.parametrize(
-    ("name", "given", "has_order"),
+    ("name", "given", "most", "has_order"),
     [
-        ("auto", {}, True),
-        ("auto", {"order": "none"}, False),
-        ("raw", {}, False),
-        ("raw", {"order": "trained:order"}, True),
+        ("auto", {}, 2, True),
+        ("auto", {"order": "none", "hops": 0}, 0, False),
+        ("raw", {}, 0, False),
+        ("raw", {"order": "trained:order", "hops": 3}, 3, True),
     ],
 )
-def test_auto_orders_its_results_by_default(name, given, has_order):
-    assert (opened(name, **given).order is not None) is has_order
-
-
-@pytest.mark.parametrize(
-    ("name", "given", "most"), [("auto", None, 2), ("auto", 0, 0), ("raw", None, 0), ("raw", 3, 3)]
-)
-def test_auto_makes_two_hops_by_default(name, given, most):
-    hops = opened(name, hops=given).hops
-    assert (hops.most if hops else 0) == most
+def test_auto_makes_two_hops_and_orders_its_results_by_default(name, given, most, has_order):
+    [spec] = StepSettings(**given).paths([name]).values()
+    path = open_path(spec, CORPUS, retriever())
+    assert ((path.hops.most if path.hops else 0), path.order is not None) == (most, has_order)

@@ -65,13 +65,6 @@ def test_a_mode_shows_its_steps(mode, steps):
     assert all(doc_id.startswith("world/") for row in rows for doc_id in row["doc_ids"])
 
 
-@pytest.mark.parametrize("kind", ["cosine", "rank"])
-def test_a_passage_says_what_its_similarity_is(kind):
-    with serving([collection(cosine=kind == "cosine")], answer_model=ModelByRole(**MODEL)) as client:
-        [first, *_] = answer(client)[-1][1]["passages"]
-    assert first["similarity_kind"] == kind
-
-
 def test_a_follow_up_is_rewritten_by_the_strategy_of_the_request():
     """The steps show the searched texts; the cached reformulation of an earlier search is used."""
     parts = Parts()

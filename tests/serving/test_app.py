@@ -116,14 +116,6 @@ def test_a_request_may_choose_its_strategy():
     assert [r["query"] for r in body["rankings"]] == [PERU_AND_CHAD]
 
 
-def test_limit_and_threshold(client):
-    """The threshold applies to similarities, before the limit."""
-    assert [len(post(client, limit=limit).json()["results"]) for limit in (1, 2.0, 3)] == [1, 2, 3]
-    above = post(client, score_threshold=0.25).json()["results"]
-    assert [row["document_id"] for row in above] == ["lima", "ndjamena"]
-    assert post(client, score_threshold=0.9).json()["total_results"] == 0
-
-
 def test_the_threshold_of_the_service_is_the_default_and_holds_for_answers():
     for collections in ([collection()], [collection(), collection("other")]):
         with serving(collections, path={"score_threshold": 0.25}, answer_model=ModelByRole()) as client:

@@ -1,11 +1,10 @@
 """Loading a service from settings, and the defaults."""
 
 import pytest
-from rerank_server import RerankServer
 from shared import bm25_folder
 from stand_ins import eager_scorer
 
-from acqo_rl.errors import ConfigError, SearchError
+from acqo_rl.errors import SearchError
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.serving.load import ServiceSettings, TimeoutSettings, load_service
 from acqo_rl.types import Document, Query
@@ -40,16 +39,6 @@ def test_hops_look_up_titles_of_local_documents(load, tmp_path):
     service = load(strategies=["raw"], hops=1, hop=str(tmp_path / "hop"))
     [query, name, longer] = search(service, "What is the inlet near a city of norway?").reformulation.sub_queries
     assert longer.text == f"{query.text} {name.text}"
-
-
-def test_the_reranker_reorders_as_many_documents_as_set(load):
-    with RerankServer() as server:
-        service = load(strategies=["raw"], reranker=server.name, rerank_depth=2)
-        found = search(service, "a city or the capital of Norway")
-        assert {len(body["documents"]) for body in server.asked} == {2}
-        assert found.fused.doc_ids[0] == "world/oslo"
-        with pytest.raises(ConfigError):
-            load(reranker=server.name, rerank_depth=0)
 
 
 def test_warming_up_has_no_time_limit(load):
