@@ -1,8 +1,6 @@
 """Search engines of the tests, an encoder whose vectors are all different, and collections of other programs."""
 
 import zlib
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -17,22 +15,22 @@ class UnitEncoder(Encoder):
 
     settings = None
 
-    def __init__(self, dim: int = 16, fingerprint: str = "unit") -> None:
+    def __init__(self, dim=16, fingerprint="unit"):
         self.dim = dim
         self.fingerprint = fingerprint
-        self.encoded: list[str] = []
+        self.encoded = []
 
-    def encode_queries(self, texts: Sequence[str]) -> np.ndarray:
+    def encode_queries(self, texts):
         rows = [np.random.default_rng(zlib.crc32(text.encode())).normal(size=self.dim) for text in texts]
         vectors = np.array(rows, dtype=np.float32).reshape(len(texts), self.dim)
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
-    def encode_passages(self, texts: Sequence[str]) -> np.ndarray:
+    def encode_passages(self, texts):
         self.encoded += texts
         return self.encode_queries(texts)
 
 
-def nearest(vectors: np.ndarray, text: str, k: int) -> set[str]:
+def nearest(vectors, text, k):
     """The numbers of the rows that are nearest to a text."""
     [query] = UnitEncoder().encode_queries([text])
     return {str(row) for row in np.argsort(-(vectors @ query))[:k]}
@@ -58,7 +56,7 @@ DEFAULTS = {
 """Fields of a collection that :func:`put_rows` writes, beside ``number`` and ``vec``; ``rate`` has 32 bits."""
 
 
-def put_documents(engine: str, index: str, documents: Sequence[Document], encoder: Encoder | None = None) -> str:
+def put_documents(engine, index, documents, encoder=None):
     """Writes documents as another program does; returns the location with the names of its fields."""
     rows = [
         {"number": number, "key": d.id, "owner": d.title, "body": d.text, "more": dict(d.metadata)}
@@ -68,7 +66,7 @@ def put_documents(engine: str, index: str, documents: Sequence[Document], encode
     return f"{index}?id=key&title=owner&text=body&metadata=more"
 
 
-def put_rows(engine: str, index: str, rows: Sequence[dict[str, Any]], encoder: Encoder | None = None) -> None:
+def put_rows(engine, index, rows, encoder=None):
     """Writes rows as another program does.
 
     Args:
@@ -81,12 +79,12 @@ def put_rows(engine: str, index: str, rows: Sequence[dict[str, Any]], encoder: E
     PUT[engine](index, [{**DEFAULTS, **row, "vec": vector} for row, vector in zip(rows, vectors, strict=True)])
 
 
-def drop_rows(engine: str, index: str, numbers: list[int]) -> None:
+def drop_rows(engine, index, numbers):
     """Deletes rows as another program does."""
     DROP[engine](index, numbers)
 
 
-def of_qdrant(index: str) -> tuple[Any, str]:
+def of_qdrant(index):
     """Client and name of a collection."""
     from acqo_rl.retrieval.engines import qdrant
 
@@ -94,7 +92,7 @@ def of_qdrant(index: str) -> tuple[Any, str]:
     return qdrant._folder(folder), name
 
 
-def _put_qdrant(index: str, rows: list[dict[str, Any]]) -> None:
+def _put_qdrant(index, rows):
     from qdrant_client import models
 
     client, name = of_qdrant(index)
@@ -106,12 +104,12 @@ def _put_qdrant(index: str, rows: list[dict[str, Any]]) -> None:
     client.upsert(name, [models.PointStruct(id=row["number"], vector=row.pop("vec"), payload=row) for row in rows])
 
 
-def _drop_qdrant(index: str, numbers: list[int]) -> None:
+def _drop_qdrant(index, numbers):
     client, name = of_qdrant(index)
     client.delete(name, numbers)
 
 
-def _put_postgresql(index: str, rows: list[dict[str, Any]]) -> None:
+def _put_postgresql(index, rows):
     import psycopg
     from psycopg.types.json import Jsonb
 
@@ -129,7 +127,7 @@ def _put_postgresql(index: str, rows: list[dict[str, Any]]) -> None:
             connection.execute(f"INSERT INTO {name} ({', '.join(row)}) VALUES ({marks})", values)
 
 
-def _drop_postgresql(index: str, numbers: list[int]) -> None:
+def _drop_postgresql(index, numbers):
     import psycopg
 
     address, _, name = index.rpartition("/")

@@ -14,11 +14,11 @@ import build  # noqa: E402
 import check  # noqa: E402
 
 
-def test_the_written_questions_have_the_form_and_the_counts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_written_questions_have_the_form_and_the_counts(capsys):
     assert check.main([]) == 0, capsys.readouterr().out
 
 
-def test_the_recipe_pins_every_package_and_has_the_splits() -> None:
+def test_the_recipe_pins_every_package_and_has_the_splits():
     recipes = build.read_recipes()
     splits = Counter(recipe["split"] for recipe in recipes.values())
     assert splits["train"] >= 20 and splits["dev"] >= 5 and splits["test"] >= 5
@@ -28,14 +28,14 @@ def test_the_recipe_pins_every_package_and_has_the_splits() -> None:
 
 
 @pytest.mark.parametrize("change", [{"kind": "joke"}, {"relevant": {}}, {"history": ["S: Hello."]}, {"id": "other-1"}])
-def test_a_faulty_question_is_named(change: dict[str, object]) -> None:
+def test_a_faulty_question_is_named(change):
     question = {"id": "beer-1", "kind": "simple", "text": "which hop", "history": [], "relevant": {"7": 2}}
     question |= {"query_type": "factual", "difficulty": "easy", "reader": ""}
     counts = check.faults_of("beer", [json.dumps(question)])
     assert set(check.faults_of("beer", [json.dumps(question | change)])) - set(counts)
 
 
-def test_passages_are_cut_between_paragraphs_and_lose_nothing() -> None:
+def test_passages_are_cut_between_paragraphs_and_lose_nothing():
     text = "\n\n".join(f"Paragraph {number}. " + "word " * 60 for number in range(20))
     parts = list(build.cut(text))
     assert all(len(part) <= build.MAX_CHARACTERS for part in parts)

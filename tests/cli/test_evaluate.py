@@ -120,6 +120,9 @@ def test_compares_and_adds_only_what_is_new(script, world, tmp_path):
     assert quantities(now["policy", "short", "rsf"])["calls"] > 0
     assert (output / "report.html").is_file()
 
+    place = Path(json.loads((output / "summary.json").read_text())["settings"]["data"])
+    assert not place.is_absolute() and (output / place).resolve() == (world / "data").resolve()
+
     command.run(script.main, added)
     assert answers(output) == after
     assert systems(output) == now
@@ -136,33 +139,6 @@ def test_strategies_share_one_model_and_ask_it_in_batches(script, world, tmp_pat
     command.run(script.main, arguments(world, tmp_path, reformulator=["raw", "step_back=m", "hyde=m"]))
     [model] = loaded
     assert [*map(len, model.calls)] == [12, 12]
-
-
-def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch):
-    """The rules are asked for four queries at a time; the second batch is interrupted."""
-    from acqo_rl.reformulation.heuristic import Heuristic
-
-    whole = Heuristic.reformulate
-    asked = []
-
-    def interrupted(self, queries):
-        asked.append(len(queries))
-        if len(asked) == 2:
-            raise KeyboardInterrupt
-        return whole(self, queries)
-
-    monkeypatch.setattr(Heuristic, "reformulate", interrupted)
-    shown = arguments(world, tmp_path / "out", reformulator=["rules"], batch_size=4)
-    with pytest.raises(SystemExit) as stopped:
-        command.run(script.main, shown)
-    assert stopped.value.code == 130
-    command.run(script.main, shown)
-    assert asked == [4, 4, 4, 4]
-    command.run(script.main, arguments(world, tmp_path / "once", reformulator=["rules"]))
-    halves, once = (next(iter(systems(tmp_path / name).values()))["overall"] for name in ("out", "once"))
-    assert halves["measures"] == once["measures"]
-    place = Path(json.loads((tmp_path / "out" / "summary.json").read_text())["settings"]["data"])
-    assert not place.is_absolute() and (tmp_path / "out" / place).resolve() == (world / "data").resolve()
 
 
 def test_no_file_and_no_message_has_the_password_of_an_index(script, world, tmp_path, capfd):

@@ -113,15 +113,3 @@ def test_errors_name_the_setting(arguments, message):
 def test_a_value_outside_its_range_is_named(name, value):
     with pytest.raises(ConfigError, match=rf"{name}\S* is '?{re.escape(value)}"):
         command.parse(module_of("serve").main, ["--retriever", "x", f"--{name}", value])
-
-
-@pytest.mark.slow
-def test_a_policy_is_offered_as_the_default_by_its_model(folder):
-    arguments = ("--collections", f"world={folder},{folder}/index", "--strategies", "trained:demo", "rules")
-    with started("serve", *arguments) as server:
-        offered = httpx.get(f"{server.url}/v1/strategies").json()
-        assert offered == {"strategies": ["trained-demo", "rules", "raw"], "default": "trained-demo"}
-        for calls, asked in ((1, {}), (0, {"rewriting_strategy": "trained:demo"})):  # the second one is cached
-            found = httpx.post(f"{server.url}/v1/search", json={"query": QUERY, **asked}, timeout=60).json()
-            assert found["query_rewrite_info"]["strategy"] == "trained-demo"
-            assert found["query_rewrite_info"]["model_calls"] == calls

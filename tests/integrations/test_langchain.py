@@ -71,18 +71,6 @@ async def test_errors_are_raised(awaited, searcher, broken_searcher):
         await ask(awaited, broken_searcher, QUERY, 1)
 
 
-def test_wraps_a_retriever_and_a_model_of_langchain(store):
-    llm = FakeListChatModel(responses=[example(kind="compound", searches=["capital of Peru", "currency of Chad"])])
-    retriever = AdaptiveRetriever.from_retriever(store, llm, k=2)
-    found = retriever.invoke(QUERY)
-    assert {document.id: document.metadata["acqo_rl"]["found_by"] for document in found} == {
-        "lima": ["capital of Peru"],
-        "franc": ["currency of Chad"],
-    }
-    assert all("acqo_rl" in document.metadata["acqo_rl"] for document in found)  # of the inner retriever
-    assert asyncio.run(retriever.ainvoke(QUERY)) == found
-
-
 class Recorder(BaseCallbackHandler):
     """Keeps what each retriever is asked, its run and the parent of that."""
 

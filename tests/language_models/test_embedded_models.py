@@ -9,7 +9,6 @@ import pytest
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.embedded import cached, resolve
-from acqo_rl.language_models.local import TransformersModel
 
 
 @pytest.mark.parametrize(
@@ -48,8 +47,6 @@ class TestTrainedPolicy:
         config = json.loads((folder / "adapter_config.json").read_text())
         base = {"trained:demo": "embedded:smollm2", "trained:four_sets": "embedded:smollm2-20-layers"}[name]
         assert config["base_model_name_or_path"] == base
-        layers = TransformersModel.from_pretrained(name).model.config.num_hidden_layers
-        assert layers == {"trained:demo": 30, "trained:four_sets": 20}[name]
 
 
 def test_what_is_cached_is_written_once_and_completely(tmp_path, monkeypatch):

@@ -2,7 +2,6 @@ import itertools
 import tempfile
 import warnings
 import zlib
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -17,12 +16,12 @@ from acqo_rl.types import Document
 class ExactEncoder(Encoder):
     """Small whole numbers that depend on the text alone: inner products are exact, whatever the batch."""
 
-    def __init__(self, dim: int = 16, fingerprint: str = "exact") -> None:
+    def __init__(self, dim=16, fingerprint="exact"):
         self.dim = dim
         self.fingerprint = fingerprint
-        self.calls: list[int] = []
+        self.calls = []
 
-    def encode_queries(self, texts: Sequence[str]) -> np.ndarray:
+    def encode_queries(self, texts):
         self.calls.append(len(texts))
         rows = [np.random.default_rng(zlib.crc32(t.encode())).integers(-3, 4, self.dim) for t in texts]
         return np.array(rows, dtype=np.float32).reshape(len(texts), self.dim)
@@ -31,18 +30,18 @@ class ExactEncoder(Encoder):
 
 
 @pytest.fixture(autouse=True)
-def one_thread() -> None:
+def one_thread():
     """FAISS waits for its threads in a busy loop, which takes minutes on a machine that others use too."""
     faiss_index.import_faiss().omp_set_num_threads(1)
 
 
 @pytest.fixture
-def encoder() -> ExactEncoder:
+def encoder():
     return ExactEncoder()
 
 
 @pytest.fixture(scope="session")
-def make_encoder() -> type[ExactEncoder]:
+def make_encoder():
     return ExactEncoder
 
 
@@ -61,14 +60,14 @@ def filled():
 
 
 @pytest.fixture
-def documents() -> list[Document]:
+def documents():
     """Sixty distinct passages, then the first ten again under other ids."""
     rows = [Document(f"d{i}", f"Title {i}" if i % 2 else "", f"passage number {i}") for i in range(60)]
     return rows + [Document(f"copy{i}", rows[i].title, rows[i].text) for i in range(10)]
 
 
 @pytest.fixture(scope="session")
-def minilm() -> SentenceTransformerEncoder:
+def minilm():
     return SentenceTransformerEncoder("embedded:minilm", dtype="float32")
 
 
@@ -102,7 +101,7 @@ def engine_index(tmp_path_factory, request):
     """Location of a new collection in an engine that the tests have."""
     numbers = itertools.count()
 
-    def located(engine: str, name: str) -> str:
+    def located(engine, name):
         if engine == "postgresql":
             return f"{request.getfixturevalue('postgres')}/{name}_{next(numbers)}"
         return f"{engine}:{tmp_path_factory.mktemp(engine)}/{name}"

@@ -136,15 +136,3 @@ def test_what_is_measured_is_what_evaluate_measures(estimated, tmp_path):
     assert found["auto"]["searches"] > 1 < wanted["auto"]["searches"]
     for name in ("raw", "auto", "rules", "turns"):
         assert {key: wanted[name][key] for key in ("nDCG@10", "searches")}.items() <= found[name].items()
-
-
-def test_an_interrupted_run_scores_only_the_rest(estimated, monkeypatch):
-    folder, arguments = estimated
-    before = figures_of(folder / "summary.json")
-    rows = (folder / "scored.jsonl").read_text()
-    (folder / "scored.jsonl").write_text("".join(rows.splitlines(keepends=True)[:10]))
-    main(arguments)
-    assert (folder / "scored.jsonl").read_text() == rows
-    monkeypatch.setattr("acqo_rl.training.warm_start.candidates_in", None)
-    main(arguments)
-    assert figures_of(folder / "summary.json") == before
