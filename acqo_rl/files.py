@@ -8,9 +8,15 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 _FULL = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT), "disk is full")
 """Texts in the messages of libraries that could not write a file; SQLite writes its own."""
+
+
+def read_json(path: str | Path) -> Any:
+    """The content of a JSON file."""
+    return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from acqo_rl.cli import command
 from acqo_rl.cli.programs import run_program
 from acqo_rl.errors import ConfigError, DataError, did_you_mean
 from acqo_rl.evaluation.tables import Table, aligned
-from acqo_rl.files import write_atomic
+from acqo_rl.files import read_json, write_atomic
 from acqo_rl.settings import setting
 
 Figures = dict[str, dict[str, float | list[float]]]
@@ -74,7 +74,7 @@ def main(config: ReproduceConfig) -> None:
         run(f"{number}/{len(chain)} {name}", results[name].command, places)
     named = [name for name in chain if results[name].file and (name in config.names or config.names == ["all"])]
     found = {name: figures_of(Path(results[name].file.format(**places))) for name in named}
-    figures = json.loads(figures_file.read_text(encoding="utf-8")) if figures_file.is_file() else {}
+    figures = read_json(figures_file) if figures_file.is_file() else {}
     if config.record:
         write_figures(figures_file, figures | found)
         print(f"\nThe figures of {', '.join(named)} are in {figures_file}.")
@@ -155,7 +155,7 @@ def figures_of(file: Path) -> Figures:
         DataError: the file is missing or is not the summary of an evaluation.
     """
     try:
-        summary = json.loads(file.read_text(encoding="utf-8"))
+        summary = read_json(file)
         found: Figures = {}
         for system in summary["systems"]:
             measures = system["overall"]["measures"]

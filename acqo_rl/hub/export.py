@@ -16,7 +16,7 @@ import shutil
 from pathlib import Path
 
 from acqo_rl.errors import HubError
-from acqo_rl.files import atomic_folder, hash_files, write_atomic
+from acqo_rl.files import atomic_folder, hash_files, read_json, write_atomic
 from acqo_rl.language_models.chat import end_tokens
 from acqo_rl.language_models.embedded import resolve
 from acqo_rl.language_models.local import TransformersModel, base_model_of, load_tokenizer
@@ -71,7 +71,7 @@ def export_policy(model: str | Path, output: str | Path, *, merge: bool = True, 
 def read_export(folder: str | Path) -> dict[str, str]:
     """The origin of an export: ``source`` (:func:`fingerprint`) and ``form``; empty if there is no export."""
     try:
-        return dict(json.loads(Path(folder, EXPORT_FILE).read_text(encoding="utf-8")))
+        return dict(read_json(Path(folder, EXPORT_FILE)))
     except (OSError, ValueError):
         return {}
 
@@ -94,7 +94,7 @@ def check_export(folder: str | Path) -> None:
     for path in sorted(folder.iterdir()):
         if not path.is_file() or path.suffix not in SUFFIXES:
             raise HubError(f"{path} is not allowed in an export; remove it. Allowed files: {', '.join(SUFFIXES)}.")
-        if path.suffix == ".json" and "auto_map" in json.loads(path.read_text(encoding="utf-8")):
+        if path.suffix == ".json" and "auto_map" in read_json(path):
             raise HubError(f"{path} refers to custom code (auto_map), which is never run; remove this entry.")
     merged = (folder / "config.json").is_file() and any(folder.glob("model*.safetensors"))
     if not merged and not all((folder / name).is_file() for name in ADAPTER_FILES):

@@ -1,12 +1,12 @@
 """Model cards of exported policies, and their upload to the Hub."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from acqo_rl.errors import HubError
 from acqo_rl.evaluation.tables import escaped
+from acqo_rl.files import read_json
 from acqo_rl.hub.export import SUFFIXES, check_export, fingerprint, read_export
 from acqo_rl.language_models.embedded import resolve
 from acqo_rl.language_models.local import base_model_of, is_missing_folder
@@ -74,7 +74,7 @@ def push(folder: str | Path, repo_id: str, *, private: bool = True) -> str:
     check_repo_id(repo_id)
     check_export(folder)
     adapter = Path(folder, "adapter_config.json")
-    base = json.loads(adapter.read_text(encoding="utf-8"))["base_model_name_or_path"] if adapter.is_file() else ""
+    base = read_json(adapter)["base_model_name_or_path"] if adapter.is_file() else ""
     if base and (Path(base).is_dir() or is_missing_folder(base)):
         raise HubError(f"The adapter needs the local folder {base}, which other users do not have; omit --adapter.")
     api = HfApi(token=token())
@@ -216,6 +216,6 @@ def _public(value: Any) -> Any:
 
 def _read_json(file: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads(file.read_text(encoding="utf-8")))
+        return dict(read_json(file))
     except (OSError, ValueError) as error:
         raise HubError(f"{file} cannot be read ({error}); give the folder that the run or evaluation wrote.") from error

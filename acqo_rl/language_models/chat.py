@@ -11,6 +11,7 @@ from typing import Any
 
 from acqo_rl.addresses import masked
 from acqo_rl.errors import ConfigError
+from acqo_rl.files import read_json
 from acqo_rl.text import one_line
 from acqo_rl.types import Completion, Conversation
 
@@ -70,7 +71,7 @@ class StoredChat:
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        stored = json.loads((folder / "chat.json").read_text(encoding="utf-8"))
+        stored = read_json(folder / "chat.json")
         self.ends: list[int] = stored["ends"]
         self._before, self._between, self._after = stored["frame"]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.files import read_json
 from acqo_rl.language_models.chat import Chat, prepare_template
 from acqo_rl.language_models.embedded import loading, resolve
 from acqo_rl.language_models.guided import GuidedDecoding
@@ -97,7 +98,7 @@ def base_model_of(name: str) -> tuple[str, str | None]:
             f" are never read."
         )
     with loading("The adapter", path, "Its adapter_config.json needs the entry base_model_name_or_path."):
-        return str(json.loads(file.read_text(encoding="utf-8"))["base_model_name_or_path"]), path
+        return str(read_json(file)["base_model_name_or_path"]), path
 
 
 def load_base(base: str, dtype: torch.dtype) -> Any:

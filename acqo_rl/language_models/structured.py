@@ -34,7 +34,7 @@ _LONGEST = 10_000
 _MARKUP = re.compile(r"[{}\[\]]|```")
 _BEGIN = re.compile(r"[{\[]")
 _NONE = ("", "none", "null")
-_SEARCHED = re.compile(r"(?!(?:[^\w\s]+|[^\w\s]*\d{1,2}[.):\]])\s).*[^:\uff1a]$")
+_SEARCHED = re.compile(r"^(?!(?:[^\w\s]+|[^\w\s]*\d{1,2}[.):\]])\s).*[^:\uff1a]$")
 """No item of a list (``1. heat pump``), and no line that introduces others (``Here are three:``)."""
 
 

@@ -199,7 +199,7 @@ def complete(model: LanguageModel, conversations: Sequence[Conversation], form: 
     Raises:
         ValueError: it does not return one completion per conversation.
     """
-    completions = model.generate(conversations, form and form.model_json_schema())
+    completions = model.generate(conversations, form.model_json_schema() if form else None)
     if len(completions) != len(conversations):
         raise ValueError(
             f"{len(completions)} completions for {len(conversations)} prompts; a model must return one per prompt"

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from acqo_rl.errors import ConfigError, DataError, check_positive
+from acqo_rl.files import read_json
 from acqo_rl.fusion import best_first, spans_of
 from acqo_rl.language_models.cache import cached, checksums
 from acqo_rl.language_models.embedded import loading, resolve
@@ -289,7 +290,7 @@ class OpenVinoMiniLm:
 
         openvino = import_openvino()
         folder = Path(resolve(_MODEL))
-        settings = json.loads((folder / "sentence_bert_config.json").read_text(encoding="utf-8"))
+        settings = read_json(folder / "sentence_bert_config.json")
         self.max_seq_length: int = settings["max_seq_length"]
         self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self.tokenizer.no_truncation()

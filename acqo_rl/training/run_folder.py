@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 from pydantic import TypeAdapter
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.files import hash_files, write_atomic
+from acqo_rl.files import hash_files, read_json, write_atomic
 from acqo_rl.language_models.embedded import resolve
 from acqo_rl.language_models.openvino import PREFIX
 from acqo_rl.retrieval.load import describe
@@ -114,7 +114,7 @@ def inputs_of(
 def _read(file: Path) -> dict[str, Any]:
     """The content of a JSON file; a file that is missing is empty."""
     try:
-        return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else {}
+        return dict(read_json(file)) if file.exists() else {}
     except ValueError as error:
         raise ConfigError(f"{file} is damaged ({error}); give another output folder, or delete this one.") from error
 

@@ -13,7 +13,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from acqo_rl.cli import COMMANDS, command, module_of
 from acqo_rl.cli.command import settings_of
+from acqo_rl.cli.data import PrepareDataConfig
 from acqo_rl.cli.index import Bm25Options, EncodingOptions, FaissOptions
+from acqo_rl.data.importer import write_files
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.settings import CallSettings, StrategySettings
 from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
@@ -33,6 +35,7 @@ HANDED_OVER = {
     Bm25Options: (build_bm25_index,),
     RewardSettings: (Reward,),
     LimitSettings: (Limits,),
+    PrepareDataConfig: (write_files,),
 }
 """Group of settings -> what takes all of them as named arguments."""
 

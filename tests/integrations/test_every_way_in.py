@@ -5,17 +5,22 @@ Service and index are real. Only the language models are stand-ins, whose comple
 
 import hashlib
 
+import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from shared import PLACES, bm25_folder
+from shared import PLACES
 
 from acqo_rl.conversations import read_history
+from acqo_rl.data.beir import write_beir
 from acqo_rl.reformulation.load import WITHOUT_MODEL
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.reformulation.settings import StrategySettings
-from acqo_rl.roles import LanguageModel
+from acqo_rl.retrieval.build import build_dense_index
+from acqo_rl.retrieval.load import load_retriever
+from acqo_rl.retrieval.settings import IndexSettings
+from acqo_rl.roles import Encoder, LanguageModel
 from acqo_rl.searching.assemble import load_searcher
 from acqo_rl.serving.app import make_app
 from acqo_rl.serving.limits import Limits
@@ -62,10 +67,27 @@ class ByPrompt(LanguageModel):
         return Completion(chosen.replace("{asked}", prompt.rpartition("Question: ")[2].upper()), 3)
 
 
+class ByWords(Encoder):
+    """An encoder that sums one vector per word."""
+
+    fingerprint = "by words"
+    dim = 16
+
+    def encode_queries(self, texts):
+        rows = np.array([self._add(text.lower().split()) for text in texts], dtype=np.float32).reshape(-1, self.dim)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    encode_passages = encode_queries
+
+    def _add(self, words):
+        digests = [hashlib.sha256(word.strip("?!.,").encode()).digest()[: self.dim] for word in ["", *words]]
+        return [sum(byte - 127.5 for byte in bytes_) for bytes_ in zip(*digests, strict=True)]
+
+
 @pytest.fixture(scope="module", params=["rsf", "rrf", "combsum"])
 def ways(tmp_path_factory, request):
     """A client of a service, and searchers by their names; the policy reads two results of feedback."""
-    policy_settings = PolicySettings(feedback_results=2, feedback_words=9)
+    policy_settings = PolicySettings(feedback_results=2, feedback_words=9, raw_query_margin=0.05)
 
     def load_policy(model, *, name, **_):
         prompt = prompt_of(policy_settings, lambda text: len(text.split()))
@@ -75,14 +97,19 @@ def ways(tmp_path_factory, request):
     documents = [Document(f"{p}-capital", p, f"{city} is the capital of {p}.") for p, city in PLACES.items()]
     documents += [Document(f"{p}-money", p, f"The currency of {p} is printed by its own bank.") for p in PLACES]
     documents += [Document(f"mercury-{what}", f"Mercury ({what})", f"A {what} of old.") for what in ("planet", "god")]
-    place = bm25_folder(folder, documents)
+    write_beir(folder, documents, [], {})
+    build_dense_index(folder / "index", documents, ByWords())
     strategies = [name if name in WITHOUT_MODEL else f"{name}=model" for name in NAMES]
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            IndexSettings, "open_index", lambda _, index, **__: load_retriever(f"{folder}/index", encoder=ByWords())
+        )
         patch.setattr(Policy, "from_pretrained", load_policy)
         patch.setattr("acqo_rl.reformulation.load.read_settings", lambda _: policy_settings)
         patch.setattr("acqo_rl.language_models.load.load_language_model", lambda *_, **__: ByPrompt(OF_MODEL))
         service = load_service(
-            ServiceSettings([f"world={place}"], strategies=strategies, fusion=request.param), StrategySettings()
+            ServiceSettings([f"world={folder},{folder}/index"], strategies=strategies, fusion=request.param),
+            StrategySettings(),
         )
         settings = {"model": "model", "fusion": request.param}
         searchers = {n: load_searcher(f"{folder}/index", str(folder), reformulator=n, **settings) for n in NAMES}
