@@ -165,9 +165,8 @@ def test_help_shows_the_text_the_defaults_and_what_is_required():
     assert "Keys: note, limit." in shown
 
 
-@pytest.mark.parametrize("words", [["reproduce"], ["--help"], ["train", "--help"]])
-def test_a_closed_output_pipe_causes_no_traceback(words):
-    with subprocess.Popen([*ACQO, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+def test_a_closed_output_pipe_causes_no_traceback():
+    with subprocess.Popen([*ACQO, "reproduce"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
 

@@ -58,16 +58,6 @@ def test_all_gold_documents_are_found_or_not():
     assert values == {"AllGold@4": {"q": 1.0}, "AllGold@3": {"q": 0.0}}
 
 
-def test_queries_without_results_score_0_and_queries_without_relevant_documents_are_skipped():
-    qrels = {"found": {"d": 1}, "empty": {"d": 1}, "missing": {"d": 1}, "nothing_relevant": {"d": 0}}
-    run = to_run(
-        {"found": ranking("d"), "empty": ranking(), "nothing_relevant": ranking("d"), "unjudged": ranking("d")}
-    )
-    values = per_query(["nDCG@10", "RR@10", "AllGold@10"], qrels, run)
-    for by_query in values.values():
-        assert by_query == {"found": 1.0, "empty": 0.0, "missing": 0.0}
-
-
 @pytest.mark.parametrize(
     "name", ["nonsense", "nDCG@ten", "nDCG(", "R", "AllGold@0", "AllGold", "nDCG(depth=3)@10", "alpha_nDCG@10", ""]
 )

@@ -88,7 +88,7 @@ def rows(output):
 @pytest.mark.slow
 def test_compares_and_adds_only_what_is_new(script, world, tmp_path):
     output = tmp_path / "out"
-    first = run_command(SCRIPT, *arguments(world, output, reformulator=["raw", "rules"], fusion=["rsf", "rrf"]))
+    first = run_command(SCRIPT, *arguments(world, output, reformulator=["raw", "rules"]))
     assert "| rules " in first.stdout
     before = answers(output)
     kept = systems(output)
@@ -103,14 +103,14 @@ def test_compares_and_adds_only_what_is_new(script, world, tmp_path):
             f"long={world / 'long'}",
             "both=short+long",
         ],
-        fusion=["rsf", "rrf", "combsum"],
+        fusion=["rsf", "combsum"],
         robustness=["typos"],
         measures=["R@5", "nDCG@10"],
     )
     command.run(script.main, added)
     after = answers(output)
     now = systems(output)
-    assert len(now) == 27
+    assert len(now) == 18
     for asked, number in before.items():
         if asked.startswith("reformulate"):
             assert after[asked] == number + 12  # the typos

@@ -4,8 +4,6 @@ import json
 import pickle
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from small_data_set import DOCUMENTS, METADATA, QRELS, QUERIES
 
 from acqo_rl.conversations import read_history
@@ -37,16 +35,6 @@ def test_files_of_windows_read_the_same(folder):
         path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n\r\n"))
     assert list(read_corpus(folder).values()) == DOCUMENTS
     assert read_queries(folder, "test") == QUERIES[:1]
-
-
-@given(st.lists(st.tuples(st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8"))), min_size=1))
-def test_any_text_survives(tmp_path_factory, texts):
-    folder = tmp_path_factory.mktemp("beir")
-    documents = [Document(f"d{number}", title, text) for number, (title, text) in enumerate(texts)]
-    queries = [Query(f"q{number}", f"q{text}", read_history((title,))) for number, (title, text) in enumerate(texts)]
-    write_beir(folder, documents, queries, {})
-    assert list(read_corpus(folder).values()) == documents
-    assert read_queries(folder) == queries
 
 
 def test_corpus_hash_tells_every_change():

@@ -126,10 +126,3 @@ def test_what_fails_is_named_counted_and_not_kept(ask, reformulator, retrievers,
     assert retriever.calls[0] == ([QUESTION] if failed == "reformulation" else PARTS)
     assert (result.answer, result.model_calls) == ("Alphabet.", 6 if failed == "reformulation" else 5)
     assert not pipeline.ask(QUESTION).journal.cached
-
-
-def test_a_first_search_from_the_cache_costs_no_model_call(corpus):
-    searcher = AdaptiveSearcher(ScriptedReformulator(*PARTS), ScriptedRetriever(FOUND), RankScoreFusion())
-    first = FirstSearch(PassageSearch(searcher, corpus), searcher)
-    states = [first.run(RetrievalState(Query("q", QUESTION))) for _ in range(2)]
-    assert [state.journal.budget.used for state in states] == [1, 0]

@@ -15,18 +15,10 @@ from acqo_rl.types import Query, Snippet
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def model():
-    """SmolLM2-135M; short replies, for time."""
-    return TransformersModel.from_pretrained("embedded:smollm2", max_new_tokens=10)
-
-
-def test_samples_follow_the_seed_and_leave_the_generator_as_it_was(model):
+def test_samples_follow_the_seed_and_leave_the_generator_as_it_was(tiny_model):
     def sampled(seed):
-        settings = {"max_new_tokens": 8, "temperature": 1.0, "seed": seed}
-        return Prompted(
-            TransformersModel(model.model, model.chat.tokenizer, **settings), [strategy("hyde")]
-        ).reformulate([Query("q", "Compare the population of Peru and Chad")])
+        model = TransformersModel.from_pretrained(tiny_model, max_new_tokens=8, temperature=1.0, seed=seed)
+        return Prompted(model, [strategy("hyde")]).reformulate([Query("q", "Compare the population of Peru and Chad")])
 
     before = torch.random.get_rng_state()
     assert sampled(1) == sampled(1) != sampled(2)

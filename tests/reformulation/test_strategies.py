@@ -45,12 +45,6 @@ def test_the_last_turns_and_feedback_are_read_without_special_tokens(name):
     ]
 
 
-@pytest.mark.parametrize(("name", "setting"), [("multi_query", "num_variants"), ("decomposition", "max_parts")])
-def test_the_number_of_searches_is_in_the_prompt(name, setting):
-    systems = [strategy(name, **{setting: number}).conversation(QUERY)[0]["content"] for number in (2, 5)]
-    assert [[str(number) in system for number in (2, 5)] for system in systems] == [[True, False], [False, True]]
-
-
 @EVERY
 def test_a_reply_of_another_form_leaves_the_raw_query(name):
     made = answer('{"other": 1}', name)

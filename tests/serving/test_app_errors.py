@@ -25,14 +25,6 @@ def test_results_are_partial_if_a_list_is_late_or_fails():
         assert (nothing.status_code, nothing.headers["retry-after"]) == (503, "1")
 
 
-def test_a_reformulation_that_is_late_is_reported_and_the_raw_query_searched():
-    slow = Scripted(parts=Parts(seconds=1.0))
-    with serving(timeouts=Timeouts(reformulation=0.1), strategies=slow) as client:
-        body = post(client).json()
-        assert 'acqo_failures_total{kind="timeout",step="reformulation"} 1.0' in client.get("/metrics").text
-    assert (body["query_rewrite_info"]["route"], body["total_results"]) == ("pass", 3)
-
-
 class Gateway(JsonServer):
     """Answers with an HTML page, as a gateway does whose server is down."""
 
