@@ -7,7 +7,6 @@ import sys
 import pytest
 
 import acqo_rl
-from acqo_rl.types import Document
 
 HEAVY = {"torch", "transformers", "faiss", "trl", "datasets", "peft", "sentence_transformers", "numpy"}
 
@@ -22,10 +21,3 @@ def test_the_import_is_light():
 def test_every_public_name_can_be_imported(name):
     assert getattr(acqo_rl, name) is not None
     assert name in dir(acqo_rl)
-
-
-def test_documents_share_no_metadata():
-    one = Document("a", "", "")
-    other = Document("b", "", "")
-    one.metadata["year"] = 2020
-    assert other.metadata == {}

@@ -65,11 +65,6 @@ def test_a_period_means_its_years(question, years):
         assert boosts(question, *texts) == [factor or 1.0 for factor in inside]
 
 
-def test_a_date_only_adds_years():
-    """A passage of 2020 that names 2024 is not older for its date."""
-    assert boosts("latest model", "in 2024", metadata={"published": "2020"}) == [1.4]
-
-
 @pytest.mark.parametrize(
     "key", ["date", "Published", "publishedAt", "updated_at", "created-on", "modified_date", "year"]
 )

@@ -10,6 +10,7 @@ from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
 from acqo_rl.retrieval.engines.filters import read_filter
 from acqo_rl.retrieval.engines.opening import documents_of, open_collection
 from acqo_rl.retrieval.load import load_retriever
+from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.types import Document, Scope
 
 TEXTS = ["the river", "a stone", "the river and a stone"]
@@ -159,3 +160,10 @@ def test_many_passages_of_one_document_do_not_displace_other_documents(engine, e
 
     assert len(retriever.search(["the river"], 5)[0].doc_ids) == 5
     assert len(retriever.search(["the river", "a stone"], 50)[0].doc_ids) == 6
+
+
+def test_a_collection_that_holds_nothing_of_a_corpus_is_refused(built):
+    others = {f"other {d.id}": d for d in CORPUS}
+    with pytest.raises(IndexMismatchError, match="'other d0'"):
+        IndexSettings().open_index_of(f"{built}&mode=text", others)
+    assert IndexSettings().open_index_of(f"{built}&mode=text", {d.id: d for d in CORPUS}).name == "bm25"
