@@ -301,6 +301,11 @@ class Ranking:
     windows: int = 1
     spans: Mapping[str, Span] = field(default_factory=dict, hash=False)
 
+    @property
+    def pairs(self) -> list[tuple[str, float]]:
+        """Each document with its score."""
+        return list(zip(self.doc_ids, self.scores, strict=True))
+
     def first(self, k: int) -> Ranking:
         """The top ``k`` documents of this ranking."""
         return replace(self, doc_ids=self.doc_ids[:k], scores=self.scores[:k], similarities=self.similarities[:k])

@@ -32,7 +32,7 @@ def exact_order(lists, constant):
     similarity = {}
     first_list = {}
     for i, found in enumerate(lists):
-        for rank, (doc_id, score) in enumerate(zip(found.doc_ids, found.scores, strict=True), start=1):
+        for rank, (doc_id, score) in enumerate(found.pairs, start=1):
             fused[doc_id] = fused.get(doc_id, 0) + Fraction(1, constant + rank)
             similarity[doc_id] = max(similarity.get(doc_id, score), score)
             first_list.setdefault(doc_id, i)
@@ -42,7 +42,7 @@ def exact_order(lists, constant):
 def test_worked_example():
     """Ranks 2 and 5 give P = 10/7, and rank 1 in one list gives P = 1; the smaller P comes first."""
     fused = fuse(RankScoreFusion(), ranking("b", "a", "x", "y", "z"), ranking("p", "q", "r", "s", "a"))
-    harmonic_rank = {d: 1 / score for d, score in zip(fused.doc_ids, fused.scores, strict=True)}
+    harmonic_rank = {d: 1 / score for d, score in fused.pairs}
     assert harmonic_rank["a"] == pytest.approx(10 / 7)
     assert harmonic_rank["b"] == harmonic_rank["p"] == 1.0
     assert fused.doc_ids[:3] == ("b", "p", "a")
@@ -80,7 +80,7 @@ def test_rounding_errors_do_not_order_ties():
     ascending = [ranking(*at(r, "sum"), scores=range(r, 0, -1)) for r in (2, 3, 6)]
     descending = [ranking(*at(r, "mus"), scores=range(r, 0, -1)) for r in (6, 3, 2)]
     fused = fuse(RankScoreFusion(), *ascending, *descending, ranking("one", scores=(0.5,)), k=100)
-    scores = dict(zip(fused.doc_ids, fused.scores, strict=True))
+    scores = dict(fused.pairs)
     assert scores["sum"] == scores["mus"] == scores["one"]
 
 

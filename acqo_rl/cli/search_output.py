@@ -36,7 +36,7 @@ def lines(answer: SearchResult, corpus: Corpus) -> Iterator[str]:
         if sub_query.min_margin is not None and not ranking.doc_ids:
             yield f"   not used: its best score does not exceed the others by {sub_query.min_margin:g}"
             continue
-        top = list(zip(ranking.doc_ids, ranking.scores, strict=True))[:SHOWN_OF_EACH]
+        top = ranking.pairs[:SHOWN_OF_EACH]
         documents = fetch(corpus, [d for d, _ in top])
         top_rows = [
             (str(rank), f"{score:.3f}", d, documents[d].title)

@@ -195,7 +195,7 @@ def search_windows(
 def _merged(text: str, rankings: Sequence[Ranking], k: int) -> Ranking:
     if len(rankings) == 1:
         return rankings[0]
-    pairs = (pair for one in rankings for pair in zip(one.doc_ids, one.scores, strict=True))
+    pairs = (pair for one in rankings for pair in one.pairs)
     doc_ids, scores = best_first(pairs, k)
     return replace(
         rankings[0],

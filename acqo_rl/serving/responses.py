@@ -214,7 +214,7 @@ def cosines_of(found: SearchResult, collections: tuple[Collection, ...]) -> dict
     """The best cosine of each document in the rankings of dense indexes."""
     scales = {one.scale for collection in collections for one in collection.all_retrievers if one.cosine}
     dense = [ranking for ranking in found.rankings if ranking.retriever in scales]
-    return best_scores(pair for one in dense for pair in zip(one.doc_ids, one.scores, strict=True))
+    return best_scores(pair for one in dense for pair in one.pairs)
 
 
 def _rankings(found: SearchResult, corpus: Corpus) -> list[RankingBeforeFusion]:
@@ -225,7 +225,7 @@ def _rankings(found: SearchResult, corpus: Corpus) -> list[RankingBeforeFusion]:
             retriever=ranking.retriever,
             documents=[
                 RankedDocument(document_id=doc_id, knowledge_pool=pool, title=documents[key].title, score=score)
-                for key, score in zip(ranking.doc_ids, ranking.scores, strict=True)
+                for key, score in ranking.pairs
                 if key in documents
                 for pool, doc_id in [split_id(key)]
             ],

@@ -153,4 +153,4 @@ def test_the_service_makes_the_same_searches_and_returns_the_same_documents(ways
         wanted = [(s.text, s.kind, s.weight, s.min_margin) for s in found.reformulation.sub_queries]
         assert [(v["text"], v["kind"], v["weight"], v["min_margin"]) for v in variants] == wanted
         results = [(row["document_id"], pytest.approx(row["score"])) for row in reply["results"]]
-        assert results == list(zip(found.fused.doc_ids, found.fused.scores, strict=True))[:SHOWN]
+        assert results == found.fused.pairs[:SHOWN]

@@ -32,7 +32,7 @@ def test_a_name_is_searched_alone_and_after_the_question_and_fused_with_all_list
     hop = ScriptedHop("BERT")
     [found] = find(*searchers(Hops(hop, 3), retriever))
     # 1/P: document 3 is first in two lists, 1 is first and second, 2 is second in two lists
-    assert list(zip(found.fused.doc_ids, found.fused.scores, strict=True)) == [("3", 2.0), ("1", 1.5), ("2", 1.0)]
+    assert found.fused.pairs == [("3", 2.0), ("1", 1.5), ("2", 1.0)]
     assert retriever.calls == [["who?"], ["BERT", "who? BERT"]]
     assert [(s.text, s.kind) for s in found.reformulation.sub_queries[1:]] == [
         ("BERT", "hop"),

@@ -32,7 +32,7 @@ def test_hits_feedback_and_passages_are_of_documents_that_exist_with_their_own_s
     [query] = with_feedback([QUERY], [RANKING], CORPUS, FeedbackSpec(2, 1))
     assert query.feedback == (Snippet("A", "text"),)
 
-    found = {"text": dict(zip(RANKING.doc_ids, RANKING.scores, strict=True))}
+    found = {"text": dict(RANKING.pairs)}
     searcher = AdaptiveSearcher(PassThrough(), ScoredRetriever(found), RankScoreFusion())
     [passages] = PassageSearch(searcher, CORPUS).passages(RetrievalState(QUERY), "test", ["text"], 3)
     assert [(chunk.document.id, chunk.similarity) for chunk in passages] == [("a", 3.0), ("b", 1.0)]

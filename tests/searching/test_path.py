@@ -221,7 +221,7 @@ def test_a_threshold_keeps_the_documents_that_one_list_finds_similar_enough_in_t
 ):
     best = {}
     for one in lists:
-        for doc_id, score in zip(one.doc_ids, one.scores, strict=True):
+        for doc_id, score in one.pairs:
             best[doc_id] = max(score, best.get(doc_id, score))
     for fusion in (RankScoreFusion(), ReciprocalRankFusion()):
         [everything] = fusion.fuse([lists], 100)

@@ -85,7 +85,7 @@ def test_the_best_score_over_what_is_asked_counts(kind):
 
     [pairs] = reranker.calls
     assert [query for query, _ in pairs] == ["a river"] * 3 + ["stone"] * 3 + ["a wood"] * 3
-    for doc_id, score in zip(ranking.doc_ids, ranking.scores, strict=True):
+    for doc_id, score in ranking.pairs:
         texts = ("a river", "stone", "a wood")
         assert score == max(shared_words(text, passage_text(CORPUS[doc_id])) for text in texts)
 
