@@ -11,6 +11,8 @@ import yaml
 from acqo_rl.errors import ConfigError
 
 _SEPARATORS = re.compile(r"[=+:, ]+")
+_BRACKETS = 100
+"""Maximum number of brackets in YAML that are open at once."""
 
 
 def setting(text: str, default: Any = MISSING, of: str | tuple[str, ...] = (), **metadata: Any) -> Any:
@@ -79,6 +81,11 @@ def read_yaml(content: str | IO[str], loader: Any) -> Any:
     """
 
     class Loader(loader):  # type: ignore[misc]
+        def fetch_flow_collection_start(self, token: Any) -> None:  # looks at all open brackets, at each of them
+            if self.flow_level == _BRACKETS:
+                raise ValueError(f"it is nested too deeply: more than {_BRACKETS} brackets are open")
+            super().fetch_flow_collection_start(token)
+
         def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.AliasEvent):
                 remedy = "aliases (*NAME) are not read; write the value itself"

@@ -78,6 +78,7 @@ def test_numbers_in_a_file_are_texts_where_a_setting_is_a_text(parse):
         ("a: &a [x]\ndata: *a\n", r"aliases(.|\n)*line 2"),
         ("a: &a {b: *a}\n", "aliases"),
         (f"data: {'[' * 5000}", "nested too deeply"),
+        (f"data: {'{' * 101}{'}' * 101}", "nested too deeply"),
     ],
 )
 def test_an_invalid_file_is_rejected_with_its_name(parse, text, named):

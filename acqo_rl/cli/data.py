@@ -73,7 +73,10 @@ class PrepareDataConfig:
         "maximum share of files and rows that may be skipped; by default 0.05.", None, of="files"
     )
     max_repeated: Share | None = setting(
-        "maximum share of the pages in which a line may stand, else it is dropped; by default 0.01.", None, of="files"
+        "maximum share of the pages of a folder that may begin or end with the same line, which is dropped if more do; "
+        "by default 0.5.",
+        None,
+        of="files",
     )
     sources: list[str] = setting("BEIR folders to merge.", [], of="union")
 

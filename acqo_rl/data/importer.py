@@ -13,10 +13,11 @@ import re
 import shutil
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
+from itertools import count
+from pathlib import Path, PurePosixPath
 from posixpath import dirname, normpath
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -50,16 +51,14 @@ _SHOWN = 3
 
 MAX_SKIPPED = 0.05
 """Maximum share of files and rows that may be skipped, unless a setting allows more. Assets and links do not count."""
-MAX_REPEATED = 0.01
-"""Maximum share of the pages in which a line, a part of titles or the text of a link may stand, unless a setting says
-otherwise; what stands in more is taken for navigation and dropped."""
+MAX_REPEATED = 0.5
+"""Maximum share of the pages of a folder whose texts or titles may begin or end with the same lines or parts, unless a
+setting says otherwise; what more of them have there is taken for navigation and dropped."""
 _ALWAYS = 9
-"""Number of pages in which it may always stand."""
-_LONG = 200
-"""Number of characters of a line from which it is content."""
+"""Number of pages that always may, and to which a text of links may lead."""
 _BETWEEN = re.compile(r"((?:(?<!\s)\s++)?[^\w\s]++\s+)")
 """Punctuation before white space, which separates the parts of a title."""
-LINKS = "symbolic links, which are not followed"
+LINKS = "symbolic links, pipes, devices and sockets, which are not read"
 ASSETS = "images, fonts, media, styles and scripts"
 _ASSET_TYPES = ("image/", "font/", "audio/", "video/", "text/css", "text/javascript", "application/javascript")
 
@@ -93,7 +92,7 @@ def write_files(
             joins those that a table has; it needs one of them. Each name must be in a table.
         query_fields: ``id=NAME``, ``text=NAME`` or ``history=NAME``, for fields with other names.
         max_skipped: maximum share of files and rows that may be skipped; by default ``MAX_SKIPPED``.
-        max_repeated: maximum share of the pages in which a line may stand; by default ``MAX_REPEATED``.
+        max_repeated: see ``MAX_REPEATED``, the default.
 
     Returns:
         The text of a README, with what was skipped, dropped and not read.
@@ -130,7 +129,7 @@ def write_files(
     incomplete = {"documents, with the share that is missing": parts} if parts else {}
     notes = {
         "Skipped": _counted(skipped),
-        "Dropped, because of standing in many pages": _counted(dropped),
+        "Dropped, because most pages of a folder begin or end with it": _counted(dropped),
         "Incomplete": _counted(incomplete, len(parts)),
     }
     note = " ".join(f"{name}: {counted}." for name, counted in notes.items() if counted)
@@ -232,65 +231,84 @@ def _files_of(folder: Path, skipped: Tally) -> list[Path]:
         for file in sorted(folder.rglob("*"))
         if not any(part.startswith(".") for part in file.relative_to(folder).parts)
     ]
-    if links := [file.relative_to(folder).as_posix() for file in shown if file.is_symlink()]:
+    if links := [
+        file.relative_to(folder).as_posix()
+        for file in shown
+        if file.is_symlink() or not (file.is_dir() or file.is_file())
+    ]:
         skipped[LINKS] += links
     return [file for file in shown if file.is_file() and not file.is_symlink()]
 
 
-def _repeated(texts: Iterable[Iterable[str]], most: float) -> dict[str, int]:
-    """The texts that more than ``most`` pages have, the most frequent first, with the number of these pages."""
-    counts = Counter(text for those in texts for text in set(those))
-    return {text: count for text, count in counts.most_common() if text and count > most}
-
-
 def _drop_repeated(corpus: dict[str, Document], pages: Mapping[str, Row], share: float) -> Tally:
-    """Drops what stands in many pages: lines that are no code, parts of titles, and links; returns what was dropped."""
-    most = max(_ALWAYS, share * len(pages))
-    lines = _repeated((map(_prose, corpus[doc_id].text.split("\n")) for doc_id in pages), most)
-    parts = _repeated(({corpus[doc_id].title, *_BETWEEN.split(corpus[doc_id].title)[::2]} for doc_id in pages), most)
-    texts = _repeated(((text for text, _ in page.get("links", ())) for page in pages.values()), most)
-    for doc_id, page in pages.items():
-        text = corpus[doc_id].text
-        title = _without_parts(corpus[doc_id].title, parts)
-        kept = [line for line in text.split("\n") if _prose(line) not in lines]
-        if any(kept) and len(kept) <= text.count("\n"):
-            text = re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip("\n")
-        if title in parts or title in lines:
-            title = next((line for line in map(_prose, kept) if line), title)
-        corpus[doc_id] = replace(corpus[doc_id], title=title, text=text.replace(CODE, ""))
-        page["links"] = [(text, address) for text, address in page.get("links", ()) if text not in texts]
-    kinds = {"lines": lines, "parts of titles": parts, "texts of links": texts}
-    return {kind: [repr(text) for text in dropped] for kind, dropped in kinds.items() if dropped}
+    """Drops what titles and texts of most pages of a folder begin or end with; returns what was dropped.
+
+    Lines are equal if only their links differ.
+    """
+    titles = {doc_id: _BETWEEN.split(corpus[doc_id].title) for doc_id in pages}
+    texts = {doc_id: corpus[doc_id].text.split("\n") for doc_id in pages}
+    outlines = {doc_id: page.get("outline", "").split("\n") for doc_id, page in pages.items()}
+    outlines = {
+        doc_id: lines if len(lines) == len(texts[doc_id]) else texts[doc_id] for doc_id, lines in outlines.items()
+    }
+    middles = _middles(titles, titles, share)
+    bodies = _middles(texts, outlines, share)
+    dropped: dict[str, Counter[str]] = {"lines": Counter(), "parts of titles": Counter()}
+    for doc_id, title in titles.items():
+        lines = bodies[doc_id] if any(bodies[doc_id]) else texts[doc_id]
+        dropped["lines"].update({*texts[doc_id]} - {*lines})
+        dropped["parts of titles"].update({*title} - {*middles[doc_id]})
+        text = "\n".join(lines).replace(CODE, "").strip("\n")
+        shown = "".join(middles[doc_id]).strip() or text.partition("\n")[0]
+        corpus[doc_id] = replace(corpus[doc_id], title=shown, text=text)
+    names = {
+        kind: [repr(text) for text, _ in texts.most_common() if re.search(r"\w", text)]
+        for kind, texts in dropped.items()
+    }
+    return {kind: texts for kind, texts in names.items() if texts}
 
 
-def _prose(line: str) -> str:
-    """A line without further white space; nothing if it is code or long."""
-    return "" if line.startswith(CODE) or len(line) > _LONG else " ".join(line.split())
+def _middles(texts: Mapping[str, list[str]], compared: Mapping[str, list[str]], share: float) -> dict[str, list[str]]:
+    """Each text without the parts that those of more than a share of the pages of a folder begin or end with."""
+    first = _common(compared, share)
+    last = _common({doc_id: parts[::-1] for doc_id, parts in compared.items()}, share)
+    return {doc_id: parts[first[doc_id] : len(parts) - last[doc_id]] for doc_id, parts in texts.items()}
 
 
-def _without_parts(title: str, parts: Collection[str]) -> str:
-    """A title without its first and last parts that many pages have."""
-    words = _BETWEEN.split(title)
-    while len(words) > 1 and words[-1] in parts:
-        del words[-2:]
-    while len(words) > 1 and words[0] in parts:
-        del words[:2]
-    return "".join(words)
+def _common(texts: Mapping[str, list[str]], share: float) -> Counter[str]:
+    """How many parts each text begins with that are those of more than a share of one of its folders."""
+    folders: dict[PurePosixPath, list[str]] = defaultdict(list)
+    for doc_id in texts:
+        for folder in PurePosixPath(doc_id).parents:
+            folders[folder].append(doc_id)
+    common: Counter[str] = Counter()
+    for alike in folders.values():
+        most = max(_ALWAYS, share * len(alike))
+        for place in count():
+            alike = [doc_id for doc_id in alike if place < len(texts[doc_id])]
+            parts = Counter(texts[doc_id][place] for doc_id in alike).most_common(1)
+            if not parts or parts[0][1] <= most:
+                break
+            alike = [doc_id for doc_id in alike if texts[doc_id][place] == parts[0][0]]
+            common |= Counter(dict.fromkeys(alike, place + 1))
+    return common
 
 
 def _add_links(corpus: dict[str, Document], pages: Mapping[str, Row]) -> None:
     """Adds the texts of the links between pages to the metadata of the page that they lead to."""
     links: dict[str, list[str]] = defaultdict(list)
     for doc_id, page in pages.items():
-        for text, address in page["links"]:
+        for text, address in page.get("links", ()):
             with suppress(ValueError):  # no address
                 parts = urlsplit(address)
                 if len(text.split()) > 1 and not parts.netloc:
                     place = normpath(f"{dirname(doc_id)}/{unquote(parts.path)}").removeprefix("/")
                     links["_".join(place.split())].append(text)
+    places = Counter(text for texts in links.values() for text in set(texts))
     for doc_id in links.keys() & corpus.keys():
         document = corpus[doc_id]
         texts = [text for text in dict.fromkeys(links[doc_id]) if normalised(text) != normalised(document.title)]
+        texts = [text for text in texts if places[text] <= _ALWAYS]
         if texts:
             corpus[doc_id] = replace(document, metadata={**document.metadata, LINKED_AS: texts[:_LINKS]})
 

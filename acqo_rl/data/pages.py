@@ -8,6 +8,7 @@ page, most of them in code. Resiliparse 2.0 was not taken because it drops label
 
 from __future__ import annotations
 
+import codecs
 import html
 import json
 import os
@@ -39,6 +40,7 @@ PAGES = (*_MARKDOWN, *_HTML, *_PLAIN, ".pdf")
 _SECONDS, _GIGABYTES = 30, 4
 """Limits of the CPU time and of the memory that a page may need."""
 
+_ENCODING = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 _FRONT = re.compile(
     r"\A(?:[ \t]*+\n)*+(?:---[ \t]*\n(?P<yaml>(?:(?!---|\.\.\.[ \t]*$).*\n)*)(?:---|\.\.\.)"
     r"|\+\+\+[ \t]*\n(?P<toml>(?:(?!\+\+\+).*\n)*)\+\+\+"
@@ -71,9 +73,9 @@ _LANDMARKS = f"aside, header:not(article *, section *), footer:not(article *, se
 _PARTS = f"{_HIDDEN}, aside, header, footer, main"
 _HEADINGS = "h1, h2, h3, h4, h5, h6"
 
-# Signs for the breaks of lines, paragraphs and cells, and in code for lines, spaces and tabs. Unicode keeps them free
-# for the use within programs.
-_LINE, _PARAGRAPH, _CELL, CODE, _SPACE, _TAB = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5"
+# Signs for the breaks of lines, paragraphs and cells, in code for lines, spaces and tabs, and for links. Unicode keeps
+# them free for the use within programs.
+_LINE, _PARAGRAPH, _CELL, CODE, _SPACE, _TAB, _LINK = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5\ufdd6"
 _KEPT = str.maketrans({"\n": f"{_LINE}{CODE}", " ": _SPACE, "\t": _TAB})
 _SHOWN = str.maketrans({_SPACE: " ", _TAB: "\t"})
 _BREAKS = re.compile(f"(?<![ {_CELL}])[ {_CELL}]*+[{_LINE}{_PARAGRAPH}][ {_CELL}{_LINE}{_PARAGRAPH}]*")
@@ -90,27 +92,24 @@ _BETWEEN_WORDS = re.compile(rf"(?=</?(?!(?:{_IN_WORDS})[\s/>])[a-z])", re.IGNORE
 
 
 def _read_page(file: Path, more_time: Callable[[], None] = lambda: None) -> dict[str, Any]:
-    """Returns title and text of a page in UTF-8, and what is known about it.
+    """Returns title and text of a page, and what is known about it.
 
     The title comes from the front matter, else from the title of the page, else from its first heading, else from the
     name of the file. A PDF without text, such as a scan, has no title either.
 
     Returns:
         ``title`` and ``text``, whose lines of code begin with ``CODE``; of Markdown and HTML also ``metadata`` (the
-        fields of the front matter) and ``links`` (pairs of text and address); and ``missing``, the share of the text
-        that could not be read.
+        fields of the front matter), ``links`` (pairs of text and address) and ``outline`` (the text with a sign in
+        place of each link in a line to another page); and ``missing``, the share of the text that could not be read.
 
     Raises:
-        DataError: the page is not UTF-8, or the PDF or the front matter cannot be read.
+        DataError: the encoding is neither UTF-8 nor declared, or the PDF or the front matter cannot be read.
     """
     suffix = file.suffix.lower()
     stem = re.sub(r"[\s_-]+", " ", file.stem)
     if suffix == ".pdf":
         return _read_pdf(file, stem, more_time)
-    try:
-        content = file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{file}: not UTF-8 ({error.reason}); convert the file to UTF-8.") from error
+    content = _decoded(file, suffix)
     if suffix in _PLAIN:
         return {"title": stem, "text": content.strip()}
     front: dict[str, Any] = {}
@@ -125,6 +124,20 @@ def _read_page(file: Path, more_time: Callable[[], None] = lambda: None) -> dict
     named = next((key for key in front if key.lower() == "title"), "title")
     title = front.pop(named, None) or page["title"] or stem
     return {**page, "title": str(title), "metadata": front}
+
+
+def _decoded(file: Path, suffix: str) -> str:
+    """The content of a file in UTF-8, or in the encoding that an HTML page declares."""
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        declared = _ENCODING.search(file.read_bytes()[:1024]) if suffix in _HTML else None
+        with suppress(ValueError, LookupError):
+            if declared:
+                name = codecs.lookup(declared[1].decode()).name
+                # browsers take these two for windows-1252
+                return file.read_text(encoding="cp1252" if name in ("iso8859-1", "ascii") else name)
+        raise DataError(f"{file}: not UTF-8 ({error.reason}); convert the file to UTF-8.") from error
 
 
 def _read_pdf(file: Path, stem: str, more_time: Callable[[], None]) -> dict[str, Any]:
@@ -226,9 +239,14 @@ def _read_html(page: str, source: str) -> dict[str, Any]:
             landmark.decompose()
         parts = [body]
     links = [(" ".join(link.text().split()), link.attrs.get("href") or "") for part in parts for link in part.css("a")]
+    text = "\n".join(map(_text_of, parts))
+    for link in (link for part in parts for link in part.css("a[href]:not([href^='#'])")):
+        if not _BREAKS.search(link.text()):
+            link.replace_with(_LINK)
     return {
         "title": next(filter(None, titles), ""),
-        "text": "\n".join(map(_text_of, parts)),
+        "text": text,
+        "outline": "\n".join(map(_text_of, parts)),
         "links": links,
         "missing": missing if missing > _FEW else 0.0,
     }

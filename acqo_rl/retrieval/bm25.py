@@ -116,6 +116,7 @@ class Bm25Retriever(Retriever):
             and ends[0] == 0
             and ends[-1] == len(places) == len(scores)
             and (np.diff(ends) >= 0).all()
+            and np.isin(np.flatnonzero(np.diff(places) <= 0) + 1, ends).all()
             and 0 <= places.min() <= places.max() < len(doc_ids)
             and 0 < scores.min() <= scores.max() <= math.log1p(len(doc_ids))
         ):

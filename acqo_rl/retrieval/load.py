@@ -1,5 +1,6 @@
 """Loads and describes indexes: folders, servers, collections of search engines, and several of these as one hybrid."""
 
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,7 @@ def load_retriever(
     encoder: Encoder | None = None,
     device: IndexDevice = "auto",
     expected_corpus_hash: str | None = None,
+    expected_ids: Collection[str] = (),
     remote_timeout: float | None = None,
 ) -> Retriever:
     """Loads an index, or several indexes as one hybrid.
@@ -50,6 +52,7 @@ def load_retriever(
         encoder: the index's encoder, if it is already loaded; by default it is loaded from the manifest's settings.
         device: device of a dense index, see ``acqo_rl.retrieval.faiss_devices.to_device``.
         expected_corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the corpus to search.
+        expected_ids: all document ids of this corpus, in its order; compared with those of a folder.
         remote_timeout: time limit of a search on a server over all attempts, and of a call of an encoder on a server.
             By default both are retried for about a minute, so that a training run survives a restart of the server.
 
@@ -58,7 +61,8 @@ def load_retriever(
         IndexMismatchError: the index is incomplete, damaged, or built from another corpus or with another encoder.
         SearchError: a server does not answer.
     """
-    parts = [_load(place, encoder, device, expected_corpus_hash, remote_timeout) for place in parts_of(folder)]
+    corpus = expected_corpus_hash, expected_ids
+    parts = [_load(place, encoder, device, corpus, remote_timeout) for place in parts_of(folder)]
     if len(parts) == 1:
         return parts[0]
     describe(str(folder))  # raises an error if the parts have different corpora
@@ -66,9 +70,14 @@ def load_retriever(
 
 
 def _load(
-    place: Address, encoder: Encoder | None, device: IndexDevice, corpus_hash: str | None, seconds: float | None
+    place: Address,
+    encoder: Encoder | None,
+    device: IndexDevice,
+    corpus: tuple[str | None, Collection[str]],
+    seconds: float | None,
 ) -> Retriever:
     """Loads a single index; arguments as of :func:`load_retriever`."""
+    corpus_hash, ids = corpus
     if is_engine(place):
         return retriever_of(open_collection(place, seconds), encoder, seconds)
     if is_url(place):
@@ -86,6 +95,8 @@ def _load(
     fingerprint = manifest.fingerprint
     with checked(folder):
         doc_ids = read_ids(folder, manifest)
+        if ids and list(ids) != list(dict.fromkeys(doc_ids)):
+            raise ValueError("its document ids are not those of its corpus, in the same order")
         if isinstance(settings, Bm25Settings):
             return Bm25Retriever.load(folder / BM25_NAME, doc_ids, language=settings.language, fingerprint=fingerprint)
         index = faiss_index.read_index(folder / INDEX_NAME, len(doc_ids), settings.dimension)

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from annotated_types import MinLen
 from pydantic import ConfigDict, TypeAdapter
 
 from acqo_rl.errors import AcqoError, IndexMismatchError
@@ -219,7 +220,7 @@ def read_ids(folder: Path, manifest: Manifest) -> list[str]:
     Raises:
         ValueError: the ids are not those of as many documents as the manifest counts.
     """
-    ids = TypeAdapter(list[str]).validate_json((folder / IDS_NAME).read_bytes(), strict=True)
+    ids = TypeAdapter(list[Annotated[str, MinLen(1)]]).validate_json((folder / IDS_NAME).read_bytes(), strict=True)
     documents = [doc_id for doc_id, _ in groupby(ids)]
     if not len(set(documents)) == len(documents) == manifest.document_count:
         raise ValueError(f"{IDS_NAME} does not have the ids of {manifest.document_count} documents")

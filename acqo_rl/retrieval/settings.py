@@ -49,7 +49,7 @@ class IndexSettings:
         from acqo_rl.retrieval.engines.opening import check_overlap
         from acqo_rl.retrieval.places import parts_of
 
-        retriever = self.open_index(index, expected_corpus_hash=corpus_hash(corpus.values()))
+        retriever = self.open_index(index, expected_corpus_hash=corpus_hash(corpus.values()), expected_ids=corpus)
         for part in filter(is_engine, parts_of(index)):
             check_overlap(part, list(corpus))
         return retriever

@@ -123,7 +123,11 @@ def open_collection(
         info = describe(index)
         shared = known.get(info.encoder)
         retriever = (open_index or load_retriever)(
-            index, expected_corpus_hash=digest, remote_timeout=remote_timeout, encoder=shared
+            index,
+            expected_corpus_hash=digest,
+            expected_ids=documents if data else (),
+            remote_timeout=remote_timeout,
+            encoder=shared,
         )
         if isinstance(retriever, FaissRetriever):
             if shared:

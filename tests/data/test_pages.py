@@ -1,6 +1,7 @@
 """No text of a page is lost or welded without a message, whatever its markup."""
 
 import io
+import os
 import re
 from collections import Counter
 
@@ -174,42 +175,58 @@ def test_a_page_that_needs_too_much_is_named_and_the_next_one_is_read(tmp_path):
         assert reader.read(light)["text"] == "light"
 
 
-def test_links_of_the_file_system_are_not_followed(write, imported, caplog):  # noqa: F811
+def test_links_of_the_file_system_are_not_followed_and_pipes_not_read(write, imported, caplog):  # noqa: F811
     secret = write("private/secret.txt", "secret")
     folder = write("pages/page.txt", "public").parent
     (folder / "notes.txt").symlink_to(secret)
     (folder / "more").symlink_to(secret.parent, target_is_directory=True)
+    os.mkfifo(folder / "pipe.md")
     assert [document.text for document in documents_of(imported([folder], max_skipped=0))] == ["public"]
-    assert "2 symbolic links, which are not followed (more, notes.txt)" in caplog.text
+    assert "3 symbolic links, pipes, devices and sockets, which are not read (more, notes.txt, pipe.md)" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("start", "encoding", "text"),
+    [
+        ("<meta charset=ISO-8859-1>", "cp1252", "“Süß”"),
+        ('<?xml version="1.0" encoding="latin-1"?>', "cp1252", "“Süß”"),
+        ('<meta http-equiv=Content-Type content="text/html; charset=iso-8859-2">', "iso-8859-2", "Łódź"),
+        ("<meta charset=latin-1>", "utf-8", "“Łódź”"),
+    ],
+)
+def test_a_page_is_read_in_utf_8_or_as_it_declares(tmp_path, start, encoding, text):
+    page = tmp_path / "page.html"
+    page.write_bytes(f"{start}<p>{text}".encode(encoding))
+    with PageReader() as reader:
+        assert reader.read(page)["text"] == text
 
 
 @pytest.fixture
 def manual(write):  # noqa: F811
-    """A folder of pages that share navigation."""
+    """A folder of pages with navigation at both ends and repeated content between."""
     for number in range(20):
+        title = f"{('Overview', 'Usage')[number % 2]} {number}"
+        follows = f"<p><a href=page{(number + 1) % 20}.html>all of topic {number}</a> <a href=index.html>Up</a><p>Legal"
         write(
             f"manual/page{number}.html",
-            f"<title>Topic {number} - The Manual</title><div><a href=page1.html>&lt;&lt;&lt; Prev page</a></div>"
-            f"<h1>Topic {number}</h1><p>Fact {number}.<pre>import mill</pre>"
-            f"<h2>Related Topics</h2><p><a href=page{(number + 1) % 20}.html>all of topic {number}</a>",
+            f"<title>{title} - The Manual</title><p>The Manual</p><h1>{title}</h1><p>Free of latex.<p>Fact {number}."
+            f"<ol><li>Click OK.<li>See {number}.</ol>{'<p>[Exit.]' * (number % 3 == 0)}{follows}",
         )
-    return write("manual/short.html", "<h2>Related Topics</h2><h2>Mills</h2>").parent
+    return write("manual/short.html", "<h2>Steps</h2><h2>Mills</h2>").parent
 
 
-def test_what_stands_in_many_pages_is_dropped_and_said(manual, imported, caplog):  # noqa: F811
+def test_what_most_pages_begin_or_end_with_is_dropped_and_said(manual, imported, caplog):  # noqa: F811
     documents = {document.id: document for document in documents_of(imported([manual]))}
     page = documents["page1.html"]
-    assert (page.title, page.text.split("\n\n")) == (
-        "Topic 1",
-        ["Topic 1", "Fact 1.", "import mill", "all of topic 1"],
-    )
-    assert page.metadata == {"linked_as": ["all of topic 0"]}
-    assert documents["short.html"].title == "Mills"
-    for dropped in ("2 lines ('Related Topics', '<<< Prev page')", "('The Manual'", "1 texts of links"):
-        assert dropped in caplog.text
+    assert (page.title, page.metadata) == ("Usage 1", {"linked_as": ["all of topic 0"]})
+    assert page.text.split("\n\n") == ["Usage 1", "Free of latex.", "Fact 1.", "Click OK.\nSee 1."]
+    assert documents["page3.html"].text.endswith("[Exit.]")
+    assert documents["short.html"].text == "Steps\n\nMills"
+    assert "22 lines ('The Manual', 'Legal', " in caplog.text
+    assert "1 parts of titles ('The Manual')" in caplog.text
 
 
 def test_what_stands_in_many_pages_can_be_kept(manual, imported):  # noqa: F811
-    page = documents_of(imported([manual], max_repeated=1))[1]
-    assert page.title == "Topic 1 - The Manual"
-    assert {"<<< Prev page", "Related Topics"} <= set(page.text.splitlines())
+    documents = {document.id: document for document in documents_of(imported([manual], max_repeated=1))}
+    assert documents["page1.html"].title == "Usage 1 - The Manual"
+    assert {"The Manual", "Legal"} <= set(documents["page1.html"].text.splitlines())

@@ -131,7 +131,9 @@ def as_json(file, change):
 
 CUTS = [lambda some: some[1:], lambda some: some[:-1]]
 OF_IDS = [*CUTS, lambda ids: [*ids, "more"], lambda ids: [ids[-1], *ids[1:]], lambda ids: [*map(len, ids)], repr]
+OF_IDS += [lambda ids: ids[::-1], lambda ids: ["", *ids[1:]]]
 OF_NUMBERS = [*CUTS, lambda numbers: -1 - numbers, lambda numbers: numbers[None], lambda numbers: numbers * np.nan]
+OF_NUMBERS += [lambda numbers: numbers * 0]
 OF_WORDS = [list, lambda words: dict.fromkeys(words, 0), lambda words: {word: i + 1 for word, i in words.items()}]
 OF_VECTORS = [*CUTS, lambda vectors: vectors * np.nan, lambda vectors: vectors[:, 1:].copy()]
 DAMAGES = {
@@ -148,12 +150,13 @@ def test_damages_whose_checksums_fit_are_refused(tmp_path, documents, encoder, k
         build_dense_index(tmp_path, documents, encoder)
     else:
         build_bm25_index(tmp_path, documents)
-    load_retriever(tmp_path, encoder=encoder)
+    ids = [document.id for document in documents]
+    load_retriever(tmp_path, encoder=encoder, expected_ids=ids)
     manifest = (tmp_path / "manifest.json").read_text()
 
     def is_refused(what):
         with pytest.raises(IndexMismatchError) as refused:
-            load_retriever(tmp_path, encoder=encoder)
+            load_retriever(tmp_path, encoder=encoder, expected_ids=ids)
         assert "\n" not in str(refused.value), what
 
     for name, checksum in json.loads(manifest)["checksums"].items():
