@@ -256,8 +256,8 @@ def _drop_repeated(corpus: dict[str, Document], pages: Mapping[str, Row], share:
     dropped: dict[str, Counter[str]] = {"lines": Counter(), "parts of titles": Counter()}
     for doc_id, title in titles.items():
         lines = bodies[doc_id] if any(bodies[doc_id]) else texts[doc_id]
-        dropped["lines"].update({*texts[doc_id]} - {*lines})
-        dropped["parts of titles"].update({*title} - {*middles[doc_id]})
+        dropped["lines"] += Counter(texts[doc_id]) - Counter(lines)
+        dropped["parts of titles"] += Counter(title) - Counter(middles[doc_id])
         text = "\n".join(lines).replace(CODE, "").strip("\n")
         shown = "".join(middles[doc_id]).strip() or text.partition("\n")[0]
         corpus[doc_id] = replace(corpus[doc_id], title=shown, text=text)

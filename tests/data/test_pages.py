@@ -222,7 +222,7 @@ def test_what_most_pages_begin_or_end_with_is_dropped_and_said(manual, imported,
     assert page.text.split("\n\n") == ["Usage 1", "Free of latex.", "Fact 1.", "Click OK.\nSee 1."]
     assert documents["page3.html"].text.endswith("[Exit.]")
     assert documents["short.html"].text == "Steps\n\nMills"
-    assert "22 lines ('The Manual', 'Legal', " in caplog.text
+    assert "22 lines ('The Manual', 'Legal', 'all of topic 0 Up', ...)" in caplog.text
     assert "1 parts of titles ('The Manual')" in caplog.text
 
 
