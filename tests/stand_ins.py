@@ -111,6 +111,20 @@ class ScriptedLanguageModel(LanguageModel):
         return [self.completions[(begin + i) % len(self.completions)] for i in range(len(conversations))]
 
 
+class BySchema(LanguageModel):
+    """Returns the reply for the first field of the schema, and records the schemas."""
+
+    def __init__(self, **replies):
+        self.replies = replies
+        self.schemas = []
+
+    def generate(self, conversations, schema=None):
+        self.schemas.append(schema)
+        reply = self.replies[next(iter(schema["properties"]))]
+        reply = reply if isinstance(reply, Completion) else Completion(reply, len(reply.split()))
+        return [reply] * len(conversations)
+
+
 WORDS = ("one", "two", "three", "four", "five", "six")
 
 

@@ -3,13 +3,12 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stand_ins import ScriptedLanguageModel, strategy
+from stand_ins import BySchema, ScriptedLanguageModel, strategy
 
 from acqo_rl.conversations import read_history
 from acqo_rl.language_models.structured import example
 from acqo_rl.reformulation.prompted import Prompted, strategies_for
 from acqo_rl.reformulation.settings import StrategySettings
-from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion, Query, Snippet, SubQuery
 
 QUERY = Query("q", "Why is the sky blue?")
@@ -177,20 +176,6 @@ def test_no_search_is_reported(name, reply):
     made = answer(reply, name)
     assert (made.route, made.sub_queries) == ("pass", (ORIGINAL,))
     assert made.problem
-
-
-class BySchema(LanguageModel):
-    """Returns the reply for the first field of the schema, and records the schemas."""
-
-    def __init__(self, **replies):
-        self.replies = replies
-        self.schemas = []
-
-    def generate(self, conversations, schema=None):
-        self.schemas.append(schema)
-        reply = self.replies[next(iter(schema["properties"]))]
-        reply = reply if isinstance(reply, Completion) else Completion(reply, len(reply.split()))
-        return [reply] * len(conversations)
 
 
 class TestSeveralStrategies:

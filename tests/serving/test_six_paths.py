@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from serving_stand_ins import DOCUMENTS, Words, collection, post, serving
-from stand_ins import ScriptedLanguageModel
+from stand_ins import BySchema
 
 from acqo_rl.language_models.structured import example
 from acqo_rl.retrieval.composite import InCollection
@@ -37,7 +37,7 @@ def with_words(name, words=None):
 @pytest.fixture
 def found(monkeypatch):
     """Searches collections."""
-    model = ScriptedLanguageModel(example(searches=VARIANTS), example(sentences=[PASSAGE]))
+    model = BySchema(searches=example(searches=VARIANTS), sentences=example(sentences=[PASSAGE]))
     monkeypatch.setattr(strategies, "load_strategy_model", lambda *_: model)
 
     def search(*collections):
