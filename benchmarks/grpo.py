@@ -107,7 +107,7 @@ def measure(config: BenchmarkConfig, words: int, shared: tuple[str, ...]) -> tup
             policy=policy,
             reward=_Random(),
             train_dataset=Dataset.from_list([{"prompt": [{"role": "user", "content": text}]} for text in prompts]),
-            dev_measures=lambda policy, sampling: {"nDCG@10": 0.0},
+            dev_measures=lambda policy, sampling: ({"nDCG@10": 0.0}, [0.0]),
         )
         for part in PARTS.keys() - set(shared):
             setattr(trainer, PARTS[part], getattr(GRPOTrainer, PARTS[part]).__get__(trainer))

@@ -18,6 +18,9 @@ from acqo_rl.language_models.guided import KnownWords
 Forbidden = Callable[[Sequence[int]], npt.NDArray[np.int64]]
 """Constraint on decoding: ids generated so far -> ids of the tokens that are forbidden next."""
 
+_STRETCH = 4
+"""Tokens that are generated before finished rows leave the batch."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Decoding:
@@ -75,29 +78,52 @@ def complete(model: Any, prompts: Sequence[Sequence[int]], decoding: Decoding) -
 
 
 def _complete_batch(model: Any, prompts: Sequence[Sequence[int]], decoding: Decoding) -> list[list[int]]:
-    longest = max(map(len, prompts))
-    gaps = [longest - len(prompt) for prompt in prompts]
-    padded = [[decoding.pad] * gap + list(prompt) for gap, prompt in zip(gaps, prompts, strict=True)]
+    """Generates a few tokens at a time, so that finished rows leave the batch."""
+    longest, shortest = max(map(len, prompts)), min(map(len, prompts))
+    reads_once = longest > 1 and keeps_every_token(model)
+    common = 0
+    if reads_once:
+        common = next((n for n in range(shortest - 1) if len({prompt[n] for prompt in prompts}) > 1), shortest - 1)
+    gaps = [[decoding.pad] * (longest - len(prompt)) for prompt in prompts]
+    padded = [[*prompt[:common], *gap, *prompt[common:]] for prompt, gap in zip(prompts, gaps, strict=True)]
     ids = torch.tensor(padded, device=model.device)
-    mask = torch.tensor([[0] * gap + [1] * (longest - gap) for gap in gaps], device=model.device)
+    mask = torch.ones_like(ids)
+    for row, gap in enumerate(gaps):
+        mask[row, common : common + len(gap)] = 0
     options: dict[str, Any] = {"do_sample": decoding.temperature > 0}
     if decoding.temperature > 0:
         options |= {"temperature": decoding.temperature, "top_p": decoding.top_p, "top_k": 0}
-    if decoding.forbidden is not None:
-        options["logits_processor"] = LogitsProcessorList([_Guide(decoding, prompts)])
-    if len(set(map(tuple, prompts))) < len(prompts) and longest > 1 and keeps_every_token(model):
-        options["past_key_values"] = _read_once(model, ids[:, :-1], mask[:, :-1])
-        options["position_ids"] = _positions(mask)
-    output = model.generate(
-        input_ids=ids,
-        attention_mask=mask,
-        max_new_tokens=decoding.max_new_tokens,
-        pad_token_id=decoding.pad,
-        eos_token_id=list(decoding.ends),
-        stopping_criteria=StoppingCriteriaList([_in_time]),
-        **options,
-    )
-    return output[:, longest:].tolist()  # type: ignore[no-any-return]
+    if reads_once:
+        options["past_key_values"] = _read_once(model, ids[:, :-1], mask[:, :-1], common)
+    completions: list[list[int]] = [[] for _ in prompts]
+    rows = list(range(len(prompts)))
+    while rows and ids.shape[1] < longest + decoding.max_new_tokens:
+        width = ids.shape[1]
+        left = longest + decoding.max_new_tokens - width
+        if decoding.forbidden is not None:
+            guide = _Guide(decoding, [prompts[row] for row in rows], longest)
+            options["logits_processor"] = LogitsProcessorList([guide])
+        if reads_once:
+            options["position_ids"] = _positions(mask)
+        ids = model.generate(
+            input_ids=ids,
+            attention_mask=mask,
+            max_new_tokens=min(_STRETCH, left) if reads_once else left,
+            pad_token_id=decoding.pad,
+            eos_token_id=list(decoding.ends),
+            stopping_criteria=StoppingCriteriaList([_in_time]),
+            **options,
+        )
+        written = ids[:, longest:].tolist()
+        for row, tokens in zip(rows, written, strict=True):
+            completions[row] = tokens
+        kept = [i for i, tokens in enumerate(written) if first_end(tokens, decoding.ends) == len(tokens)]
+        rows = [rows[i] for i in kept]
+        if rows and reads_once:
+            options["past_key_values"].batch_select_indices(torch.tensor(kept, device=model.device))
+            mask = torch.nn.functional.pad(mask, (0, ids.shape[1] - width), value=1)[kept]
+            ids = ids[kept]
+    return completions
 
 
 def _in_time(ids: torch.Tensor, _: object) -> torch.Tensor:
@@ -111,21 +137,31 @@ def _in_time(ids: torch.Tensor, _: object) -> torch.Tensor:
     return torch.zeros(len(ids), dtype=torch.bool, device=ids.device)
 
 
-def _read_once(model: Any, ids: torch.Tensor, mask: torch.Tensor) -> DynamicCache:
-    """The cache of the rows after a pass over the distinct ones."""
+def _read_once(model: Any, ids: torch.Tensor, mask: torch.Tensor, common: int) -> DynamicCache:
+    """The cache of the rows after a pass over their first ``common`` tokens, and one over the rest of each prompt."""
     distinct, places = torch.unique(torch.cat([ids, mask], dim=1), dim=0, return_inverse=True)
     first = torch.stack([(places == place).nonzero()[0, 0] for place in range(len(distinct))])
     cache = DynamicCache(config=model.config)
+    if common:
+        _read(model, ids[:1, :common], mask[:1, :common], cache)
+        cache.batch_repeat_interleave(len(first))
+    if common < ids.shape[1]:
+        _read(model, ids[first, common:], mask[first], cache)
+    cache.batch_select_indices(places)
+    return cache
+
+
+def _read(model: Any, ids: torch.Tensor, mask: torch.Tensor, cache: DynamicCache) -> None:
+    """Adds tokens to the cache; the mask is of all columns."""
+    positions = _positions(mask)[:, -ids.shape[1] :]
     model(
-        input_ids=ids[first],
-        attention_mask=mask[first],
-        position_ids=_positions(mask[first]),
+        input_ids=ids,
+        attention_mask=mask,
+        position_ids=positions,
         past_key_values=cache,
         use_cache=True,
         logits_to_keep=1,
     )
-    cache.batch_select_indices(places)
-    return cache
 
 
 def _positions(mask: torch.Tensor) -> torch.Tensor:
@@ -135,10 +171,10 @@ def _positions(mask: torch.Tensor) -> torch.Tensor:
 class _Guide(LogitsProcessor):  # type: ignore[misc]  # transformers is not typed
     """Applies the constraints to a batch of left-padded prompts."""
 
-    def __init__(self, decoding: Decoding, prompts: Sequence[Sequence[int]]) -> None:
+    def __init__(self, decoding: Decoding, prompts: Sequence[Sequence[int]], start: int) -> None:
         self._decoding = decoding
         self._prompts = prompts
-        self._start = max(map(len, prompts))
+        self._start = start
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """The logits of the next token, float[rows, vocabulary]; finished rows are only padded."""

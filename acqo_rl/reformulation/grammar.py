@@ -94,10 +94,6 @@ class Grammar:
         """Regular expression for guided decoding; :meth:`parse` accepts its matches if their words are allowed."""
         return f"({TAGS['pass']}|({_LISTS}){self._lines(_BANNED, _SIGNS)})"
 
-    def regex_of(self, route: Route) -> str:
-        """Regular expression of the completions of one route."""
-        return TAGS[route] + ("" if route == "pass" else self._lines(_BANNED, _SIGNS))
-
     @property
     def ascii_regex(self) -> str:
         """A looser expression without characters beyond ASCII, for engines that know no others.

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from accelerate.utils import broadcast_object_list
 from datasets import Dataset
@@ -18,7 +19,6 @@ from acqo_rl.language_models.decoding import Decoding, Forbidden, complete, keep
 from acqo_rl.language_models.guided import GuidedDecoding, KnownWords
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.measures import gold_of
-from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.training.model import load_trainable, save_run
@@ -28,19 +28,22 @@ from acqo_rl.training.run_folder import last_checkpoint
 from acqo_rl.training.settings import FULL_RATE, GRPO, LORA_RATE, GrpoSettings, trainer_arguments
 from acqo_rl.types import Qrels, Query
 
+DevMeasures = Callable[[Policy, Policy], tuple[dict[str, float], Sequence[float]]]
+"""Greedy and sampling policy -> measures on dev, and the reward of each greedy completion."""
+REWARDS = "eval_rewards"
+
 
 class AcqoTrainer(GRPOTrainer):
     """TRL's trainer with changes.
 
     - The prompt of a group is processed only once, for log-probabilities and, on a CPU, for sampling.
-    - The route has a baseline of its own; not with sharded weights, or if the texts of single tokens are not known.
     - Evaluation runs the search path on dev queries.
     """
 
     def __init__(
         self,
         *,
-        dev_measures: Callable[[Policy, Policy], dict[str, float]],
+        dev_measures: DevMeasures,
         settings: PolicySettings,
         **trainer: Any,
     ) -> None:
@@ -50,21 +53,13 @@ class AcqoTrainer(GRPOTrainer):
         super().__init__(**trainer)
         grammar = settings.grammar
         self._constraint: Forbidden | None = None
-        self._constraints: list[Forbidden] = []  # one per route
         self._known_words: KnownWords | None = None
         if GuidedDecoding.supports(self.processing_class):
-            self._constraint = self._guided(grammar.regex)
-            self._constraints = [self._guided(grammar.regex_of(route)) for route in TAGS]
+            vocabulary = self.model.config.get_text_config().vocab_size
+            self._constraint = GuidedDecoding(self.processing_class, self.eos_token_ids, grammar.regex, vocabulary)
             if grammar.words is not None:
                 self._known_words = KnownWords(self.processing_class, self.eos_token_ids, grammar.known_words)
-        if is_sharded(self):
-            # All processes must call the model equally often, also in generation; for routes, they do not.
-            self._shared_prefix, self._constraints = False, []
-
-    def _guided(self, regex: str) -> GuidedDecoding:
-        """Forbids completions that do not match."""
-        vocabulary = self.model.config.get_text_config().vocab_size
-        return GuidedDecoding(self.processing_class, self.eos_token_ids, regex, vocabulary)
+        self._shared_prefix = self._shared_prefix and not is_sharded(self)
 
     def _calculate_rewards(
         self, inputs: list[dict[str, Any]], prompts: list[Any], completions: list[Any], completion_ids_list: list[Any]
@@ -74,86 +69,21 @@ class AcqoTrainer(GRPOTrainer):
         rewards[:, 0] = below_the_group(groups, self.reward_funcs[0].invalid_reward).flatten()
         return rewards
 
-    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        made = super()._generate_and_score_completions(inputs)
-        if self._constraints:
-            made["advantages"] = self._token_advantages(inputs, made)
-        return made
-
-    def _token_advantages(self, inputs: list[dict[str, Any]], made: dict[str, Any]) -> torch.Tensor:
-        """Gives the route a baseline of its own (arXiv 2505.13379), because it is sampled here and served greedily.
-
-        The route is compared by its value, the reward of its greedy completion. The other words are compared with the
-        completions of the group that have the same route. A completion without a route is compared as a whole.
-
-        Args:
-            inputs: the rows of the data set, one per completion of this process.
-            made: what TRL made of them: token ids, masks and advantages, float[rows].
-
-        Returns:
-            float[rows, completion].
-        """
-        rows, width = made["completion_ids"].shape
-        texts = self.processing_class.batch_decode(made["completion_ids"], skip_special_tokens=True)
-        tags = [*TAGS.values()]
-        begun = [tags.index(tag) if (tag := text.split("\n")[0]) in tags else len(tags) for text in texts]
-        written = torch.tensor(begun, device=self.accelerator.device)
-        groups = -1, self.num_generations
-        routes, advantages = (self.accelerator.gather(some).reshape(groups) for some in (written, made["advantages"]))
-        same = routes[:, :, None] == routes[:, None, :]
-        of_words = advantages - (same * advantages[:, None, :]).sum(dim=2) / same.sum(dim=2)
-        here = slice(self.accelerator.process_index * rows, (self.accelerator.process_index + 1) * rows)
-        chosen = torch.where(same.all(dim=2).flatten()[here], len(tags), written).tolist()
-        values = self.accelerator.gather(self._values_of(chosen, inputs, made)).reshape(groups)
-        values = below_the_group(values, self.reward_funcs[0].invalid_reward)
-        of_routes = values - values.mean(dim=1, keepdim=True)
-        if self.scale_rewards != "none":
-            of_routes = of_routes / (values.std(dim=1, keepdim=True) + 1e-4)
-        tokens = self.processing_class(tags, add_special_tokens=False)["input_ids"]
-        lengths = torch.tensor([*map(len, tokens), width], device=written.device)[written]
-        in_route = torch.arange(width, device=written.device) < lengths[:, None]
-        return torch.where(in_route, of_routes.flatten()[here, None], of_words.flatten()[here, None])
-
-    def _values_of(self, routes: list[int], inputs: list[dict[str, Any]], made: dict[str, Any]) -> torch.Tensor:
-        """The rewards of the greedy completions with the given routes, numbers in ``TAGS``, float[rows].
-
-        The value of another number is ``invalid_reward``.
-        """
-        reward = self.reward_funcs[0]
-        values = torch.full([len(inputs)], reward.invalid_reward, device=self.accelerator.device)
-        padded = zip(made["prompt_ids"], made["prompt_mask"], strict=True)
-        prompts = [tuple(ids[mask.bool()].tolist()) for ids, mask in padded]
-        for number, constraint in enumerate(self._constraints):
-            rows = [row for row, route in enumerate(routes) if route == number]
-            distinct = list({prompts[row]: None for row in rows})
-            greedy = dict(zip(distinct, self._complete(distinct, forbidden=constraint), strict=True))
-            if rows:
-                ids = [greedy[prompts[row]] for row in rows]
-                texts = self.processing_class.batch_decode(ids, skip_special_tokens=True)
-                columns = {name: [inputs[row][name] for row in rows] for name in inputs[0] if name != "prompt"}
-                messages = [[{"role": "assistant", "content": text}] for text in texts]
-                found = reward(prompts=[inputs[row]["prompt"] for row in rows], completions=messages, **columns)
-                values[rows] = torch.tensor(found, device=values.device)
-        return values
-
     def _generate_single_turn(
         self, prompt_ids: list[list[int]], *others: Any, **more: Any
     ) -> tuple[list[list[int]], Any]:
         # On a GPU, this would save no memory and take more time.
         if self.use_vllm or not self._shared_prefix or self.accelerator.device.type != "cpu":
             return super()._generate_single_turn(prompt_ids, *others, **more)
-        sampling = {"temperature": self.temperature, "top_p": self.args.top_p}
-        return self._complete(prompt_ids, forbidden=self._constraint, **sampling), None
-
-    def _complete(self, prompts: Sequence[Sequence[int]], **how: Any) -> list[list[int]]:
-        """Generates one completion per prompt with transformers; all processes must call this."""
         decoding = Decoding(
             ends=self.eos_token_ids,
             pad=self.processing_class.pad_token_id,
             max_new_tokens=self.max_completion_length,
-            batch_size=max(len(prompts), 1),
+            temperature=self.temperature,
+            top_p=self.args.top_p,
+            batch_size=len(prompt_ids),
+            forbidden=self._constraint,
             known_words=self._known_words,
-            **how,
         )
         with (
             unwrap_model_for_generation(
@@ -164,7 +94,7 @@ class AcqoTrainer(GRPOTrainer):
             ) as model,
             self.accelerator.autocast(),
         ):
-            return complete(model, prompts, decoding)
+            return complete(model, prompt_ids, decoding), None
 
     def _get_per_token_logps_and_entropies(
         self,
@@ -185,15 +115,23 @@ class AcqoTrainer(GRPOTrainer):
         return logps, entropies if compute_entropy else None, None
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """Evaluates the current policy on dev, greedily and as it samples; returns ``eval_MEASURE`` -> value."""
+        """Evaluates the current policy on dev, greedily and as it samples; returns ``eval_MEASURE`` -> value.
+
+        The gain is in greedy reward since the first evaluation; its error is that of the differences of the queries.
+        """
         self.model.eval()
         given = self.accelerator.unwrap_model(self.model), self.processing_class, self._policy_settings
         with torch.no_grad():
             sampling = policy_of(*given, temperature=self.temperature, top_p=self.args.top_p, seed=self.args.seed)
-            measures = [self._dev_measures(policy_of(*given), sampling)]
-        broadcast_object_list(measures)  # they decide when training ends, so that they must not differ in a last digit
-        metrics = {f"eval_{name}": value for name, value in measures[0].items()}
+            found = [self._dev_measures(policy_of(*given), sampling)]
+        broadcast_object_list(found)  # they decide when training ends, so that they must not differ in a last digit
+        measures, rewards = found[0]
+        before = [entry[REWARDS] for entry in self.state.log_history if REWARDS in entry]
+        gains = np.subtract(rewards, before[0] if before else rewards)
+        measures |= {"gain": float(gains.mean()), "gain_error": float(gains.std() / len(gains) ** 0.5)}
+        metrics = {f"eval_{name}": value for name, value in measures.items()}
         self.log(metrics)
+        self.state.log_history[-1][REWARDS] = list(rewards)  # too many to print
         self.model.train()
         self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
@@ -289,7 +227,7 @@ def build_trainer(
     policy: PolicySettings,
     reward: Reward,
     train_dataset: Dataset,
-    dev_measures: Callable[[Policy, Policy], dict[str, float]],
+    dev_measures: DevMeasures,
 ) -> AcqoTrainer:
     """Creates the trainer of one stage; ``arguments`` are those of :func:`grpo_arguments`."""
     if arguments.use_vllm:

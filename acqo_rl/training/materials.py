@@ -66,7 +66,7 @@ class Materials:
 
     def dev_measures(
         self, policy: Reformulator, sampling: Reformulator, *, limit: int, measure: str, reward: Reward
-    ) -> dict[str, float]:
+    ) -> tuple[dict[str, float], list[float]]:
         """Evaluates a policy on a fixed sample of at most ``limit`` dev queries.
 
         Args:
@@ -78,7 +78,8 @@ class Materials:
 
         Returns:
             The measure, the mean number of searches per query, the share of queries that are passed, and the mean
-            reward of greedy and of sampled completions, each with its standard error.
+            reward of greedy and of sampled completions, each with its standard error; and the reward of each greedy
+            completion.
         """
         sample = draw(self.dev, limit, seed=0)
         # The queries already have their feedback.
@@ -89,14 +90,14 @@ class Materials:
             "searches": mean(result.searches for result in results),
             "pass": mean(result.reformulation.route == "pass" for result in results),
         }
-        greedy = [result.reformulation for result in results]
-        for name, answers in (("greedy", greedy), ("sampled", sampling.reformulate(sample))):
-            values = rewards_of(answers, self.qrels, reward)
+        greedy = rewards_of([result.reformulation for result in results], self.qrels, reward)
+        sampled = rewards_of(sampling.reformulate(sample), self.qrels, reward)
+        for name, values in (("greedy", greedy), ("sampled", sampled)):
             found |= {
                 f"{name}_reward": mean(values),
                 f"{name}_reward_error": float(np.std(values) / math.sqrt(len(values))),
             }
-        return found
+        return found, greedy
 
 
 def start_run(config: PathSettings, feedback: FeedbackSpec) -> tuple[PartialState, Materials | None]:

@@ -53,18 +53,20 @@ def test_any_of_several_tokens_ends_a_completion(model):
     assert complete(model, PROMPTS, ends=[END, other], pad=0, max_new_tokens=12) == cut != alone
 
 
-def test_equal_prompts_are_read_once(model, monkeypatch):
+def test_equal_beginnings_are_read_once_and_finished_rows_leave(model, monkeypatch):
     shapes = []
     forward = model.forward
     monkeypatch.setattr(
         model, "forward", lambda *a, **k: (shapes.append((*k["input_ids"].shape,)), forward(*a, **k))[1]
     )
-    prompts = [PROMPTS[0]] * 4 + [PROMPTS[3]] * 4
-    completions = complete(model, prompts, ends=[END], pad=0, max_new_tokens=5)
-    read = list(shapes)
-    assert completions == [by_transformers(model, prompt, 5) for prompt in prompts]
-    assert read[0] == (2, max(map(len, prompts)) - 1)
-    assert set(read[1:]) == {(8, 1)}
+    prompts = [PROMPTS[i] for i in (0, 3, 5, 8) for _ in range(2)]
+    completions = complete(model, prompts, ends=[END], pad=0, max_new_tokens=80)
+    common, rest, *steps = shapes.copy()
+    assert completions == [by_transformers(model, prompt, 80) for prompt in prompts]
+    assert (common, rest) == ((1, len(SHARED)), (4, max(map(len, prompts)) - 1 - len(SHARED)))
+    rows = [count for count, width in steps if width == 1]
+    assert len(rows) == len(steps) == max(map(len, completions))
+    assert rows[0] == 8 and rows[-1] < 8
 
 
 def test_samples_follow_the_probabilities(model):

@@ -7,7 +7,6 @@ import shutil
 import signal
 from importlib.util import find_spec
 from itertools import groupby
-from unittest.mock import patch
 
 import pytest
 import torch
@@ -15,7 +14,6 @@ from forked import CONTEXT, two_processes
 from transformers import AutoTokenizer, LlamaForCausalLM, TrainerCallback
 from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
 from transformers.training_args import OptimizerNames
-from trl import GRPOTrainer
 
 from acqo_rl.cli import module_of
 from acqo_rl.cli.command import settings_of
@@ -71,7 +69,8 @@ def trainer_of(
     def measure(policy, sampling):
         for made in (*policy.reformulate(QUERIES[:2]), *sampling.reformulate(QUERIES[:2])):
             assert begins_a_route(made.completion)
-        return {"nDCG@10": left.pop(0) if len(left) > 1 else left[0]}
+        value = left.pop(0) if len(left) > 1 else left[0]
+        return {"nDCG@10": value}, [value, 3 * value]
 
     settings = GrpoSettings(trainer=trainer, **settings)
     trainable, tokenizer = load_trainable(model, lora_rank, seed=0)
@@ -234,67 +233,8 @@ def test_an_invalid_completion_does_not_outweigh_its_group():
     torch.testing.assert_close(below_the_group(rewards, -0.1), wanted, equal_nan=True)
 
 
-ROLLOUTS = {"pass": 1.0, "split\na": 0.6, "split\nb": 0.2, "pa": -0.1}
-
-
-class GreedyIsBest:
-    """A reward of 1.5 for the completions that are not in ``ROLLOUTS``: those of the greedy policy.
-
-    It is multiplied by one more than the number of the query, which its gold document repeats.
-    """
-
-    __name__ = "greedy"
-    invalid_reward = -0.1
-
-    def __call__(self, completions, query, gold, **_):
-        assert [[text[-1]] for text in query] == gold
-        worth = [ROLLOUTS.get(one[-1]["content"], 1.5) for one in completions]
-        return [value * (1 + int(text[-1])) for value, text in zip(worth, query, strict=True)]
-
-
-def token_advantages(model, folder, processes=1, **changed):
-    """A trainer, and the advantages of three groups of four rollouts, or of the part of this process."""
-    trainer = trainer_of(model, folder, trainer=TRAINER | {"num_generations": 4} | changed)
-    trainer.reward_funcs = [GreedyIsBest()]
-    rows = [row for row in list(trainer.train_dataset)[:3] for _ in range(4)]
-    texts = ["pass", "split\na", "split\nb", "pass", *["split\nb", "split\na"] * 2, "pa", "split\na", "pass", "pa"]
-    rewards = torch.tensor([ROLLOUTS[text] for text in texts]).reshape(3, 4)
-    given = {"padding": True, "return_tensors": "pt", "add_special_tokens": False}
-    written = trainer.processing_class([text + "<|im_end|>" for text in texts], padding_side="right", **given)
-    asked = trainer.processing_class([row["query"] for row in rows], **given)
-    rank = trainer.accelerator.process_index
-    each = len(rows) // processes
-    here = slice(rank * each, (rank + 1) * each)
-    made = {
-        "prompt_ids": asked["input_ids"][here],
-        "prompt_mask": asked["attention_mask"][here],
-        "completion_ids": written["input_ids"][here],
-        "advantages": (rewards - rewards.mean(dim=1, keepdim=True)).flatten()[here],
-    }
-    with patch.object(GRPOTrainer, "_generate_and_score_completions", return_value=made):
-        return trainer, trainer._generate_and_score_completions(rows[here])["advantages"]
-
-
-def test_a_route_is_judged_by_its_greedy_completion_and_words_within_their_route(tiny, tmp_path):
-    """A split is worth more than passing, although the sampled splits are worth less."""
-    _, found = token_advantages(tiny, tmp_path)
-    tag = found[:, 0].reshape(3, 4)
-    words = found[:, 6].reshape(3, 4)
-    half = torch.tensor([-0.25, 0.25, 0.25, -0.25])
-    torch.testing.assert_close(tag[0], half)
-    torch.testing.assert_close(words[0], torch.tensor([0.0, 0.2, -0.2, 0.0]))
-    torch.testing.assert_close(found[:4, :4], half[:, None].expand(-1, 4))  # "pass" and "spli" have a token per byte
-    torch.testing.assert_close(tag[1], torch.zeros(4))
-    torch.testing.assert_close(words[1], torch.tensor([-0.2, 0.2, -0.2, 0.2]))
-    values = torch.tensor([2.9, 4.5, 3.0, 2.9])  # "pa" has no route: as the worst of the group, and less
-    torch.testing.assert_close(tag[2], values - values.mean())
-    assert (found[[8, 11]] == tag[2, 0]).all()
-    _, scaled = token_advantages(tiny, tmp_path, scale_rewards="group")
-    torch.testing.assert_close(scaled[:4, 0], half / (half.std() + 1e-4))
-
-
 def test_accumulated_gradients_are_those_of_one_pass(tiny, tmp_path):
-    """The rows that TRL shuffles and divides keep the advantages of their tokens."""
+    """The rows that TRL shuffles and divides keep their advantages."""
     norms = []
     for passes in (1, 2):
         given = {"max_steps": 1, "per_device_train_batch_size": 8 // passes, "gradient_accumulation_steps": passes}
@@ -323,19 +263,6 @@ def called(environment, function, *arguments):
     torch.distributed.destroy_process_group()
 
 
-def save_advantages(model, folder):
-    trainer, found = token_advantages(model, folder, processes=2)
-    found = trainer.accelerator.gather(found)
-    if trainer.accelerator.is_main_process:
-        torch.save(found, folder / "found.pt")
-
-
-@pytest.mark.slow
-def test_two_processes_that_share_a_group_find_the_advantages_of_one(tiny, tmp_path):
-    in_two_processes(save_advantages, tiny, tmp_path)
-    torch.testing.assert_close(torch.load(tmp_path / "found.pt"), token_advantages(tiny, tmp_path)[1])
-
-
 UNEVEN = [Query(str(i), letter * (20, 500, 300)[i % 3] + f" {i}") for i, letter in enumerate("abcdefgh")]
 """Queries so different that processes need different numbers of forward passes."""
 
@@ -362,7 +289,7 @@ def train_unevenly(model, folder, groups, killed_at=None):
     kill = [Kill(killed_at)]
     trainer = trainer_of(model, folder, callbacks=kill, trainer=TRAINER | given | sizes, queries=UNEVEN, patience=1)
     is_first = trainer.accelerator.is_main_process
-    trainer._dev_measures = lambda *_: {"nDCG@10": trainer.state.global_step if is_first else 0}
+    trainer._dev_measures = lambda *_: ({"nDCG@10": trainer.state.global_step if is_first else 0}, [0.0])
     texts = trainer.processing_class(["pass<|im_end|>", "split\na<|im_end|>", "split\nab", "resolve\n"])["input_ids"]
 
     def written(prompts, *_):
@@ -404,6 +331,7 @@ def test_the_model_with_the_best_dev_measure_is_kept(tiny, tmp_path, dev, best):
 
 @pytest.mark.parametrize("stop", [9, 2], ids=["whole", "resumed"])
 def test_evaluations_without_a_better_measure_stop_training_and_an_adapter_is_saved_as_one(tiny, tmp_path, stop):
+    """A resumed run, too, logs the gains in reward since its first evaluation, with their error."""
     given = {"lora_rank": 2, "patience": 2, "dev": (0.9, 0.3, 0.2, 0.1)}
     trainer = trainer_of(tiny, tmp_path, callbacks=[Stop(stop)], **given)
     resume(trainer)
@@ -411,6 +339,11 @@ def test_evaluations_without_a_better_measure_stop_training_and_an_adapter_is_sa
         trainer = trainer_of(tiny, tmp_path, **given | {"dev": (0.1,)})
         resume(trainer)
     assert trainer.state.global_step == 3
+    log = [entry for entry in trainer.state.log_history if "eval_gain" in entry]
+    assert [entry["eval_gain"] for entry in log] == pytest.approx([0.0, -1.2, -1.4, -1.6][: len(log)])
+    assert [entry["eval_gain_error"] for entry in log] == pytest.approx(
+        [0.6 / 2**0.5 * n for n in (0.0, 1.0, 7 / 6, 4 / 3)][: len(log)]
+    )
     finish(trainer, POLICY, tiny, 2, "nDCG@10")
     assert json.loads((tmp_path / "model" / "adapter_config.json").read_text())["base_model_name_or_path"] == tiny
     assert Policy.from_pretrained(str(tmp_path / "model")).reformulate(QUERIES[:1])[0].tokens > 0

@@ -50,9 +50,10 @@ def test_dev_rewards_are_those_of_the_policys_search_settings_and_have_errors(da
 
     greedy = policy(*["pass"] * count)
     sampling = policy(*(["pass", "broken"] * count)[:count])
-    found = materials.dev_measures(greedy, sampling, limit=count, measure="nDCG@10", reward=reward)
+    found, rewards = materials.dev_measures(greedy, sampling, limit=count, measure="nDCG@10", reward=reward)
     passed = np.array(rewards_of([pass_through(query, "") for query in materials.dev], materials.qrels, reward))
     sampled = np.where(np.arange(count) % 2, reward.invalid_reward, passed)
+    assert rewards == pytest.approx(passed)
     assert found["greedy_reward"] == pytest.approx(passed.mean())
     assert found["sampled_reward"] == pytest.approx(sampled.mean())
     assert found["sampled_reward_error"] == pytest.approx(sampled.std() / count**0.5)
