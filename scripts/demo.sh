@@ -6,5 +6,5 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 OUT=${OUT:-outputs/demo}
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false HF_HUB_DISABLE_PROGRESS_BARS=1 TRANSFORMERS_VERBOSITY=error
-acqo train --config configs/train/embedded.yaml --config configs/train/demo.yaml --output_dir "$OUT"
+acqo train --config configs/train/demo.yaml --output_dir "$OUT"
 python scripts/show_demo.py --output_dir "$OUT"

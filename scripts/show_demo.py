@@ -19,14 +19,15 @@ KINDS = ("simple", "ambiguous", "compound")
 LABELS = {
     "raw": "raw query",
     "prompted": "prompt-only model",
-    "warm_start": "warm start",
+    "before": "before, trained:demo",
     "stage1": "after Stage I",
     "policy": "trained policy",
 }
 STAGES = (
-    ("Stage I over the warm start: ", "warm_start", "stage1"),
-    ("Stage II over Stage I:       ", "stage1", "policy"),
-    ("both over the warm start:    ", "warm_start", "policy"),
+    ("Stage I over trained:demo: ", "before", "stage1"),
+    ("Stage II over Stage I:     ", "stage1", "policy"),
+    ("both over trained:demo:    ", "before", "policy"),
+    ("both over the rules:       ", "rules", "policy"),
 )
 
 
@@ -55,7 +56,11 @@ def main(config: ShowDemoConfig) -> None:
         for s, v in scores.items()
     )
     print(aligned(Table("", "", ("", MEASURE, "difference to the raw query [95 % CI]"), tuple(means))))
-    print(f"\nWhat reinforcement learning added, in {MEASURE} with 95 % confidence interval:")
+    print("\nThe reward of the searches of the same dev questions during training:\n")
+    print(aligned(Table("", "", ("", "step", "reward", "rise, with standard error"), curve(out))))
+    print(
+        f"\nWhat reinforcement learning added, in {MEASURE} with 95 % confidence interval, and a comparison with rules:"
+    )
     for stage, before, after in STAGES:
         print(f"  {stage} {interval(paired_bootstrap(scores[after] - scores[before]))}")
     print("\nThree questions before and after:")
@@ -71,6 +76,17 @@ def main(config: ShowDemoConfig) -> None:
     print(f"\nThe whole report: {out / 'evaluation' / 'report.html'}\n\nGo on:")
     print(f"  .venv/bin/acqo search --data {out}/data --index {out}/index --model {out}/policy --hop {out}/hop/model")
     print("  .venv/bin/acqo train --config configs/train/embedded.yaml --data BEIR_DIR --output_dir outputs/mine")
+
+
+def curve(out: Path) -> tuple[tuple[str, ...], ...]:
+    """The evaluations of both stages."""
+    rows = []
+    for stage, name in (("Stage I", "stage1"), ("Stage II", "stage2")):
+        for entry in json.loads((out / name / "log.json").read_text(encoding="utf-8")):
+            if "eval_gain" in entry:
+                rise = f"{entry['eval_gain']:+.3f} ± {entry['eval_gain_error']:.3f}" if entry["step"] else ""
+                rows.append((stage, str(entry["step"]), f"{entry['eval_greedy_reward']:.3f}", rise))
+    return tuple(rows)
 
 
 def results_of(folder: Path) -> dict[str, list[dict[str, Any]]]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import runpy
 import signal
 import subprocess
 import sys
@@ -62,6 +63,25 @@ def test_settings_of_all_stages_are_checked_first(recipe, tmp_path, stage, setti
     assert not out.exists()
 
 
+def test_the_demo_shows_the_rewards_of_the_stages_that_its_configs_train(recipe, tmp_path):
+    configs = re.findall(r"--config (\S+)", (ROOT / "scripts" / "demo.sh").read_text())
+    assert configs == ["configs/train/demo.yaml"]
+    arguments = [text for name in configs for text in ("--config", str(ROOT / name))]
+    given = {step.name: recipe.check(step) for step in recipe.plan(command.parse(recipe.main, arguments))}
+    assert (given["index"].kind, given["Stage I: explore"].model) == ("bm25", "trained:demo")
+    assert "warm start" not in given and "before=trained:demo" in given["evaluation"].reformulator
+    stages = {"Stage I": given["Stage I: explore"], "Stage II": given["Stage II: converge"]}
+    wanted = []
+    for number, (name, stage) in enumerate(stages.items(), start=1):
+        steps = range(0, stage.trainer["max_steps"] + 1, stage.trainer["eval_steps"])
+        assert len(steps) > 2 and steps[-1] == stage.trainer["max_steps"]
+        log = [{"step": n, "eval_gain": n / 8, "eval_gain_error": 0.01, "eval_greedy_reward": 1 + n / 8} for n in steps]
+        (tmp_path / f"stage{number}").mkdir()
+        (tmp_path / f"stage{number}" / "log.json").write_text(json.dumps([{"step": 1, "reward": 1.0}, *log]))
+        wanted += [(name, str(n), f"{1 + n / 8:.3f}", f"+{n / 8:.3f} ± 0.010" if n else "") for n in steps]
+    assert runpy.run_path(str(ROOT / "scripts" / "show_demo.py"))["curve"](tmp_path) == tuple(wanted)
+
+
 def test_missing_splits_of_a_folder_are_reported_before_the_first_step(recipe, tmp_path):
     """The settings of the demo name splits that only its data set has."""
     (tmp_path / "data" / "qrels").mkdir(parents=True)
@@ -75,14 +95,19 @@ def test_missing_splits_of_a_folder_are_reported_before_the_first_step(recipe, t
     assert not out.exists()
 
 
-def test_a_plan_measures_the_model_and_runs_nothing(recipe, tmp_path, capsys):
+STAGES = [("Stage I: explore", "256", "512"), ("Stage II: converge", "256", "768")]
+ADAPTING = [("Stage I: explore", "768", "1,152"), ("Stage II: converge", "512", "1,280")]
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"), [("embedded.yaml", [("warm start", "1,050", "0"), *STAGES]), ("demo.yaml", ADAPTING)]
+)
+def test_a_plan_measures_the_model_and_runs_nothing(recipe, tmp_path, capsys, name, wanted):
     model = full_model(tmp_path / "base", max_new_tokens=4)
     out = tmp_path / "out"
-    recipe.main(config_of(recipe, "embedded.yaml", "--model", str(model), "--output_dir", str(out), "--plan", "True"))
+    recipe.main(config_of(recipe, name, "--model", str(model), "--output_dir", str(out), "--plan", "True"))
     shown = capsys.readouterr().out
-    assert re.findall(r"^(.*): about \d+\.\d min .*\(([\d,]+) rows, ([\d,]+) ", shown, re.M) == [
-        ("warm start", "1,050", "0"), ("Stage I: explore", "256", "512"), ("Stage II: converge", "256", "768"),
-    ]  # fmt: skip
+    assert re.findall(r"^(.*): about \d+\.\d min .*\(([\d,]+) rows, ([\d,]+) ", shown, re.M) == wanted
     assert not out.exists()
 
 

@@ -3,7 +3,7 @@ r"""Run one stage of GRPO: Stage I (explore) rewards the best subset of sub-quer
     accelerate launch train/grpo.py --config configs/grpo/stage1.yaml --data BEIR_DIR --index INDEX_DIR \
         --model WARM_START/model --output_dir outputs/stage1
     acqo grpo --config configs/grpo/small.yaml --data outputs/demo/data --index outputs/demo/index \
-        --model outputs/demo/warm_start/model --output_dir outputs/stage2 --trainer.max_steps 4
+        --model trained:demo --output_dir outputs/stage2 --trainer.max_steps 4
 
 With --rollouts, the starting model is sampled first, and only queries of medium difficulty are trained on: those whose
 mean reward (of Stage I) lies between --min_mean_reward and --max_mean_reward, and whose rollouts did not all find the

@@ -1,6 +1,7 @@
 r"""Run the whole recipe: data, index, warm start, Stage I, Stage II, hops, export, evaluation.
 
     acqo train --config configs/train/embedded.yaml
+    acqo train --config configs/train/demo.yaml --data BEIR_DIR --test_split test --hop.split train --output_dir outputs/adapted
     acqo train --config configs/train/beir.yaml --data BEIR_DIR --output_dir outputs/mine
     acqo train --config configs/train/hotpotqa.yaml --data HOTPOTQA_DIR --output_dir outputs/hotpotqa
 
@@ -25,6 +26,7 @@ from acqo_rl.addresses import Address, whole_of
 from acqo_rl.cli import command, module_of
 from acqo_rl.cli.programs import run_program
 from acqo_rl.cli.train_scorer import TrainScorerConfig
+from acqo_rl.cli.warm_start import WarmStartConfig
 from acqo_rl.data.beir import read_queries, read_splits
 from acqo_rl.data.importer import write_embedded
 from acqo_rl.errors import ConfigError
@@ -34,7 +36,7 @@ from acqo_rl.retrieval.faiss_devices import check_device
 from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.settings import check_used, setting
 from acqo_rl.training.run_folder import open_run
-from acqo_rl.training.settings import WithPolicy, rows_per_step
+from acqo_rl.training.settings import PathSettings, WithPolicy, rows_per_step
 from acqo_rl.training.warm_start import Example, train
 from acqo_rl.types import Seed
 
@@ -57,7 +59,9 @@ class RecipeConfig(WithPolicy, IndexSettings):
     seed: Seed = setting("Seed of all steps.", 0)
     launcher: str = setting("Launcher of the trainings, such as 'accelerate launch'.", "")
     prompted_baseline: bool = setting("Also evaluate the prompted base model.", True)
-    warm_start: dict = setting("Settings of acqo warm-start.", {})
+    warm_start: dict = setting(
+        "Settings of acqo warm-start; empty means no warm start, so --model must be a trained policy.", {}
+    )
     stage1: dict = setting("Settings of acqo grpo in Stage I.", {})
     stage2: dict = setting("Settings of acqo grpo in Stage II.", {})
     hop: dict = setting(
@@ -142,6 +146,8 @@ def times(steps: Sequence[Step]) -> Iterator[str]:
     """About how long each training takes, from two training steps and 32 completions measured here."""
     trainings = [(step, check(step)) for step in steps if step.command in ("warm-start", "grpo")]
     warm = trainings[0][1]
+    if not isinstance(warm, WarmStartConfig):
+        warm = WarmStartConfig(**{f.name: getattr(warm, f.name) for f in fields(PathSettings)})
     with TemporaryDirectory() as folder:
         if steps[0].command == "data":
             write_embedded(folder)
@@ -182,20 +188,26 @@ def plan(config: RecipeConfig) -> list[Step]:
     shared = {**searched, "dev_split": config.dev_split, "seed": config.seed, "reward": asdict(config.reward)}
     warm, one, two, hop = (out / name / "model" for name in _TRAINED)
     warm_start = {**shared, "prompt": asdict(config.prompt), "model": config.model, "output_dir": warm.parent}
-    explore = {**shared, "stage": "explore", "model": warm, "output_dir": one.parent}
+    explore = {**shared, "stage": "explore", "model": config.model, "output_dir": one.parent}
+    start = f"before={config.model}"
+    if config.warm_start:
+        explore["model"] = warm
+        start = f"warm_start={warm}"
     converge = {**shared, "stage": "converge", "model": one, "output_dir": two.parent}
     after = {**searched, "task": "hop", "reformulator": "policy", "model": two, "output_dir": hop.parent}
     hops = command.merged({**after, "hops": TrainScorerConfig.hops, "seed": config.seed}, config.hop)
     launch = launcher_of(config)
     export = {"model": two, "repo_id": f"me/{out.name}", "run": out, "output": out / "policy", "dry_run": True}
     prompted = [f"prompted={config.model}"] if config.prompted_baseline else []
-    systems = ["raw", "rules", *prompted, f"warm_start={warm}", f"stage1={one}", f"policy={out / 'policy'}"]
+    systems = ["raw", "rules", *prompted, start, f"stage1={one}", f"policy={out / 'policy'}"]
     evaluation = {**searched, "split": config.test_split}
     with_hops = {"reformulator": [systems[0], systems[1], systems[-1]], "hops": hops["hops"], "hop": hop}
     steps = [
         Step("data", "data", {"dataset": "embedded_bridge", "output": data, "seed": config.seed}) if embedded else None,
         Step("index", "index", {"data": data, **config.index_settings, "output": index}) if not config.index else None,
-        Step("warm start", "warm-start", command.merged(warm_start, config.warm_start), launch),
+        Step("warm start", "warm-start", command.merged(warm_start, config.warm_start), launch)
+        if config.warm_start
+        else None,
         Step("Stage I: explore", "grpo", command.merged(explore, config.stage1), launch),
         Step("Stage II: converge", "grpo", command.merged(converge, config.stage2), launch),
         Step("hops", "train-scorer", hops) if config.hop else None,
