@@ -1,7 +1,8 @@
 r"""Run the whole recipe: data, index, warm start, Stage I, Stage II, hops, export, evaluation.
 
     acqo train --config configs/train/embedded.yaml
-    acqo train --config configs/train/demo.yaml --data BEIR_DIR --test_split test --hop.split train --output_dir outputs/adapted
+    acqo train --config configs/train/demo.yaml --data BEIR_DIR --test_split test --hop.split train \
+        --output_dir outputs/adapted
     acqo train --config configs/train/beir.yaml --data BEIR_DIR --output_dir outputs/mine
     acqo train --config configs/train/hotpotqa.yaml --data HOTPOTQA_DIR --output_dir outputs/hotpotqa
 
