@@ -96,6 +96,17 @@ class TrainScorerConfig(TrainingSettings, IndexSettings):
         0.5,
         of="choice",
     )
+    calibration: Count = setting(
+        "number of folders, the last ones, that are not trained on: their questions set the margin, for max_harm.",
+        0,
+        of="choice",
+    )
+    calibration_split: str = setting("their questions: qrels/SPLIT.tsv.", "dev", of="choice")
+    max_harm: Share = setting(
+        "share of the questions that may become worse than with the raw query, at most and with 95 % confidence.",
+        0.05,
+        of="choice",
+    )
     reformulator: str = setting("searches before the first hop: raw, auto, ...", "raw", of="hop, order")
     hops: Annotated[int, Ge(1), Le(MOST_HOPS)] = setting(
         f"Number of hops, 1 to {MOST_HOPS}: that are trained (hop), or that follow the choice or precede the order.", 2
@@ -109,12 +120,17 @@ class TrainScorerConfig(TrainingSettings, IndexSettings):
         """
         if self.task == "choice" and not self.model:
             raise ConfigError("No policy is given; give --model, such as trained:four_sets.")
+        count = len(self.data)
         if len(self.limit) == 1:
-            self.limit = self.limit * len(self.data)
-        if not len(self.data) == len(self.index) == len(self.limit):
+            self.limit = self.limit * count
+        if not count == len(self.index) == len(self.limit):
             raise ConfigError(
-                f"data, index and limit have {len(self.data)}, {len(self.index)} and {len(self.limit)} values; give "
-                "one index for each folder."
+                f"data, index and limit have {count}, {len(self.index)} and {len(self.limit)} values; give one "
+                "index for each folder."
+            )
+        if self.calibration >= count:
+            raise ConfigError(
+                f"calibration is {self.calibration} of {count} folders; give at least one that is trained on."
             )
 
 
@@ -129,8 +145,10 @@ def main(config: TrainScorerConfig) -> None:
     folder = Path(config.output_dir)
     table = TABLES[config.task]
     inputs = {"features": " ".join(table.names)}
-    for data, index in zip(config.data, config.index, strict=True):
-        inputs |= inputs_of(data, [config.split], [index], [config.model or ""])
+    trained = len(config.data) - config.calibration
+    splits = [config.split] * trained + [config.calibration_split] * config.calibration
+    for data, index, split in zip(config.data, config.index, splits, strict=True):
+        inputs |= inputs_of(data, [split], [index], [config.model or ""])
     if open_run(folder, asdict(config), inputs):
         print(f"{folder} is finished: {folder / 'model'}")
         return
@@ -140,7 +158,7 @@ def main(config: TrainScorerConfig) -> None:
         indexes = "+".join(Path(part).name for part in parts_of(index))
         sets[f"{number} {Path(data).name}, {indexes}"] = TrainingSet.open(
             data,
-            config.split,
+            splits[number - 1],
             config.limit[number - 1],
             config.seed,
             partial(config.open_index_of, index),
@@ -154,12 +172,15 @@ def main(config: TrainScorerConfig) -> None:
         settings = Training(table, cost=2 * config.cost, margin=HOP_MARGIN, **given)
         options = hop.options_of(searched, config.hops, settings)
     elif config.task == "choice":
-        settings = Training(table, **given)
+        settings = Training(table, max_harm=config.max_harm, **given)
         costs = config.cost, config.price, config.topic_changes
         options = choice.options_of(searched, config.hops, *costs, settings)
     else:
         settings = Training(table, imitation=1.0, **given)
         options = order.options_of(searched)
-    lines = train_in(folder, dict(zip(sets, options, strict=True)), settings, ablate=config.ablation)
+    named = dict(zip(sets, options, strict=True))
+    held = [named.popitem()[1] for _ in range(config.calibration)]
+    first = [decision for decisions in held for decision in decisions[: len(decisions) // 2]]
+    lines = train_in(folder, named, settings, ablate=config.ablation, calibration=first)
     print("\n".join(lines))
     print(f"The networks are in {folder / 'model'}.")

@@ -23,6 +23,7 @@ SETTINGS, WEIGHTS = "acqo_scorer.json", "scorer.safetensors"
 CLIP = 5.0
 """Limit of a standardised feature."""
 _LANGUAGES = TypeAdapter(Languages)
+_HARM = TypeAdapter(tuple[tuple[float, float], ...])
 _SHOWN = 5
 """Maximum number of features that an error names."""
 
@@ -41,6 +42,8 @@ class Scorer:
         languages: codes (ISO 639-1) of the languages of the questions of its training; other queries pass it. ``None``,
             or no such entry in the file, stands for any language.
         columns: place of each feature in the table; empty if they are those of the table in its order.
+        harm: margins, and the share of queries that become worse than with the first option; with each margin, the
+            share is at most this one with 95 % confidence.
     """
 
     features: tuple[str, ...]
@@ -50,6 +53,20 @@ class Scorer:
     margin: float = 0.0
     languages: Languages = None
     columns: Sequence[int] = ()
+    harm: Sequence[tuple[float, float]] = ()
+
+    def within(self, max_harm: float) -> Scorer:
+        """The scorer with the smallest margin with which at most this share of queries becomes worse.
+
+        Raises:
+            ConfigError: no margin is large enough, or the scorer was not calibrated.
+        """
+        margins = [margin for margin, share in self.harm if share <= max_harm]
+        if not margins:
+            least = min((share for _, share in self.harm), default=None)
+            reason = f"the least that was measured is {least:.3f}" if least else "this network was not calibrated"
+            raise ConfigError(f"max_harm {max_harm:g} cannot be promised: {reason}; see train-scorer --calibration.")
+        return replace(self, margin=min(margins))
 
     def score(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         """The score of each option, float32[options], from the features of the table, float32[options, features]."""
@@ -86,6 +103,7 @@ class Scorer:
             "layers": len(self.layers),
             "margin": self.margin,
             "languages": self.languages,
+            "harm": self.harm,
             "checksum": sha256_of(folder / WEIGHTS),
         }
         (folder / SETTINGS).write_text(json.dumps(settings, indent=2), encoding="utf-8")
@@ -109,13 +127,14 @@ class Scorer:
             settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
             layers, margin = settings["layers"], float(settings["margin"])
             languages = _LANGUAGES.validate_python(settings.get("languages")) or None
+            harm = _HARM.validate_python(settings.get("harm", ()))
             if sha256_of(folder / WEIGHTS) != settings["checksum"]:
                 raise ValueError(f"{WEIGHTS} is not the one that was saved with {SETTINGS}")
             with safe_open(folder / WEIGHTS, "numpy") as file:
                 names = tuple(json.loads((file.metadata() or {}).get("features", "[]")))
             tensors = load_file(folder / WEIGHTS)
             pairs = tuple((tensors[f"weight.{i}"], tensors[f"bias.{i}"]) for i in range(layers))
-            scorer = cls(names, tensors["mean"], tensors["scale"], pairs, margin, languages)
+            scorer = cls(names, tensors["mean"], tensors["scale"], pairs, margin, languages, harm=harm)
             width = len(names or scorer.mean)
             shapes: list[tuple[int, ...]] = [(width,), (width,)]
             for weight, _ in pairs:

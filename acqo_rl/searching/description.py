@@ -34,6 +34,8 @@ class PathSpec:
         strategy: settings of the reformulator.
         retry_below: see :class:`acqo_rl.searching.path.SearchPath`.
         choice: folder of the network that chooses the first searches; ``None``: the reformulator makes them.
+        max_harm: largest share of queries that the choice may make worse than the raw query; see
+            :meth:`acqo_rl.networks.scorer.Scorer.within`. ``None``: the margin of the network.
         hops: maximum number of hops.
         hop: folder of the network that chooses the names.
         order: folder of the network that orders the first results; ``None``: the order of the fusion.
@@ -50,6 +52,7 @@ class PathSpec:
     strategy: StrategySettings = field(default_factory=StrategySettings)
     retry_below: float | None = None
     choice: str | None = None
+    max_harm: float | None = None
     hops: int = 0
     hop: str = HOP
     order: str | None = None
@@ -66,8 +69,11 @@ class PathSpec:
         Raises:
             ConfigError: a folder contains no such network.
         """
+        chooses = network(self.choice, choice) if self.choice else None
+        if chooses and self.max_harm is not None:
+            chooses = chooses.within(self.max_harm)
         return (
-            network(self.choice, choice) if self.choice else None,
+            chooses,
             network(self.hop, hop) if self.hops else None,
             network(self.order, order) if self.order else None,
         )

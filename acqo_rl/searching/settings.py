@@ -15,7 +15,7 @@ from acqo_rl.searching.hop import MOST_HOPS
 from acqo_rl.searching.names import name_reformulators
 from acqo_rl.searching.reranking import RERANK_DEPTH
 from acqo_rl.settings import setting
-from acqo_rl.types import Amount, Cosine, FusionName, Positive
+from acqo_rl.types import Amount, Cosine, FusionName, Positive, Share
 
 NO_ORDER = "none"
 
@@ -29,6 +29,11 @@ class StepSettings:
 
     engine: InferenceEngine = setting(ENGINE_HELP, "auto")
     choice: str = setting("Folder of the network that chooses the first searches of the reformulator auto.", CHOICE)
+    max_harm: Share | None = setting(
+        "With the reformulator auto: share of the questions that the choice may make worse than the raw query, at most "
+        "and with 95 % confidence, as measured on questions it was not trained on. By default that of the network.",
+        None,
+    )
     hops: Annotated[int, Ge(0), Le(MOST_HOPS)] | None = setting(
         f"Maximum number of further searches, 0 to {MOST_HOPS}: a small trained network reads the results "
         f"and searches a name in them, or stops. By default {NAMED['auto'].hops} for auto, and 0 for other "
@@ -44,7 +49,7 @@ class StepSettings:
     reranker: Address | None = setting(RERANKER_HELP, None)
     rerank_depth: Positive = setting("Number of documents per query that are reranked.", RERANK_DEPTH, of="reranker")
 
-    described: ClassVar[tuple[str, ...]] = ("hop", "rerank_depth")
+    described: ClassVar[tuple[str, ...]] = ("max_harm", "hop", "rerank_depth")
 
     def paths(
         self, given: Sequence[str], strategy: StrategySettings | None = None, model: str | None = None

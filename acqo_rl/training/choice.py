@@ -6,6 +6,7 @@ serving, which often find what a model would have searched. The value of asking 
 decision, made by networks that were trained on other queries: the best of several options is partly chance.
 """
 
+import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,6 +15,7 @@ from itertools import islice
 import numpy as np
 
 from acqo_rl.data.draw import after_conversations, draw
+from acqo_rl.measures import gold_of
 from acqo_rl.networks import hop
 from acqo_rl.networks.choice import ARMS
 from acqo_rl.searching.choice import Choice, Options
@@ -22,11 +24,13 @@ from acqo_rl.searching.hop import Hops, LearnedHop
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.training.options import ScoredOptions, TrainingSet
 from acqo_rl.training.scorer import Training, train
-from acqo_rl.types import Query
+from acqo_rl.types import Query, Turn
 
 _HALVES = 2
 _NETWORKS, _STEPS = 4, 2500
 """Networks and steps of the second decision, for the value of asking."""
+_ANSWER, _TITLES = 160, 0.4
+"""Characters of an answer in a conversation, and the share of answers that are a title."""
 
 
 def options_of(
@@ -39,21 +43,34 @@ def options_of(
         hops: number of hops that follow each option, as in serving.
         cost: subtracted for each search after the first.
         price: subtracted for asking.
-        topic_changes: share of the queries without a conversation that are also asked after that of another query.
+        topic_changes: share of the queries without a conversation that are also asked after that of another query of
+            the same set. After a talk about another corpus, a change of topic is too easy to see.
         settings: of the training.
     """
-    histories = [query.history for one in sets for query in one.queries if query.history]
     found = []
     for one in sets:
         alone = [query for query in one.queries if not query.history]
         drawn = draw(alone, round(topic_changes * len(alone)), settings.seed)
-        queries = [*one.queries, *after_conversations(drawn, histories, settings.seed)]
+        talks = talks_of(one, settings.seed)
+        queries = [*one.queries, *after_conversations(drawn, talks, settings.seed)]
         following = Hops(LearnedHop(network(HOP, hop), one.corpus, one.words), hops)
         reader = Choice(None, one.corpus, one.words)
         found.append(one.kept("choice", queries, partial(collect, one, reader, following, cost)))
     first, second = ([option for some in found for option in some[start::2]] for start in (0, 1))
     valued = iter(with_asking(first, second, settings, price))
     return [[*islice(valued, len(some) // 2), *some[1::2]] for some in found]
+
+
+def talks_of(one: TrainingSet, seed: int) -> list[tuple[Turn, ...]]:
+    """One conversation per query: its own, or else the query, answered by the start or title of a relevant document."""
+    generator = random.Random(seed)
+    talks = []
+    for query in one.queries:
+        document = one.corpus[generator.choice(gold_of(one.qrels, query.id))]
+        start = document.text[:_ANSWER].rsplit(" ", 1)[0]
+        answer = document.title if document.title and generator.random() < _TITLES else start
+        talks.append(query.history or (Turn("user", query.text), Turn("assistant", answer)))
+    return talks
 
 
 def collect(one: TrainingSet, reader: Choice, hops: Hops, cost: float, queries: Sequence[Query]) -> list[ScoredOptions]:

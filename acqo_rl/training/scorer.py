@@ -33,6 +33,9 @@ _SCALE = 3.0
 IMITATION = 1 / 7
 _HELD_OUT, _SEEDS = 5, 3
 """Every fifth query is left out to compare two trainings, by at least three networks of each."""
+_MARGINS = [step / 2 for step in range(32, -1, -1)]
+_LOSS, _CONFIDENCE = 0.05, 0.95
+"""Loss of reward from which a query is worse, more than the costs, and the confidence of the share of such queries."""
 _NOTE = "Gain in reward over the first option, less the costs, on queries left out of the training."
 
 
@@ -52,6 +55,7 @@ class Training:
         seeds: number of networks, trained independently.
         seed: of the first network.
         left_out: group of features that the networks do not read.
+        max_harm: of the margin; see :func:`calibrated`.
     """
 
     table: FeatureTable
@@ -64,6 +68,7 @@ class Training:
     seeds: int = 4
     seed: int = 0
     left_out: str = ""
+    max_harm: float = 0.05
 
 
 def train(options: Sequence[ScoredOptions], settings: Training) -> tuple[Scorer, list[tuple[int, float]]]:
@@ -128,6 +133,39 @@ def train(options: Sequence[ScoredOptions], settings: Training) -> tuple[Scorer,
     )
     names = tuple(settings.table.names[i] for i in columns)
     return Scorer(names, mean.numpy(), scale.numpy(), stacked, settings.margin, columns=columns), curve
+
+
+def calibrated(scorer: Scorer, decisions: Sequence[ScoredOptions], max_harm: float) -> Scorer:
+    """The scorer with a margin that limits the share of queries that become worse, and with the curve of this limit.
+
+    The margins are tested from the largest one down, so the confidence holds for the one that is chosen (fixed-sequence
+    testing, as in Angelopoulos et al., "Learn then Test", 2021); the bounds are those of Clopper and Pearson.
+
+    Args:
+        scorer: trained on other queries.
+        decisions: one per query.
+        max_harm: largest share; if it cannot be promised, the largest margin is taken.
+    """
+    from scipy.stats import beta
+
+    curve: list[tuple[float, float]] = []
+    for margin in _MARGINS:
+        best = replace(scorer, margin=margin).best([decision.features for decision in decisions])
+        pairs = zip(decisions, best, strict=True)
+        worse = sum(decision.rewards[i] < decision.rewards[0] - _LOSS for decision, i in pairs)
+        share = float(beta.ppf(_CONFIDENCE, worse + 1, len(decisions) - worse)) if worse < len(decisions) else 1.0
+        curve.append((margin, max(share, *(share for _, share in curve), 0.0)))
+    chosen = [margin for margin, share in curve if share <= max_harm]
+    return replace(scorer, margin=min(chosen, default=_MARGINS[0]), harm=tuple(curve))
+
+
+def harm_table(scorer: Scorer, queries: int) -> Table:
+    """A table of the margins of a calibrated scorer."""
+    note = (
+        f"Of {queries} queries that were not trained on, at most this share becomes worse than with the first option."
+    )
+    rows = tuple((f"{margin:g}", f"{share:.3f}") for margin, share in scorer.harm if margin == int(margin))
+    return Table("Harm", f"{note} The network has the margin {scorer.margin:g}.", ("margin", "at most (95 %)"), rows)
 
 
 def against_imitation(sets: Mapping[str, Sequence[ScoredOptions]], settings: Training) -> Table:
@@ -204,7 +242,12 @@ def _stacked(tensors: Sequence[torch.Tensor]) -> NDArray[np.float32]:
 
 
 def train_in(
-    folder: Path, sets: Mapping[str, Sequence[ScoredOptions]], settings: Training, *, ablate: bool
+    folder: Path,
+    sets: Mapping[str, Sequence[ScoredOptions]],
+    settings: Training,
+    *,
+    ablate: bool,
+    calibration: Sequence[ScoredOptions] = (),
 ) -> list[str]:
     """Trains networks on the options of several sets and writes them to a folder, with a report.
 
@@ -213,6 +256,7 @@ def train_in(
         sets: name -> options.
         settings: of the networks.
         ablate: whether the report says what each group of features is worth.
+        calibration: first decisions of queries of other sets, for the margin; see :func:`calibrated`.
 
     Returns:
         The lines of the report.
@@ -222,6 +266,9 @@ def train_in(
         tables.append(ablation(sets, settings))
     everything = [decision for options in sets.values() for decision in options]
     scorer, curve = train(everything, settings)
+    if calibration:
+        scorer = calibrated(scorer, calibration, settings.max_harm)
+        tables.append(harm_table(scorer, len(calibration)))
     write_json(folder / "curve.json", curve)
     lines = [line for table in tables for line in (f"# {table.title}", "", aligned(table), "", table.note, "")][:-1]
     write_atomic(folder / "report.md", lines)

@@ -25,6 +25,17 @@ def test_a_scorer_is_saved_and_loaded(tmp_path):
     assert np.allclose(sum([one.score(features) for one in scorer.networks()]) / 2, scorer.score(features), atol=1e-5)
 
 
+def test_the_margin_follows_the_harm_that_may_be_done(tmp_path):
+    calibrated = replace(random_scorer(), margin=1.0, harm=((4.0, 0.01), (1.0, 0.05), (0.0, 0.2)))
+    calibrated.save(tmp_path)
+    loaded = Scorer.load(str(tmp_path), FEATURES)
+    assert [loaded.within(share).margin for share in (0.02, 0.05, 0.5)] == [4.0, 1.0, 0.0]
+    with pytest.raises(ConfigError, match=r"least that was measured is 0\.010"):
+        loaded.within(0.001)
+    with pytest.raises(ConfigError, match="not calibrated"):
+        random_scorer().within(0.5)
+
+
 SHIFTED = {
     "mean": [np.zeros(SIZE - 1, np.float32), np.full(SIZE, np.nan, np.float32)],
     "scale": [np.zeros(SIZE, np.float32), np.full(SIZE, np.inf, np.float32)],

@@ -26,6 +26,7 @@ from acqo_rl.searching.order import LearnedOrder
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.training.choice import collect as choice_options
+from acqo_rl.training.choice import talks_of
 from acqo_rl.training.hop import collect
 from acqo_rl.training.options import TrainingSet, read_options
 from acqo_rl.training.order import collect as order_examples
@@ -172,6 +173,14 @@ def test_a_resumed_run_equals_an_uninterrupted_one_and_the_reward_teaches(kind, 
 def test_a_search_that_is_too_dear_is_not_made(config, folder, tmp_path):
     module_of("train-scorer").main(config("choice", tmp_path, cost=9.0, price=0.0))
     assert measured("choice", folder, tmp_path / "model")[1] == 1.0
+
+
+def test_the_topic_changes_from_a_talk_of_the_same_corpus(folder):
+    """After a talk about another corpus, a change of topic would be too easy to see."""
+    one = training_set()
+    assert all(query.text in {q.text for q in one.queries} for query, _ in talks_of(one, 0))
+    answers = [answer.text for _, answer in talks_of(one, 0)]
+    assert all(any(answer in f"{d.title} {d.text}" for d in one.corpus.values()) for answer in answers)
 
 
 def training_set(reformulator=None, index=Bm25Retriever):
