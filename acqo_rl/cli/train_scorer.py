@@ -128,10 +128,6 @@ class TrainScorerConfig(TrainingSettings, IndexSettings):
                 f"data, index and limit have {count}, {len(self.index)} and {len(self.limit)} values; give one "
                 "index for each folder."
             )
-        if self.calibration >= count:
-            raise ConfigError(
-                f"calibration is {self.calibration} of {count} folders; give at least one that is trained on."
-            )
 
 
 def main(config: TrainScorerConfig) -> None:
@@ -146,6 +142,10 @@ def main(config: TrainScorerConfig) -> None:
     table = TABLES[config.task]
     inputs = {"features": " ".join(table.names)}
     trained = len(config.data) - config.calibration
+    if trained < 1:
+        raise ConfigError(
+            f"calibration is {config.calibration} of {len(config.data)} folders; give at least one that is trained on."
+        )
     splits = [config.split] * trained + [config.calibration_split] * config.calibration
     for data, index, split in zip(config.data, config.index, splits, strict=True):
         inputs |= inputs_of(data, [split], [index], [config.model or ""])

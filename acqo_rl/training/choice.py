@@ -51,14 +51,25 @@ def options_of(
     for one in sets:
         alone = [query for query in one.queries if not query.history]
         drawn = draw(alone, round(topic_changes * len(alone)), settings.seed)
-        talks = talks_of(one, settings.seed)
-        queries = [*one.queries, *after_conversations(drawn, talks, settings.seed)]
+        queries = [*one.queries, *topic_changes_of(one, drawn, settings.seed)]
         following = Hops(LearnedHop(network(HOP, hop), one.corpus, one.words), hops)
         reader = Choice(None, one.corpus, one.words)
         found.append(one.kept("choice", queries, partial(collect, one, reader, following, cost)))
     first, second = ([option for some in found for option in some[start::2]] for start in (0, 1))
     valued = iter(with_asking(first, second, settings, price))
     return [[*islice(valued, len(some) // 2), *some[1::2]] for some in found]
+
+
+def topic_changes_of(one: TrainingSet, queries: Sequence[Query], seed: int) -> list[Query]:
+    """Each query after a conversation of the same set that is not about its relevant documents."""
+    talks = [
+        (talk, set(gold_of(one.qrels, query.id))) for query, talk in zip(one.queries, talks_of(one, seed), strict=True)
+    ]
+    changed = []
+    for number, query in enumerate(queries):
+        others = [talk for talk, gold in talks if gold.isdisjoint(gold_of(one.qrels, query.id))]
+        changed += after_conversations([query], others, seed + number)
+    return changed
 
 
 def talks_of(one: TrainingSet, seed: int) -> list[tuple[Turn, ...]]:

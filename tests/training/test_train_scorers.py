@@ -26,7 +26,7 @@ from acqo_rl.searching.order import LearnedOrder
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.training.choice import collect as choice_options
-from acqo_rl.training.choice import talks_of
+from acqo_rl.training.choice import topic_changes_of
 from acqo_rl.training.hop import collect
 from acqo_rl.training.options import TrainingSet, read_options
 from acqo_rl.training.order import collect as order_examples
@@ -175,12 +175,18 @@ def test_a_search_that_is_too_dear_is_not_made(config, folder, tmp_path):
     assert measured("choice", folder, tmp_path / "model")[1] == 1.0
 
 
-def test_the_topic_changes_from_a_talk_of_the_same_corpus(folder):
-    """After a talk about another corpus, a change of topic would be too easy to see."""
+def test_the_topic_changes_from_a_talk_of_the_same_corpus_about_other_documents():
+    """After a talk about another corpus, a change would be too easy to see; about the same documents, it is none."""
     one = training_set()
-    assert all(query.text in {q.text for q in one.queries} for query, _ in talks_of(one, 0))
-    answers = [answer.text for _, answer in talks_of(one, 0)]
-    assert all(any(answer in f"{d.title} {d.text}" for d in one.corpus.values()) for answer in answers)
+    changed = topic_changes_of(one, one.queries, 0)
+    assert [query.text for query in changed] == [query.text for query in one.queries]
+    relevant = {query.text: one.qrels[query.id].keys() for query in one.queries}
+    for query in changed:
+        asked, answer = query.history
+        said = [d.id for d in one.corpus.values() if answer.text in f"{d.title} {d.text}"]
+        assert set(said) & set(relevant[asked.text])
+        assert not relevant[asked.text] & relevant[query.text]
+    assert len({query.history for query in changed}) > 1
 
 
 def training_set(reformulator=None, index=Bm25Retriever):
