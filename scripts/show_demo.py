@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from acqo_rl.cli import command
+from acqo_rl.files import read_json
 
 MEASURE = "nDCG@10"
 KINDS = ("simple", "ambiguous", "compound")
@@ -82,7 +83,7 @@ def curve(out: Path) -> tuple[tuple[str, ...], ...]:
     """The evaluations of both stages."""
     rows = []
     for stage, name in (("Stage I", "stage1"), ("Stage II", "stage2")):
-        for entry in json.loads((out / name / "log.json").read_text(encoding="utf-8")):
+        for entry in read_json(out / name / "log.json"):
             if "eval_gain" in entry:
                 rise = f"{entry['eval_gain']:+.3f} ± {entry['eval_gain_error']:.3f}" if entry["step"] else ""
                 rows.append((stage, str(entry["step"]), f"{entry['eval_greedy_reward']:.3f}", rise))

@@ -31,6 +31,7 @@ from acqo_rl.cli.warm_start import WarmStartConfig
 from acqo_rl.data.beir import read_queries, read_splits
 from acqo_rl.data.importer import write_embedded
 from acqo_rl.errors import ConfigError
+from acqo_rl.files import read_json
 from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.retrieval.faiss_devices import check_device
@@ -158,7 +159,7 @@ def times(steps: Sequence[Step]) -> Iterator[str]:
         settings, given = module_of("warm-start").check(measured)
         examples = [Example(q.id, "disambiguate", f"{TAGS['disambiguate']}\n{q.text}", 0.0, 0.0) for q in queries[:32]]
         model = train(queries, examples, settings, given, model=warm.model, lora_rank=warm.lora_rank)
-        trained = json.loads(model.with_name("log.json").read_text())[-1]["train_samples_per_second"]
+        trained = read_json(model.with_name("log.json"))[-1]["train_samples_per_second"]
         policy = Policy.from_pretrained(str(model), batch_size=32)
         begin = time.monotonic()
         written = len(policy.reformulate(queries[:32])) / (time.monotonic() - begin)

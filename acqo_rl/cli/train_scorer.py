@@ -104,7 +104,7 @@ class TrainScorerConfig(TrainingSettings, IndexSettings):
     calibration_split: str = setting("their questions: qrels/SPLIT.tsv.", "dev", of="choice")
     max_harm: Share = setting(
         "share of the questions that may become worse than with the raw query, at most and with 95 % confidence.",
-        0.05,
+        Training.max_harm,
         of="choice",
     )
     reformulator: str = setting("searches before the first hop: raw, auto, ...", "raw", of="hop, order")
@@ -154,12 +154,13 @@ def main(config: TrainScorerConfig) -> None:
         return
     reformulator = open_reformulator(spec)
     sets = {}
-    for number, (data, index) in enumerate(zip(config.data, config.index, strict=True), start=1):
+    given_sets = zip(config.data, config.index, splits, config.limit, strict=True)
+    for number, (data, index, split, limit) in enumerate(given_sets, start=1):
         indexes = "+".join(Path(part).name for part in parts_of(index))
         sets[f"{number} {Path(data).name}, {indexes}"] = TrainingSet.open(
             data,
-            splits[number - 1],
-            config.limit[number - 1],
+            split,
+            limit,
             config.seed,
             partial(config.open_index_of, index),
             spec,

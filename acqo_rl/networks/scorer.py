@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.files import sha256_of
+from acqo_rl.files import read_json, sha256_of
 from acqo_rl.language_models.embedded import resolve
 from acqo_rl.networks.corpus_words import CorpusWords
 from acqo_rl.networks.features import FeatureTable
@@ -63,8 +63,9 @@ class Scorer:
         """
         margins = [margin for margin, share in self.harm if share <= max_harm]
         if not margins:
-            least = min((share for _, share in self.harm), default=None)
-            reason = f"the least that was measured is {least:.3f}" if least else "this network was not calibrated"
+            reason = "this network was not calibrated"
+            if self.harm:
+                reason = f"the least that was measured is {min(share for _, share in self.harm):.3f}"
             raise ConfigError(f"max_harm {max_harm:g} cannot be promised: {reason}; see train-scorer --calibration.")
         return replace(self, margin=min(margins))
 
@@ -124,7 +125,7 @@ class Scorer:
 
         folder = Path(resolve(path))
         try:
-            settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+            settings = read_json(folder / SETTINGS)
             layers, margin = settings["layers"], float(settings["margin"])
             languages = _LANGUAGES.validate_python(settings.get("languages")) or None
             harm = _HARM.validate_python(settings.get("harm", ()))

@@ -16,7 +16,7 @@ from annotated_types import MinLen
 from pydantic import ConfigDict, TypeAdapter
 
 from acqo_rl.errors import AcqoError, IndexMismatchError
-from acqo_rl.files import write_atomic
+from acqo_rl.files import read_json, write_atomic
 from acqo_rl.retrieval import tokens
 from acqo_rl.text import one_line
 from acqo_rl.types import Amount, Positive, Share
@@ -200,7 +200,7 @@ def read_manifest(folder: Path) -> Manifest:
             f"{folder} contains no complete index ({FILE_NAME} is missing); fix the path, or build it by acqo index."
         )
     with checked(folder):
-        row = json.loads(path.read_text(encoding="utf-8"))
+        row = read_json(path)
         if row.pop("format_version") != FORMAT_VERSION:
             raise ValueError(f"its format version is not {FORMAT_VERSION}")
         kind = row.pop("kind")

@@ -62,12 +62,11 @@ def options_of(
 
 def topic_changes_of(one: TrainingSet, queries: Sequence[Query], seed: int) -> list[Query]:
     """Each query after a conversation of the same set that is not about its relevant documents."""
-    talks = [
-        (talk, set(gold_of(one.qrels, query.id))) for query, talk in zip(one.queries, talks_of(one, seed), strict=True)
-    ]
+    gold = {query.id: set(gold_of(one.qrels, query.id)) for query in one.queries}
+    talks = list(zip(talks_of(one, seed), one.queries, strict=True))
     changed = []
     for number, query in enumerate(queries):
-        others = [talk for talk, gold in talks if gold.isdisjoint(gold_of(one.qrels, query.id))]
+        others = [talk for talk, asked in talks if gold[asked.id].isdisjoint(gold[query.id])]
         changed += after_conversations([query], others, seed + number)
     return changed
 

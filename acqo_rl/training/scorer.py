@@ -35,7 +35,7 @@ _HELD_OUT, _SEEDS = 5, 3
 """Every fifth query is left out to compare two trainings, by at least three networks of each."""
 _MARGINS = [step / 2 for step in range(32, -1, -1)]
 _LOSS, _CONFIDENCE = 0.05, 0.95
-"""Loss of reward from which a query is worse, more than the costs, and the confidence of the share of such queries."""
+"""Loss of reward, costs included, from which a query is worse, and the confidence of the share of such queries."""
 _NOTE = "Gain in reward over the first option, less the costs, on queries left out of the training."
 
 
@@ -148,15 +148,20 @@ def calibrated(scorer: Scorer, decisions: Sequence[ScoredOptions], max_harm: flo
     """
     from scipy.stats import beta
 
-    curve: list[tuple[float, float]] = []
-    for margin in _MARGINS:
-        best = replace(scorer, margin=margin).best([decision.features for decision in decisions])
-        pairs = zip(decisions, best, strict=True)
-        worse = sum(decision.rewards[i] < decision.rewards[0] - _LOSS for decision, i in pairs)
-        share = float(beta.ppf(_CONFIDENCE, worse + 1, len(decisions) - worse)) if worse < len(decisions) else 1.0
-        curve.append((margin, max(share, *(share for _, share in curve), 0.0)))
+    plain = replace(scorer, margin=0.0)
+    leads = []  # of the best other option over the first one, where it is worse
+    for decision in decisions:
+        scores = plain.score(decision.features)
+        first = scores[0]
+        scores[0] = -np.inf
+        best = scores.argmax()
+        if decision.rewards[best] < decision.rewards[0] - _LOSS:
+            leads.append(scores[best] - first)
+    worse = np.array([np.greater(leads, margin).sum() for margin in _MARGINS])
+    bounds = np.nan_to_num(beta.ppf(_CONFIDENCE, worse + 1, len(decisions) - worse), nan=1.0)  # if all become worse
+    curve = tuple(zip(_MARGINS, np.maximum.accumulate(bounds).tolist(), strict=True))
     chosen = [margin for margin, share in curve if share <= max_harm]
-    return replace(scorer, margin=min(chosen, default=_MARGINS[0]), harm=tuple(curve))
+    return replace(scorer, margin=min(chosen, default=_MARGINS[0]), harm=curve)
 
 
 def harm_table(scorer: Scorer, queries: int) -> Table:
