@@ -73,7 +73,7 @@ def main(config: SearchConfig) -> None:
             print(json.dumps(as_json(found, corpus)), flush=True)
         else:
             width = shutil.get_terminal_size((120, 0)).columns
-            for line in lines(found, corpus):
+            for line in lines(found, corpus, width):
                 print(cut(line, width), flush=True)
 
     if config.query is None:

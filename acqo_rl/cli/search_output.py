@@ -4,19 +4,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from acqo_rl.pipeline.context import searched_texts, window
+from acqo_rl.pipeline.context import excerpt, searched_texts, window
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.text import one_line
-from acqo_rl.types import Corpus, Ranking, Span
+from acqo_rl.types import Corpus, Ranking
 
 SHOWN_OF_EACH = 5
 CELL = 40
-EXCERPT = 120
+EXCERPT = range(20, 120)
+"""Characters of a document's text."""
 
 
-def lines(answer: SearchResult, corpus: Corpus) -> Iterator[str]:
-    """The result as lines for a terminal, without control characters."""
+def lines(answer: SearchResult, corpus: Corpus, width: int) -> Iterator[str]:
+    """The result as lines for a terminal, without control characters; the shown texts fit its width."""
     reformulation = answer.reformulation
     fused = answer.fused
     about = searched_texts(reformulation)
@@ -48,20 +49,18 @@ def lines(answer: SearchResult, corpus: Corpus) -> Iterator[str]:
     yield f"fused, scored by {fused.retriever}"
     scored = zip(fused.doc_ids, fused.scores, fused.similarities, strict=True)
     documents = fetch(corpus, fused.doc_ids)
+    header = ("rank", "score", "similarity", "id", "title")
     rows = [
-        (str(rank), f"{score:.3f}", f"{best:.3f}", d, found.title, _part(found.text, about, fused.spans.get(d)))
+        (str(rank), f"{score:.3f}", f"{best:.3f}", d, cut(one_line(documents[d].title), CELL))
         for rank, (d, score, best) in enumerate(scored, start=1)
-        if (found := documents.get(d))
+        if d in documents
     ]
-    yield from table(("rank", "score", "similarity", "id", "title", "text"), rows)
+    room = width - 2 - max(map(len, table(header, rows)))
+    room = min(max(room, EXCERPT.start), EXCERPT.stop)
+    texts = [excerpt(documents[row[3]].text, about, room, fused.spans.get(row[3])) for row in rows]
+    yield from table((*header, "text"), [(*row, text) for row, text in zip(rows, texts, strict=True)])
     yield ""
     yield ", ".join(f"{step.name} {step.ms:.1f} ms" for step in answer.trace)
-
-
-def _part(text: str, about: str, span: Span | None) -> str:
-    """The text, or the part of a long one that matches best, after its first and last character."""
-    start, part = window(text, about, EXCERPT, span)
-    return (f"[{start + 1}-{start + len(part)} of {len(text)}] " if part != text else "") + one_line(part)
 
 
 def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[str]:

@@ -239,7 +239,8 @@ def _content(name: str, config_file: str) -> str:
     folder = Path(name)
     if not folder.is_dir():
         return Path(str(file_of(name, config_file))).parent.name
-    files = sorted(path for pattern in ("*", "*/*.jinja") for path in folder.glob(pattern) if path.is_file())
+    read = ("*", "*/*.jinja", "*/**/*.safetensors")
+    files = sorted(path for pattern in read for path in folder.glob(pattern) if path.is_file())
     return json.dumps([[path.relative_to(folder).as_posix() for path in files], checksums(files)])
 
 

@@ -69,6 +69,17 @@ def test_the_passage_whose_vector_matched_is_shown_though_others_share_more_word
     assert document.text.index(by_vector["text"]) == by_vector["start"]
 
 
+@pytest.mark.parametrize("answer", ["The UV B7 is at 30 V.", "水泵的额定压力是七巴。", "ปั๊มน้ำต้องเปลี่ยนซีลยางทุกสองปี"])
+def test_the_table_shows_the_sentence_that_matches_in_any_script(tmp_path, answer):
+    """In a terminal of 80 columns, though the sentence is in the middle of a long text."""
+    spaces = " " * answer.isascii()
+    around = spaces.join(f"{'Chapter' if spaces else '第'} {number}{'.' if spaces else '章。'}" for number in range(300))
+    bm25_folder(tmp_path, [Document("d", "Manual", f"{around}{spaces}{answer}{spaces}{around}")])
+    places = ("--data", tmp_path, "--index", tmp_path / "index", "--reformulator", "raw", "--query", answer)
+    done = run_command(SCRIPT, *places, env=ENVIRONMENT | {"COLUMNS": "80"})
+    assert answer in done.stdout.partition("fused")[2]
+
+
 def test_json_contains_the_full_result(folder):
     arguments = ("--reformulator", "raw", "--json", "--k", "2", "--fusion", "rrf", "--query", "capital of Peru")
     answer = json.loads(run(folder, *arguments).stdout)

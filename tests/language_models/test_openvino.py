@@ -139,7 +139,10 @@ def test_a_policy_is_converted_again_if_a_file_changes_and_older_files_are_remov
     seen = [files_of(name)]
     written = seen[0].stat().st_mtime_ns
     assert files_of(name).stat().st_mtime_ns == written
-    files = [path for folder in ("model", "base") for path in (tmp_path / folder).iterdir()]
+    shard = tmp_path / "base" / "shards" / "1.safetensors"
+    shard.parent.mkdir()
+    shard.touch()
+    files = [path for folder in ("model", "base") for path in (tmp_path / folder).rglob("*.*")]
     assert {"chat_template.jinja", "tokenizer.json", "generation_config.json"} <= {path.name for path in files}
     for file in files:
         file.write_bytes(file.read_bytes() + b" ")

@@ -152,13 +152,15 @@ CLIENTS = {
     "encoder": OPENED["encoder"],
     "reranker": lambda at: load_reranker(f"rerank:m@http://{at}/v1", seconds=1.0).score([("a", "b"), ("c", "d")]),
     "index": lambda at: RemoteRetriever(f"http://{at}", seconds=1.0).search(["a"], 1),
+    "engine": lambda at: load_retriever(f"qdrant://{at}/pages?timeout=1", encoder=UnitEncoder()),
 }
 
 
 @pytest.mark.parametrize("of_request", [False, True])
 @pytest.mark.parametrize("kind", CLIENTS)
 @pytest.mark.parametrize("sends", ENDLESS)
-def test_an_answer_without_end_has_the_time_and_the_bytes_of_a_call(kind, sends, of_request):
+def test_an_answer_without_end_has_the_time_and_the_bytes_of_a_call(kind, sends, of_request, monkeypatch):
+    monkeypatch.setattr("acqo_rl.language_models.http_clients._MOST_BYTES", 2**22)
     begin = time.monotonic()
     with Endless() as server:
         server.sends = ENDLESS[sends]
@@ -168,8 +170,8 @@ def test_an_answer_without_end_has_the_time_and_the_bytes_of_a_call(kind, sends,
                 [failure] = CLIENTS[kind](server.address)
             except SearchError as error:
                 failure = Completion("", 0, problem=str(error))
-    assert ("TimeoutError" if "drips" in sends else "more than") in failure.problem
-    assert time.monotonic() - begin < 8
+    assert ("time limit" if "drips" in sends else "more than") in failure.problem
+    assert time.monotonic() - begin < 15
 
 
 def test_a_call_ends_at_once_when_nobody_waits_for_it_any_more():

@@ -14,7 +14,7 @@ from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 from qdrant_client.local import persistence
 
-from acqo_rl.language_models.http_clients import TEMPORARY, is_loopback, key_in
+from acqo_rl.language_models.http_clients import TEMPORARY, key_in, limited_transport
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Engine, Hit, Row, Schema
 from acqo_rl.retrieval.engines.filters import as_numbers, at, kind_of
 from acqo_rl.retrieval.engines.location import Location
@@ -153,12 +153,10 @@ def _folder(folder: str) -> QdrantClient:
 
 def _server(location: Location) -> QdrantClient:
     url = f"{'https' if location.options.tls else 'http'}://{location.place}"
+    seconds = max(1, round(location.options.timeout))
+    transport = limited_transport(url, location.shown, seconds)
     return QdrantClient(
-        url=url,
-        api_key=key_in(KEY_VARIABLE),
-        timeout=max(1, round(location.options.timeout)),
-        check_compatibility=False,
-        trust_env=not is_loopback(url),
+        url=url, api_key=key_in(KEY_VARIABLE), timeout=seconds, check_compatibility=False, transport=transport
     )
 
 
