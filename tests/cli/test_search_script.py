@@ -73,7 +73,9 @@ def test_the_passage_whose_vector_matched_is_shown_though_others_share_more_word
 def test_the_table_shows_the_sentence_that_matches_in_any_script(tmp_path, answer):
     """In a terminal of 80 columns, though the sentence is in the middle of a long text."""
     spaces = " " * answer.isascii()
-    around = spaces.join(f"{'Chapter' if spaces else '第'} {number}{'.' if spaces else '章。'}" for number in range(300))
+    around = spaces.join(
+        f"{'Chapter' if spaces else '第'} {number}{'.' if spaces else '章。'}" for number in range(300)
+    )
     bm25_folder(tmp_path, [Document("d", "Manual", f"{around}{spaces}{answer}{spaces}{around}")])
     places = ("--data", tmp_path, "--index", tmp_path / "index", "--reformulator", "raw", "--query", answer)
     done = run_command(SCRIPT, *places, env=ENVIRONMENT | {"COLUMNS": "80"})
