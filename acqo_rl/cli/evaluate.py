@@ -5,6 +5,10 @@ r"""Evaluate reformulators, indexes and fusions on a data set.
     acqo evaluate --data data/embedded --split dev --index dense=indexes/dense bm25=indexes/bm25 hybrid=dense+bm25 \
         --reformulator raw rules policy=trained:demo --fusion rsf rrf --robustness typos --output evaluations/indexes
 Every reformulator is combined with every index and every fusion. Each of them is compared to the first one of its kind.
+--vary.SETTING adds the reformulators with other values of a setting of --strategy, which are compared in the same way:
+
+    acqo evaluate --data data/embedded --split dev --index indexes/embedded --reformulator multi_query \
+        --model embedded:smollm2 --vary.num_variants [1,5] --vary.original_weight [0,2] --output evaluations/variants
 First look at dev queries; test queries are for the last evaluation.
 
 A reformulator is NAME or NAME=MODEL:
@@ -41,7 +45,7 @@ command: report.html, one file. The data are in summary.json and queries.jsonl.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -49,6 +53,7 @@ from typing import Any, Literal
 from acqo_rl.addresses import Address
 from acqo_rl.data.beir import Beir, read_beir
 from acqo_rl.data.draw import mistype
+from acqo_rl.errors import ConfigError, check_settings
 from acqo_rl.evaluation.cache import open_reranker
 from acqo_rl.evaluation.indexes import fingerprints, open_retrievers
 from acqo_rl.evaluation.report import relative_to, write_report
@@ -57,8 +62,9 @@ from acqo_rl.evaluation.systems import Evaluations, check_systems, evaluate_syst
 from acqo_rl.evaluation.tables import aligned
 from acqo_rl.measures import MEASURES
 from acqo_rl.reformulation.heuristic import kinds_of
-from acqo_rl.reformulation.settings import WithStrategy
+from acqo_rl.reformulation.settings import StrategySettings, WithStrategy
 from acqo_rl.retrieval.settings import IndexSettings
+from acqo_rl.searching.description import PathSpec
 from acqo_rl.searching.names import name_indexes
 from acqo_rl.searching.settings import StepSettings
 from acqo_rl.settings import setting
@@ -85,13 +91,18 @@ class EvaluateConfig(StepSettings, WithStrategy, IndexSettings):
     group_by: str = setting("Field of the queries by which figures are grouped, such as query_type.", "kind")
     limit: Positive | None = setting("Evaluate only the first queries, this many; by default all.", None)
     robustness: list[Literal["typos"]] = setting("Also evaluate changed queries: typos (drawn by --seed).", [])
+    vary: dict[str, list[Any]] = setting(
+        "Settings of strategies with several values: each reformulator that reads one is evaluated once more for each "
+        "value, such as --vary.num_variants [1,5].",
+        {},
+    )
     seed: Seed = setting("Seed of the changes.", 0, of="typos")
     batch_size: Positive = setting("Number of queries per batch; an interruption loses one batch.", 32)
 
 
 def main(config: EvaluateConfig) -> None:
     """Computes what is missing, then writes the report."""
-    paths = config.paths(config.reformulator, config.strategy, config.model)
+    paths = paths_of(config)
     check_systems(paths, config.index, config.fusion, config.measures, config.reranker)
     file = Path(config.output, "cache.sqlite")
     reranker = open_reranker(config.reranker, file) if config.reranker else None
@@ -134,6 +145,27 @@ def main(config: EvaluateConfig) -> None:
     print(f"\nReport: {Path(config.output, 'report.html')} (and summary.json, queries.jsonl)")
 
 
+def paths_of(config: EvaluateConfig) -> dict[str, PathSpec]:
+    """The search path of each reformulator, and one more for each value of a setting to vary that it reads.
+
+    Raises:
+        ConfigError: no reformulator reads a setting to vary, or a value is invalid.
+    """
+    readers = {item.name: item.metadata["of"] for item in fields(StrategySettings)}
+    paths = config.paths(config.reformulator, config.strategy, config.model)
+    varied: dict[str, PathSpec] = {}
+    for key, values in config.vary.items():
+        reads = {name for name, spec in paths.items() if {*spec.reformulator.split("+")} & {*readers.get(key, ())}}
+        if not reads:
+            raise ConfigError(f"vary.{key}: none of {', '.join(paths)} reads this setting of a strategy.")
+        for value in values:
+            strategy = replace(config.strategy, **{key: value})
+            check_settings(strategy)
+            described = config.paths(config.reformulator, strategy, config.model)
+            varied |= {f"{name} {key}={value}": spec for name, spec in described.items() if name in reads}
+    return paths | varied
+
+
 def settings_of(
     config: EvaluateConfig, paths: Mapping[str, Any], retrievers: Mapping[str, Any], data: Beir, queries: int
 ) -> dict[str, Any]:
@@ -152,7 +184,7 @@ def settings_of(
         "kinds": "data set" if any(config.group_by in metadata for metadata in data.metadata.values()) else "rules",
     }
     given = asdict(config)
-    shown = ("fusion", "measures", "choice", "hops", "hop", "order", "limit", "robustness", "batch_size")
+    shown = ("fusion", "measures", "choice", "hops", "hop", "order", "limit", "robustness", "vary", "batch_size")
     settings |= {key: given[key] for key in shown if given[key]}
     if config.reranker:
         settings |= {"reranker": config.reranker, "rerank_depth": config.rerank_depth}

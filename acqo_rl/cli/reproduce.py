@@ -168,10 +168,11 @@ def figures_of(file: Path) -> Figures:
                 "calls": round(system["overall"]["quantities"]["calls"], 4),
                 **{f"{first}, {k}": round(kind["measures"][first], 4) for k, kind in kinds.items()},
             }
-        for comparison in summary["comparisons"]:
-            for measure, d in comparison["differences"].items():
-                bounds = [round(d[key], 4) for key in ("mean", "low", "high")]
-                found[comparison["system"]][f"{measure}, difference"] = bounds
+        for part, of in (("comparisons", ""), ("comparisons of fusions", " of the fusion")):
+            for comparison in summary.get(part, []):
+                for measure, d in comparison["differences"].items():
+                    bounds = [round(d[key], 4) for key in ("mean", "low", "high")]
+                    found[comparison["system"]][f"{measure}, difference{of}"] = bounds
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{file} is not the summary of an evaluation ({error!r}).") from error
     return found

@@ -59,6 +59,7 @@ def write_report(folder: Path, study: Study, settings: Mapping[str, Any]) -> tup
             for s, e in study.evaluations.items()
         ],
         "comparisons": [asdict(gain) for gain in gains.values()],
+        "comparisons of fusions": [asdict(gain) for gain in study.comparisons("fusion").values()],
         "robustness": {
             name: [{"name": study.name(s), "measures": summarise(e).overall.measures} for s, e in evaluations.items()]
             for name, evaluations in study.variants.items()

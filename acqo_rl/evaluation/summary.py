@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
+from typing import Literal
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from acqo_rl.evaluation.significance import Difference, paired_bootstrap
 from acqo_rl.evaluation.systems import Evaluations, System
 from acqo_rl.text import distinct
 
+Part = Literal["reformulator", "retriever", "fusion"]
+"""The parts of a system."""
 TIMED = ("reformulation", "retrieval", "reranking")
 """The steps whose milliseconds are measured."""
 EQUAL = 1e-9
@@ -161,10 +164,11 @@ class Study:
         ]
         return [replace(self.evaluations[s], name=s.reformulator) for s in systems if s in self.evaluations]
 
-    def comparisons(self) -> dict[System, Comparison]:
-        """Compares every system with the baseline that has the same retriever and fusion."""
+    def comparisons(self, part: Part = "reformulator") -> dict[System, Comparison]:
+        """Compares every system with the one that differs in this part only: it has that of the reference."""
+        first = getattr(self.reference, part)
         named = {system: replace(e, name=self.name(system)) for system, e in self.evaluations.items()}
-        pairs = {s: replace(s, reformulator=self.baseline) for s in named if s.reformulator != self.baseline}
+        pairs = {s: replace(s, **{part: first}) for s in named if getattr(s, part) != first}
         return {s: compare(named[s], named[other], self.measures) for s, other in pairs.items() if other in named}
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache as once
-from functools import lru_cache, partial
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -144,14 +144,14 @@ def open_systems(
     Raises:
         ConfigError: a reformulator retries, and no retriever has a dense index.
     """
-
-    @lru_cache
-    def language_model(model: str) -> LanguageModel:
-        return load_strategy_model(model, next(iter(paths.values())).strategy)
+    models: dict[tuple[str, float, int, int], LanguageModel] = {}
 
     def load(spec: PathSpec) -> Reformulator:
-        shared = language_model(spec.model) if spec.prompts else None
-        return open_reformulator(spec, lexicon=lexicon, language_model=shared)
+        settings = spec.strategy
+        key = (spec.model, settings.temperature, settings.seed, settings.max_new_tokens)
+        if spec.prompts and key not in models:
+            models[key] = load_strategy_model(spec.model, settings)
+        return open_reformulator(spec, lexicon=lexicon, language_model=models.get(key))
 
     lexicon = lexicon_for((spec.reformulator for spec in paths.values()), corpus.values())
     words = once(partial(words_of, corpus))

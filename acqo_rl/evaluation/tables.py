@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from acqo_rl.evaluation.run import Evaluation
 from acqo_rl.evaluation.significance import Difference
-from acqo_rl.evaluation.summary import TIMED, Comparison, Study, Summary, compare, summarise
+from acqo_rl.evaluation.summary import TIMED, Comparison, Part, Study, Summary, compare, summarise
 from acqo_rl.evaluation.systems import System
 from acqo_rl.text import one_line
 from acqo_rl.types import Route
@@ -79,8 +80,9 @@ def study_tables(study: Study, gains: Mapping[System, Comparison]) -> Iterator[T
     """All tables that have rows; ``gains`` as in :func:`results_table`."""
     measure = study.measures[0]
     yield results_table(study, gains)
-    if gains:
-        yield _comparisons(study, gains)
+    for part in get_args(Part):
+        if compared := gains if part == "reformulator" else study.comparisons(part):
+            yield _comparisons(study, compared, part)
     yield _costs(study)
     if study.variants:
         yield _robustness(study)
@@ -125,7 +127,7 @@ def _label(study: Study, system: System) -> tuple[str, ...]:
     return (system.reformulator,) if study.one_path else (system.reformulator, system.retriever, system.fusion)
 
 
-def _comparisons(study: Study, gains: Mapping[System, Comparison]) -> Table:
+def _comparisons(study: Study, gains: Mapping[System, Comparison], part: Part) -> Table:
     rows = tuple(
         (
             *_label(study, system),
@@ -137,11 +139,11 @@ def _comparisons(study: Study, gains: Mapping[System, Comparison]) -> Table:
         for system, gain in gains.items()
     )
     note = (
-        f"Mean paired differences with 95 % confidence intervals; retriever and fusion are the same. {_STAR} Helped, "
+        f"Mean paired differences with 95 % confidence intervals; only the {part} differs. {_STAR} Helped, "
         f"same, hurt: share of queries whose {study.measures[0]} is higher, equal or lower."
     )
     header = (*_names(study), *study.measures, "helped", "same", "hurt")
-    return Table(f"Against {study.baseline}", note, header, rows, len(_names(study)))
+    return Table(f"Against {getattr(study.reference, part)}", note, header, rows, len(_names(study)))
 
 
 def _costs(study: Study) -> Table:

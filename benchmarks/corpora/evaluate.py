@@ -4,9 +4,10 @@ r"""Compares reformulators on the written questions of corpora nobody trained on
     python benchmarks/corpora/evaluate.py --corpora outputs/corpora --only crawl_game scrapy money \
         --reformulator raw turns rules auto0=auto auto=trained:four_sets --output_dir outputs/strangers
 
-Each corpus has indexes of its own. The table has one row per index, kind of question and reformulator: the mean nDCG@10
+Each corpus has indexes of its own. The table has one row per system and kind of question: the mean of the first measure
 over the questions of all corpora, the difference to the raw query with its 95 % interval, and the share of questions
-that are worse than with the raw query. The same command continues an interrupted run.
+that are worse than with the raw query. The same command continues an interrupted run. GROUP_BY.json in the output
+folder has the means and differences over all questions, as summary.json of acqo evaluate has them for one corpus.
 """
 
 from __future__ import annotations
@@ -16,18 +17,18 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from acqo_rl.cli import command
-from acqo_rl.evaluation.significance import paired_bootstrap
+from acqo_rl.evaluation.significance import Difference, paired_bootstrap
 from acqo_rl.settings import setting
 
 WORSE = 0.001
-"""Loss of nDCG@10 from which a question counts as worse."""
+"""Loss of the measure from which a question counts as worse."""
 
 
 @dataclass
@@ -41,11 +42,13 @@ class StrangersConfig:
     reformulator: list[str] = setting("As in acqo evaluate.", ["raw", "turns", "rules", "auto"])
     index: list[Literal["dense", "bm25", "hybrid"]] = setting("Kinds of indexes.", ["dense", "bm25", "hybrid"])
     group_by: str = setting("kind, query_type or difficulty.", "kind")
+    measures: list[str] = setting("As in acqo evaluate.", ["nDCG@10"])
 
 
 def main(config: StrangersConfig) -> None:
     """Builds indexes, evaluates, and prints the table."""
-    rows: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    rows: dict[str, dict[str, list[dict[str, float]]]] = defaultdict(lambda: defaultdict(list))
+    summaries: list[dict[str, Any]] = []
     for corpus in sorted(Path(config.corpora).glob(f"*/qrels/{config.split}.tsv")):
         data = corpus.parents[1]
         if config.only and data.name not in config.only:
@@ -65,22 +68,62 @@ def main(config: StrangersConfig) -> None:
             split=config.split,
             index=indexes,
             reformulator=config.reformulator,
+            measures=config.measures,
+            group_by=config.group_by,
             output=evaluation,
         )
+        summaries.append(json.loads((evaluation / "summary.json").read_text(encoding="utf-8")))
         groups = {row["_id"]: row["metadata"][config.group_by] for row in lines(data / "queries.jsonl")}
         for row in lines(evaluation / "queries.jsonl"):
             for group in (groups[row["reformulation"]["query"]["id"]], "all"):
-                reformulator, *others = row["system"].split(" / ")  # a single index and fusion are not named
-                index = others[0] if others else config.index[0]
-                rows[index, group, reformulator].append(row["measures"]["nDCG@10"])
-    print("| index | questions | reformulator | nDCG@10 | difference to raw | worse than raw |\n" + "|---" * 6 + "|")
-    for (index, group, reformulator), values in sorted(rows.items()):
-        gain = np.array(values) - np.array(rows[index, group, "raw"])
-        mean = paired_bootstrap(gain)
-        print(
-            f"| {index} | {group} ({len(values)}) | {reformulator} | {np.mean(values):.3f} | "
-            f"{mean.mean:+.3f} [{mean.low:+.3f}, {mean.high:+.3f}] | {np.mean(gain < -WORSE):.1%} |"
-        )
+                rows[row["system"]][group].append(row["measures"])
+    first = config.measures[0]
+    print(f"| system | questions | {first} | difference to raw | worse than raw |\n" + "|---" * 5 + "|")
+    comparisons = []
+    for system, by_group in rows.items():
+        raw = rows[" / ".join(["raw", *system.split(" / ")[1:]])]  # a single index and fusion are not named
+        for group, values in sorted(by_group.items()):
+            mean, worse = difference(first, values, raw[group])
+            shown = (
+                f"{np.mean([one[first] for one in values]):.3f} | {mean.mean:+.3f} [{mean.low:+.3f}, {mean.high:+.3f}]"
+            )
+            print(f"| {system} | {group} ({len(values)}) | {shown} | {worse:.1%} |")
+        if not system.startswith("raw"):
+            found = {name: asdict(difference(name, by_group["all"], raw["all"])[0]) for name in config.measures}
+            comparisons.append({"system": system, "differences": found})
+    systems = [
+        {
+            "name": system,
+            "overall": pooled([one["overall"] for one in of_corpora]),
+            "by_kind": {
+                kind: pooled([one["by_kind"][kind] for one in of_corpora if kind in one["by_kind"]])
+                for kind in {kind: None for one in of_corpora for kind in one["by_kind"]}
+            },
+        }
+        for system in rows
+        for of_corpora in [[one for summary in summaries for one in summary["systems"] if one["name"] == system]]
+    ]
+    content = {"settings": {"kinds": "data set"}, "systems": systems, "comparisons": comparisons}
+    Path(config.output_dir, f"{config.group_by}.json").write_text(json.dumps(content, indent=2), encoding="utf-8")
+
+
+def difference(measure: str, values: list[dict[str, float]], raw: list[dict[str, float]]) -> tuple[Difference, float]:
+    """The paired difference to the raw query, and the share of the questions that are worse."""
+    gains = np.array([one[measure] - other[measure] for one, other in zip(values, raw, strict=True)])
+    return paired_bootstrap(gains), float(np.mean(gains < -WORSE))
+
+
+def pooled(groups: list[dict[str, Any]]) -> dict[str, Any]:
+    """The means over the questions of several corpora, from those of each."""
+    weights = [group["queries"] for group in groups]
+    return {
+        "queries": sum(weights),
+        **{
+            part: {name: float(np.average([group[part][name] for group in groups], weights=weights)) for name in names}
+            for part, names in groups[0].items()
+            if part != "queries"
+        },
+    }
 
 
 def acqo(name: str, **settings: Any) -> None:

@@ -141,6 +141,26 @@ def test_strategies_share_one_model_and_ask_it_in_batches(script, world, tmp_pat
     assert [*map(len, model.calls)] == [12, 12]
 
 
+def test_each_value_of_a_varied_setting_is_compared_to_the_strategy_as_it_is(script, world, tmp_path, monkeypatch):
+    """The strategy that does not read it is evaluated once, and each model has the settings of its value."""
+    loaded = []
+
+    def load(name, **settings):
+        loaded.append(settings["temperature"])
+        return ScriptedLanguageModel('{"searches": ["capital city of Peru", "its money", "the seat of government"]}')
+
+    monkeypatch.setattr(language_models, "load_language_model", load)
+    given = {"reformulator": ["multi_query=m", "raw"], "strategy.num_variants": 2, "strategy.temperature": 0}
+    varied = {"vary.num_variants": "[1,3]", "vary.temperature": "[0.5]"}
+    command.run(script.main, arguments(world, tmp_path, **given, **varied))
+    found = {name: quantities(system)["sub_queries"] for (name, *_), system in systems(tmp_path).items()}
+    names = [f"multi_query {one}" for one in ("num_variants=1", "num_variants=3", "temperature=0.5")]
+    assert found == dict(zip(["multi_query", "raw", *names], [3, 1, 2, 4, 3], strict=True))
+    compared = json.loads((tmp_path / "summary.json").read_text())["comparisons"]
+    assert {one["system"]: one["baseline"] for one in compared} == dict.fromkeys(["raw", *names], "multi_query")
+    assert loaded == [0, 0.5]
+
+
 def test_no_file_and_no_message_has_the_password_of_an_index(script, world, tmp_path, capfd):
     app = make_retriever_app(load_retriever(world / "short"), describe(str(world / "short")), Limits())
     with running(app) as url:
@@ -161,6 +181,8 @@ def test_no_file_and_no_message_has_the_password_of_an_index(script, world, tmp_
         ({"reformulator": "policy"}, "policy=MODEL or --model MODEL"),
         ({"reformulator": "rewrite_retrieve_read=x"}, "add raw"),
         ({"reformulator": ["raw", "rewrite_retrieve_read=x"]}, "give a dense index"),
+        ({"vary.num_variants": "[1]"}, "none of raw, rules reads"),
+        ({"reformulator": "hyde=m", "vary.original_weight": "[-1]"}, "original_weight is -1"),
         ({"fusion": "rsf+reranker"}, "give --reranker"),
         ({"reranker": "rerank:words@http://127.0.0.1:9/v1"}, "rsf+reranker"),
         ({"fusion": "rsf+reranker", "reranker": "words", "data": "nowhere"}, "'words' is not a reranker"),

@@ -42,6 +42,9 @@ def test_contrasts_change_one_part_only(study):
     assert found[0].hurt == pytest.approx(1 / 6)
     assert found[1].differences["nDCG@10"].mean == pytest.approx(0.3)
     assert ["*" in row[-1] for row in results_table(study, gains).rows] == [False, False, False, True]
+    by_fusion = {system.name: gain for system, gain in study.comparisons("fusion").items()}
+    assert [gain.baseline for gain in by_fusion.values()] == ["raw / dense / rsf", "split / dense / rsf"]
+    assert by_fusion["split / dense / rrf"].differences["nDCG@10"].mean == pytest.approx(0.3)
 
 
 def test_costs_by_hand():
