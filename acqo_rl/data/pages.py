@@ -271,20 +271,15 @@ def _break(match: re.Match[str]) -> str:
     return "\n\n" if _PARAGRAPH in match[0] else "\n"
 
 
-def without_markdown(text: str) -> tuple[str, list[str]]:
-    """A text without the signs of Markdown, and the texts of its links."""
-    lines: list[str] = []
-    links: list[str] = []
-    start = 0
-    for block in MarkdownIt().parse(text):
-        line = ""
-        for part in block.children or [block]:
-            start = len(line) if part.type == "link_open" else start
-            line += "\n" if part.type == "softbreak" else part.content
-            if part.type == "link_close" and part.info != "auto":
-                links.append(line[start:])
-        lines.append(line)
-    return "\n".join(lines), links
+def without_markup(text: str) -> tuple[str, list[str]]:
+    """A text without Markdown and HTML, with a line per item of a list, and the texts of its links."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    body = LexborHTMLParser(MarkdownIt(options_update={"breaks": True}).render(text)).body
+    if body is None:
+        return text, []
+    links = {link.attrs.get("href"): " ".join(link.text().split()) for link in body.css("a[href]")}
+    return _text_of(body).replace(CODE, ""), [shown for address, shown in links.items() if shown != address]
 
 
 @cache

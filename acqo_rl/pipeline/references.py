@@ -2,10 +2,10 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from acqo_rl.data.pages import without_markdown
+from acqo_rl.data.pages import without_markup
 from acqo_rl.pipeline.calls import PassageSearch
 from acqo_rl.pipeline.passages import Chunk
 from acqo_rl.pipeline.state import Action, RetrievalState, RetrievalStep
@@ -14,45 +14,89 @@ from acqo_rl.text import normalised
 MOST = 5
 """Maximum number of references per text, and of queries per depth."""
 
-_SECTION = (
-    r"(?:[Ss]ection|[Cc]hapter|[Aa]ppendix|[Tt]able|[Ff]igure|[Pp]art|[Aa]rticle|[Aa]nnex|RFC|ISO)\s+\w?\d*(?:[.-]\d+)*"
+_CAPITAL = r"[A-Z\u00c0-\u00de]"
+_NOUN = r"[Ss]ection|[Cc]hapter|[Aa]ppendix|[Tt]able|[Ff]igure|[Pp]art|[Aa]rticle|[Aa]nnex|RFC|ISO"
+_NUMERAL = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+_SECTION = re.compile(
+    rf"(?:the\s)?(?:(?P<noun>{_NOUN})s?\s(?=\d|[A-Z]\b|[IVXLC]+\b|(?:{_NUMERAL})\b)|(?=\d))(?P<label>\w(?:[\w.-]*\w)?)"
 )
-_QUOTED = r"[\"\u201c\u2018][^\"\u201c\u201d\u2018\u2019\n]{4,100}[\"\u201d\u2019]"
-_TITLE = (
-    r"[A-Z\u00c0-\u00de][\w'\u2019-]*(?:\s+(?:(?:of|the|and|in|for|de|on|to)\s+)*[A-Z\u00c0-\u00de0-9][\w'\u2019.-]*)*"
+_QUOTED = r"[\"'\u201c\u2018][^\"'\u201c\u201d\u2018\u2019\n]{4,100}[\"'\u201d\u2019](?!\w)"
+_NAME = re.compile(
+    rf"(?:the\s)?(?P<name>{_QUOTED}|[^\W\d]\w*(?:://|\.\w|_)\S*"
+    rf"|{_CAPITAL}\S*(?:\s(?:(?:of|the|and|in|for|de|on|to)\s)*(?:{_CAPITAL}|\d)\S*)*)"
 )
-_TARGET = rf"(?:the\s{{1,9}})?(?P<target>{_SECTION}|{_QUOTED}|{_TITLE})"
-_NAMED = tuple(
-    re.compile(rf"\b(?:{words})\s{{1,9}}{_TARGET}")
-    for words in (
-        r"[Rr]efers?\s{1,9}to|[Rr]eferring\s{1,9}to",
-        r"[Aa]s\s{1,9}(?:described|explained|shown|defined|discussed)\s{1,9}in",
-        r"[Ff]or\s{1,9}(?:more|further)\s{1,9}(?:information|details?)(?:\s{1,9}on\s{1,9}[^,.;]{1,60})?,?\s{1,9}"
-        r"(?:see|read|consult)",
-    )
-)
-_SEE_ALSO = re.compile(
-    r"(?:\b(?:See\s{1,9}also|SEE\s{1,9}ALSO)|(?:\(|^[ \t]*)see\s{1,9}also"
-    r"|\bsee\s{1,9}also(?=:|\s{1,9}(?:the\s{1,9})?[A-Z\u00c0-\u00de])):?\s{1,9}"
-    r"(?P<list>[^\n;.]*(?:(?:;|\.(?=\d))[^\n;.]*)*)",
+_WORD = re.compile(rf"{_QUOTED}\S*|\S+")
+_INITIALS = re.compile(r"(?:\w\.)+")
+_AND_SECTION = re.compile(rf"\s(?:and|or)\s(?=[\d\"'\u201c\u2018]|(?:the\s)?(?:{_NOUN})s?\s)")
+_AND = re.compile(rf"{_AND_SECTION.pattern}|\s(?:and|or)\s(?=(?:the\s)?{_CAPITAL})")
+_POINTER = re.compile(
+    r"(?P<list>\b(?:See\salso|SEE\sALSO|See\sAlso)\b|(?:\(|^\W*)see\salso\b"
+    r"|\bsee\salso(?=:|\s(?:the\s)?[A-Z\u00c0-\u00de]))"
+    r"|\b(?:[Rr]efer(?:s|ring)?\sto|[Rr]ead(?=:)|[Aa]s\s(?:described|explained|shown|defined|discussed)\sin"
+    r"|[Ff]or\s(?:more|further)\s(?:information|details?)(?:\s(?:on|about)\s[^,.;]{1,60})?,?\s(?:see|read|consult))\b",
     re.M,
 )
+_BETWEEN = " \t.,;:!?\u2022-"
+_MARKS = f"{_BETWEEN}\"'[]\u201c\u201d\u2018\u2019"
 
 
 def find_references(text: str) -> tuple[str, ...]:
-    """Returns at most 5 references in a text, in the order of the patterns.
+    """Returns at most 5 references in a text: links of Markdown and HTML, then what its sentences point to.
 
-    A dot inside a number is part of it ("Section 3.2"). After "refers to" and similar phrases only a section, a
-    quotation or a capitalised name is a reference; "recall refers to the share found" contains none.
+    "See also" begins a list of anything: the rest of the sentence, or the lines after it. After "refers to" and similar
+    phrases only sections, quotations, addresses, identifiers and capitalised names are references; "recall refers to
+    the share found" contains none. A reference consists of whole words.
     """
-    plain, links = without_markdown(text)
-    found = [
-        part for m in _SEE_ALSO.finditer(plain) for part in re.split(r"[,;]|(?<!\s)\s+and\s+(?=[A-Z])", m.group("list"))
-    ]
-    found += [match.group("target") for pattern in _NAMED for match in pattern.finditer(plain)]
-    stripped = (part.strip(" \t.,;:\"'*_()[]\u201c\u201d\u2018\u2019") for part in (*found, *links))
-    by_key = {normalised(part): part for part in reversed([part for part in stripped if len(part) > 3])}
-    return tuple(reversed(by_key.values()))[:MOST]
+    plain, found = without_markup(text)
+    for pointer in _POINTER.finditer(plain):
+        rest = plain[pointer.end() :].lstrip(": ")
+        block = rest.lstrip("\n").partition("\n\n")[0]
+        lines = block.split("\n")
+        if not pointer["list"]:
+            found += _targets(block, is_list=False)
+        else:
+            shown = lines if rest.startswith("\n") else lines[:1]
+            found += [part for line in shown for part in _targets(line, is_list=True)]
+    by_key: dict[str, str] = {}
+    for part in (part.strip(_MARKS) for part in found):
+        if len(part) > 3:
+            by_key.setdefault(normalised(part), part)
+    return tuple(by_key.values())[:MOST]
+
+
+def _targets(text: str, *, is_list: bool) -> Iterator[str]:
+    """What the first words of a text point to; a number alone has the noun before it ("Sections 2 and 3")."""
+    noun = ""
+    for place, item in enumerate(_items(text)):
+        for number, piece in enumerate((_AND if is_list or place else _AND_SECTION).split(item)):
+            section = _SECTION.match(piece)
+            noun = (section["noun"] or noun) if section else ""
+            match = section if noun else _NAME.match(piece)
+            target = f"{noun} {section['label']}" if section and noun else match and match["name"]
+            is_whole = bool(match) and match.end() == len(piece)
+            if is_list:
+                yield target if noun and is_whole else piece
+            elif target and (is_whole or number or not place):
+                yield target
+            if not is_list and not is_whole:
+                return
+
+
+def _items(text: str) -> Iterator[str]:
+    """The words of a sentence, cut only after commas and semicolons."""
+    words: list[str] = []
+    for word in _WORD.findall(text):
+        closes = word.count(")") > word.count("(")
+        said = (word.rpartition(")")[0] if closes else word).rstrip("\"'\u201d\u2019")
+        if words or said not in ("and", "or"):
+            words.append(word[: word.rfind(")")] if closes else word)
+        is_end = closes or (said.endswith((".", "!", "?")) and not _INITIALS.fullmatch(said))
+        if is_end or said.endswith((",", ";")):
+            yield " ".join(words).strip(_BETWEEN)
+            words = []
+        if is_end:
+            return
+    yield " ".join(words).strip(_BETWEEN)
 
 
 @dataclass(frozen=True)

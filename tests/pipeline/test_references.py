@@ -22,9 +22,20 @@ from acqo_rl.types import Query
         # a dot inside a number
         ("as described in Section 3.2 of it.", ("Section 3.2",)),
         ("See also section 3.2, Chapter 4.", ("section 3.2", "Chapter 4")),
+        # several targets, in words and in structure
+        ("as described in chapter four, or in the text", ("chapter four",)),
+        ("For more information read: “On Growth” and “Form in Nature”.", ("On Growth", "Form in Nature")),
+        ("As explained in Sections 3 and 5.1 of it", ("Section 3", "Section 5.1")),
+        ("For further details on HTTP, consult RFC 7231, Table 2 and RFC 9110.", ("RFC 7231", "Table 2", "RFC 9110")),
+        ("See also https://example.org/a.b?x=1,2 and Entropy.", ("https://example.org/a.b?x=1,2", "Entropy")),
+        ("See also:\n- Heat pumps\n- `numpy.linalg.norm`\n\nMore.", ("Heat pumps", "numpy.linalg.norm")),
+        ("<h2>See also</h2><ul><li>Entropy<li><a href='b'>A Title</a></ul><p>The end.", ("A Title", "Entropy")),
+        ("(see also Heat Pumps, J. R. Hartley, and Node.js) or not", ("Heat Pumps", "J. R. Hartley", "Node.js")),
         # plain English
+        ("it refers to 12.5 million people. As shown in part by Darwin, Bell was", ()),
         ("recall refers to the share found", ()),
         ("as shown in all of them; for more details see below", ()),
+        ("as described in Deep Learning, Networks are good", ("Deep Learning",)),
         # longer than 3, once, at most 5
         ("See also: abc, Abcd, abcd", ("Abcd",)),
         ("See also: One1, Two2, Three, Four, Five, Sixth", ("One1", "Two2", "Three", "Four", "Five")),
