@@ -72,8 +72,11 @@ def _targets(text: str, *, is_list: bool) -> Iterator[str]:
             section = _SECTION.match(piece)
             noun = (section["noun"] or noun) if section else ""
             match = section if noun else _NAME.match(piece)
-            target = f"{noun} {section['label']}" if section and noun else match and match["name"]
-            is_whole = bool(match) and match.end() == len(piece)
+            target = ""
+            is_whole = False
+            if match:
+                target = f"{noun} {match['label']}" if noun else match["name"]
+                is_whole = match.end() == len(piece)
             if is_list:
                 yield target if noun and is_whole else piece
             elif target and (is_whole or number or not place):
