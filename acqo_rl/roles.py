@@ -124,7 +124,13 @@ class Retriever(Protocol):
 
 @runtime_checkable
 class RemoteCorpus(Protocol):
-    """Documents that are looked up in a search engine."""
+    """Documents that are looked up in a search engine.
+
+    Attributes:
+        lists: whether all documents can be read.
+    """
+
+    lists: bool = True
 
     def fetch(self, doc_ids: Sequence[str]) -> dict[str, Document]:
         """The given documents by id, from one call; those that do not exist or may not be seen are left out."""

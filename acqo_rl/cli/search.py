@@ -3,7 +3,7 @@ r"""Search a corpus with a reformulator: one query, or a conversation.
     acqo search --data data/embedded --index indexes/embedded --model runs/acqo/model \
         --query "Compare the populations of Oslo and Bergen"
     acqo search --data data/embedded --index indexes/embedded --reformulator rules
-    acqo search --index "qdrant://localhost:6333/wiki?mode=hybrid" --reformulator rules --query "What is in Peru?"
+    acqo search --index http+json:configs/engines/elasticsearch.yaml --reformulator rules --query "What is in Peru?"
     acqo search --data data/embedded --index indexes/embedded --reformulator multi_query+hyde \
         --model openai:qwen3@http://localhost:8000/v1 --fusion rrf --query "Why did Peru change its currency?"
 

@@ -153,7 +153,7 @@ def open_systems(
             models[key] = load_strategy_model(spec.model, settings)
         return open_reformulator(spec, lexicon=lexicon, language_model=models.get(key))
 
-    lexicon = lexicon_for((spec.reformulator for spec in paths.values()), corpus.values())
+    lexicon = lexicon_for((spec.reformulator for spec in paths.values()), [corpus])
     words = once(partial(words_of, corpus))
     opened: dict[str, SearchPath] = {}
     systems: dict[System, SearchPath] = {}

@@ -6,14 +6,7 @@ Needs ``pip install 'acqo-rl[langchain]'``.
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from contextvars import ContextVar
-from functools import cache
-from numbers import Integral, Real
-from threading import Thread
 from typing import Any
 
 from acqo_rl import types
@@ -21,10 +14,11 @@ from acqo_rl.conversations import read_history
 from acqo_rl.errors import missing_package
 from acqo_rl.integrations.hits import hits, metadata_of
 from acqo_rl.language_models.chat import completion_of, failed
-from acqo_rl.roles import LanguageModel, Retriever
+from acqo_rl.retrieval.engines.langchain import batched, callers_loop, collection_of
+from acqo_rl.roles import LanguageModel
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.searcher import AdaptiveSearcher
-from acqo_rl.types import Completion, Conversation, Query, Ranking
+from acqo_rl.types import Completion, Conversation, Query
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -32,7 +26,6 @@ try:
     from langchain_core.language_models import BaseLanguageModel
     from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
     from langchain_core.retrievers import BaseRetriever
-    from langchain_core.runnables import Runnable
     from langchain_core.runnables.config import set_config_context
     from pydantic import Field, SkipValidation
 except ImportError as error:
@@ -87,17 +80,17 @@ class AdaptiveRetriever(BaseRetriever):
         Raises:
             ConfigError: the strategy is unknown.
         """
+        from acqo_rl.retrieval.engines.opening import EngineDocuments, retriever_of
         from acqo_rl.searching.assemble import open_path, open_reformulator
         from acqo_rl.searching.settings import StepSettings
 
         model = LangChainModel(llm) if llm else None
         [spec] = StepSettings().paths([strategy if model else "rules"], model="langchain").values()
-        source = LangChainSource(base_retriever)
+        collection = collection_of(base_retriever)
+        documents = EngineDocuments(collection)
         reformulator = open_reformulator(spec, language_model=model)
-        searcher = AdaptiveSearcher.along(
-            open_path(spec, source.documents, source, reformulator=reformulator), cache_size=0
-        )
-        return cls(searcher=searcher, corpus=source.documents, k=k, whole=True)
+        path = open_path(spec, documents, retriever_of(collection), reformulator=reformulator)
+        return cls(searcher=AdaptiveSearcher.along(path, cache_size=0), corpus=documents, k=k, whole=True)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None, history: object = ()
@@ -115,7 +108,7 @@ class AdaptiveRetriever(BaseRetriever):
         history: object = (),
     ) -> list[Document]:
         with set_config_context({"callbacks": run_manager.get_child()}) as context:
-            context.run(_callers_loop.set, asyncio.get_running_loop())
+            context.run(callers_loop.set, asyncio.get_running_loop())
             search = self.searcher.asearch(_query(query, history), self.k if k is None else k)
             found = await asyncio.create_task(search, context=context)
         return self._documents(found)
@@ -133,35 +126,6 @@ def _query(text: Any, history: Any) -> Query:
     return Query("query", text, read_history(history, text))
 
 
-class LangChainSource(Retriever):
-    """Adapts a LangChain retriever to :class:`acqo_rl.roles.Retriever`; stores all documents that it returns."""
-
-    name = "langchain"
-
-    def __init__(self, retriever: BaseRetriever) -> None:
-        self.documents: dict[str, types.Document] = {}
-        self._retriever = retriever
-
-    def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
-        """Returns at most ``k`` documents per text, in input order; the score of a document is 1/rank."""
-        lists = _batch(self._retriever, list(texts))
-        return [self._ranking(text, documents[:k]) for text, documents in zip(texts, lists, strict=True)]
-
-    def _ranking(self, text: str, documents: Sequence[Document]) -> Ranking:
-        keys = tuple(dict.fromkeys(map(self._kept, documents)))
-        return Ranking(keys, tuple(1 / rank for rank in range(1, len(keys) + 1)), self.name, text)
-
-    def _kept(self, document: Document) -> str:
-        """Stores a document; returns its key, which is its id unless another text, such as another chunk, has that."""
-        key = document.id or _content_id(document)
-        title = str(document.metadata.get("title") or "")
-        found = types.Document(key, title, document.page_content, document.metadata)
-        if self.documents.setdefault(key, found).text != found.text:
-            key = f"{key} {_content_id(Document(found.text))}"
-        self.documents[key] = found
-        return key
-
-
 class LangChainModel(LanguageModel):
     """Adapts a LangChain model to :class:`acqo_rl.roles.LanguageModel`. The prompts ask for JSON; no schema is sent."""
 
@@ -172,50 +136,9 @@ class LangChainModel(LanguageModel):
         """Returns one completion per conversation, in input order; a failed call is reported in ``problem``."""
         asked = list(conversations)
         try:
-            return [_completion(reply) for reply in _batch(self._llm, asked, return_exceptions=True)]
+            return [_completion(reply) for reply in batched(self._llm, asked, return_exceptions=True)]
         except Exception as error:
             return [_completion(error) for _ in asked]
-
-
-_UNSUPPORTED = (NotImplementedError, AssertionError, AttributeError, TypeError, ValueError, RuntimeError)
-"""Errors that components raise if they do not support this kind of call; server errors have other types."""
-
-_callers_loop: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("callers_loop", default=None)
-"""The event loop of a caller that awaits, because the connections of the component may belong to it."""
-
-
-def _batch(runnable: Runnable[Any, Any], asked: list[Any], **options: Any) -> list[Any]:
-    """The outputs for all inputs from a component that may only support synchronous or only asynchronous calls.
-
-    Raises:
-        Exception: the error of the kind of call that fits the caller, if both fail, or fail for all inputs.
-    """
-    loop = _callers_loop.get()
-
-    def wait() -> list[Any]:
-        return asyncio.run_coroutine_threadsafe(runnable.abatch(asked, **options), loop or _own_loop()).result()
-
-    calls = [lambda: runnable.batch(asked, **options), wait]
-    first, second = reversed(calls) if loop else calls
-    try:
-        return _unless_all_failed(first())
-    except _UNSUPPORTED as error:
-        with suppress(Exception):
-            return _unless_all_failed(second())
-        raise error
-
-
-@cache
-def _own_loop() -> asyncio.AbstractEventLoop:
-    loop = asyncio.new_event_loop()
-    Thread(target=loop.run_forever, name="acqo-event-loop", daemon=True).start()
-    return loop
-
-
-def _unless_all_failed(replies: list[Any]) -> list[Any]:
-    if replies and all(isinstance(reply, Exception) for reply in replies):
-        raise replies[0]
-    return replies
 
 
 def _completion(reply: BaseMessage | str | Exception) -> Completion:
@@ -231,14 +154,3 @@ def _completion(reply: BaseMessage | str | Exception) -> Completion:
     return completion_of(
         text, usage["output_tokens"] if usage else 0, finished=reasons.isdisjoint({"length", "max_tokens"})
     )
-
-
-def _content_id(document: Document) -> str:
-    """A hash of text and metadata, because pages may have equal texts; fractions are scores, and differ by query."""
-    own = {
-        str(key): value
-        for key, value in document.metadata.items()
-        if not isinstance(value, Real) or isinstance(value, Integral)
-    }
-    written = json.dumps([document.page_content, own], sort_keys=True, default=str)
-    return hashlib.sha256(written.encode()).hexdigest()[:32]

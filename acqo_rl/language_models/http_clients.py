@@ -31,8 +31,6 @@ _LONGEST_PAUSE, _LONGEST_RETRY_AFTER = 5.0, 120.0  # seconds
 _LONGEST_EXCHANGE = 600.0  # seconds
 _LEAST_BYTES = 4 * 2**20
 """Maximum size of an answer to a call that does not ask for much."""
-_MOST_BYTES = 2**28
-"""Maximum size of an answer to the client of a library."""
 _COMPRESSED = ("", "identity", "gzip", "deflate")
 """Forms of an answer; other compressions can make a few bytes several gigabytes at once."""
 TOO_LATE = "the time limit ended this call"
@@ -140,7 +138,7 @@ class Connections:
         Args:
             method: HTTP method.
             path: below the base URL.
-            body: JSON of the request.
+            body: JSON of the request; bytes are sent as they are, as JSON lines.
             most: maximum number of bytes of the answer, if the call asks for more than a few megabytes.
 
         Raises:
@@ -148,46 +146,26 @@ class Connections:
             TimeoutError: the answer is not complete within the time limit of the request, or in ten minutes.
             ValueError: the answer has too many bytes, or a compression that was not asked for.
         """
-        request = self._client.build_request(method, path, json=body)
-        return (await self.exchange(request, max(most, _LEAST_BYTES))).raise_for_status()
-
-    async def exchange(self, request: httpx.Request, most: int) -> httpx.Response:
-        """The answer to a request, also one with an error; exceptions as in :meth:`send`."""
         import httpx
 
+        most = max(most, _LEAST_BYTES)
         parts: list[bytes] = []
         size = 0
-        async with asyncio.timeout(min(_LONGEST_EXCHANGE, time_limit.current().seconds)):
-            response = await self._client.send(request, stream=True)
-            try:
-                if (compression := response.headers.get("Content-Encoding", "")) not in _COMPRESSED:
-                    raise ValueError(f"the compression of the answer is {compression!r}")
-                async for part in response.aiter_bytes():
-                    size += len(part)
-                    if size > most:
-                        raise ValueError(f"the answer has more than {most:,} bytes")
-                    parts.append(part)
-            finally:
-                await response.aclose()
+        seconds = min(_LONGEST_EXCHANGE, time_limit.current().seconds)
+        content: dict[str, Any] = {"json": body}
+        if isinstance(body, bytes):
+            content = {"content": body, "headers": {"Content-Type": "application/x-ndjson"}}
+        async with asyncio.timeout(seconds), self._client.stream(method, path, **content) as response:
+            if (compression := response.headers.get("Content-Encoding", "")) not in _COMPRESSED:
+                raise ValueError(f"the compression of the answer is {compression!r}")
+            async for part in response.aiter_bytes():
+                size += len(part)
+                if size > most:
+                    raise ValueError(f"the answer has more than {most:,} bytes")
+                parts.append(part)
         kept = {name: response.headers[name] for name in ("Retry-After",) if name in response.headers}
-        return httpx.Response(response.status_code, headers=kept, content=b"".join(parts), request=request)
-
-
-def limited_transport(url: str, what: str, seconds: float) -> httpx.BaseTransport:
-    """Makes the client of a library send its requests as :class:`Connections` does, within ``seconds`` each."""
-    connections = Connections(url, what, seconds, {})
-    import httpx
-
-    class Limited(httpx.BaseTransport):
-        def handle_request(self, request: httpx.Request) -> httpx.Response:
-            """The whole answer."""
-            try:
-                with time_limit.limited(time_limit.TimeLimit(seconds)):
-                    return connections.run(connections.exchange(request, _MOST_BYTES))
-            except TimeoutError as error:
-                raise httpx.ReadTimeout(str(error)) from error
-
-    return Limited()
+        whole = httpx.Response(response.status_code, headers=kept, content=b"".join(parts), request=response.request)
+        return whole.raise_for_status()
 
 
 @cache

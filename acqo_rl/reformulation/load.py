@@ -12,8 +12,8 @@ from acqo_rl.reformulation.policy import Policy, read_settings
 from acqo_rl.reformulation.prompted import Prompted, Strategy, strategies_for
 from acqo_rl.reformulation.settings import REWRITE_RETRIEVE_READ, STRATEGIES, WHOLE, StrategySettings
 from acqo_rl.reformulation.templated import Templated
-from acqo_rl.roles import LanguageModel, Reformulator
-from acqo_rl.types import Document, FeedbackSpec, QueryType
+from acqo_rl.roles import LanguageModel, Reformulator, RemoteCorpus
+from acqo_rl.types import Corpus, FeedbackSpec, QueryType
 
 _READ_AGAIN = FeedbackSpec(results=3, words=40)
 
@@ -47,16 +47,20 @@ def with_engine_prefix(name: str, model: str, engine: InferenceEngine) -> str:
     return model if engine == "transformers" or not model or prompts_model(name) else fastest(model)
 
 
-def lexicon_for(names: Iterable[str], documents: Iterable[Document]) -> Lexicon | None:
-    """Returns the names in a corpus for the rules; ``None`` if no reformulator uses the rules.
+def lexicon_for(names: Iterable[str], corpora: Iterable[Corpus]) -> Lexicon | None:
+    """Returns the names in some corpora for the rules; ``None`` if no reformulator uses the rules.
 
-    The documents are read only if needed, which takes about two seconds for 35,000 passages.
+    The documents are read only if needed, which takes about two seconds for 35,000 passages. Those of an engine that
+    cannot list them are not read.
 
     Args:
         names: names of reformulators, see :func:`load_reformulator`.
-        documents: the corpus.
+        corpora: document id -> document.
     """
-    return Lexicon.of(documents) if "rules" in names else None
+    if "rules" not in names:
+        return None
+    listed = (corpus for corpus in corpora if not isinstance(corpus, RemoteCorpus) or corpus.lists)
+    return Lexicon.of(document for corpus in listed for document in corpus.values())
 
 
 def check_strategy(name: str, model: str) -> None:

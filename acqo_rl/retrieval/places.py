@@ -1,5 +1,6 @@
 """Parses index locations: a folder, a URL, a collection of a search engine, or several of these joined by ``+``."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,6 +8,9 @@ from acqo_rl.addresses import Address, whole_of
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.engines.location import is_engine, read_location
 from acqo_rl.retrieval.manifest import FILE_NAME, PARTS
+
+_JOINT = re.compile(r"\+(?!json:)")
+"""The sign between index locations; that of ``http+json:`` belongs to one of them."""
 
 
 def is_url(index: str | Path) -> bool:
@@ -35,10 +39,10 @@ def split_places(text: str | Path, known: Callable[[str], bool] = is_place) -> l
         ConfigError: the text contains a ``+``, and one of the parts is not known.
     """
     whole = whole_of(text)
-    if "+" not in whole or Path(whole).exists():
+    words = _JOINT.split(whole)
+    if len(words) == 1 or Path(whole).exists():
         return [Address(text)]
 
-    words = whole.split("+")
     parts = words[:1]
     for word in words[1:]:
         if known(parts[-1]) and known(word):

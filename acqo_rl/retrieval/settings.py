@@ -9,8 +9,9 @@ from acqo_rl.settings import setting
 from acqo_rl.types import Corpus, IndexDevice
 
 INDEX_HELP = (
-    "Index folder written by acqo index, URL of a retriever server, or collection of a search engine such as "
-    "qdrant://HOST:PORT/NAME?mode=hybrid. Join several by '+' to search them together, such as DENSE+BM25."
+    "Index folder written by acqo index, URL of a retriever server, or collection of a search engine: "
+    "http+json:TEMPLATE.yaml, postgresql://USER@HOST/DATABASE/TABLE or langchain:MODULE:NAME. Join several by '+' to "
+    "search them together, such as DENSE+BM25."
 )
 
 RERANKER_HELP = (

@@ -71,7 +71,7 @@ def open_path(
     if spec.reranker and not reranker:
         reranker = load_reranker(spec.reranker)
     return SearchPath(
-        reformulator or open_reformulator(spec, lexicon=lexicon_for([spec.reformulator], corpus.values())),
+        reformulator or open_reformulator(spec, lexicon=lexicon_for([spec.reformulator], [corpus])),
         retrievers,
         FederatedFusion(fusion) if spec.federated else fusion,
         corpus,

@@ -53,7 +53,7 @@ class ServiceSettings(SearcherSettings):
     collections: list[Address] = setting(
         "NAME=DATA,INDEX: a BEIR folder and its index. NAME=DATA,DENSE+BM25: a hybrid index. "
         "NAME=DATA,DENSE,BM25@original: the BM25 index is searched only with the raw query. "
-        "NAME=qdrant://HOST:PORT/COLLECTION: a collection of a search engine.",
+        "NAME=http+json:TEMPLATE.yaml: a collection of a search engine.",
         [],
     )
     strategies: list[str] = setting(
@@ -114,7 +114,7 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
         open_collection(one, limits.sub_query, of_indexes, settings.open_index, encoders)
         for one in settings.collections
     ]
-    documents = (d for collection in collections if not collection.has_tenants for d in collection.documents.values())
+    read = [collection.documents for collection in collections if not collection.has_tenants]
     answer_model = settings.answer_model and load_language_model(
         settings.answer_model,
         max_new_tokens=settings.answer_tokens,
@@ -124,7 +124,7 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
     )
     service = Service(
         collections,
-        Strategies(paths, batcher, lexicon_for((spec.reformulator for spec in paths.values()), documents)),
+        Strategies(paths, batcher, lexicon_for((spec.reformulator for spec in paths.values()), read)),
         Timeouts(limits.search, limits.reformulation, limits.sub_query, limits.reranking),
         answer_model=batched(answer_model, batcher) if answer_model else None,
         max_model_calls=settings.max_model_calls,

@@ -97,7 +97,7 @@ def test_long_documents_are_counted_and_split_on_request(tmp_path, build, capsys
         (["--data", "D", "--encoder", "openai:letters@http://127.0.0.1:9/v1", "--encoding.dtype", "float32"], "dtype"),
         (["--data", "D", "--encoding.dimensions", "64"], "dimensions"),
         (["--data", "D", "--output", "D/.", "--kind", "bm25"], "output"),
-        (["--data", "D", "--output", "qdrant:D/pages"], "output is a collection"),
+        (["--data", "D", "--output", "http+json:D/pages.yaml"], "output is a collection"),
     ],
 )
 def test_contradictory_settings_are_rejected_before_anything_is_loaded(tmp_path, build, arguments, message):

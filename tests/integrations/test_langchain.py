@@ -13,9 +13,11 @@ from pydantic import ValidationError
 from small_world import CORPUS, FOUND_BY, HISTORY, PARTS, QUERY, SCORES, make_searcher
 
 from acqo_rl.errors import ConfigError, SearchError
-from acqo_rl.integrations.langchain import AdaptiveRetriever, LangChainSource
+from acqo_rl.integrations.langchain import AdaptiveRetriever
 from acqo_rl.language_models.structured import example
 from acqo_rl.reformulation.pass_through import PassThrough, RecentTurns
+from acqo_rl.retrieval.engines.langchain import collection_of
+from acqo_rl.retrieval.engines.opening import retriever_of
 
 
 @pytest.fixture
@@ -142,7 +144,7 @@ def test_equal_documents_are_one_and_others_stay_apart(documents):
     found = AdaptiveRetriever.from_retriever(Listed(documents=documents)).invoke("compare Peru and Chad")
     assert [document.page_content for document in found] == [d.page_content for d in documents[:2]]
     assert len({document.metadata["acqo_rl"]["doc_id"] for document in found}) == 2
-    [best] = LangChainSource(Listed(documents=documents)).search(["compare"], 1)
+    [best] = retriever_of(collection_of(Listed(documents=documents))).search(["compare"], 1)
     assert len(best.doc_ids) == 1
 
 

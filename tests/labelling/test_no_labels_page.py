@@ -1,6 +1,7 @@
 """The commands of docs/no_labels.md run, on a handbook of invented places and with a stand-in for the model."""
 
 import json
+import os
 import re
 import shlex
 from pathlib import Path
@@ -15,7 +16,6 @@ from acqo_rl.cli import command, main, module_of
 from acqo_rl.data.beir import read_beir
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
-from acqo_rl.retrieval.engines import qdrant
 from acqo_rl.training.run_folder import read_rows
 from acqo_rl.training.warm_start import ScoredQuery
 
@@ -65,22 +65,20 @@ def test_a_folder_of_documents_becomes_a_data_set_that_the_recipe_accepts(here):
 
 
 @pytest.fixture
-def collection(tmp_path, monkeypatch):
-    """Location of a collection that another program made of the pages of a handbook."""
-    from qdrant_client import QdrantClient, models
+def collection(postgres, tmp_path, monkeypatch):
+    """Location of a table that another program made of the pages of a handbook."""
+    import psycopg
 
     monkeypatch.chdir(tmp_path)
     texts = pages()
     vectors = SentenceTransformerEncoder("embedded:minilm").encode_passages([f"{t}. {x}" for t, x in texts.items()])
-    client = QdrantClient(path="engine")
-    client.create_collection("handbook", models.VectorParams(size=vectors.shape[1], distance=models.Distance.COSINE))
-    points = [
-        models.PointStruct(id=i, vector=vector.tolist(), payload={"title": title, "text": text})
-        for i, (vector, (title, text)) in enumerate(zip(vectors, texts.items(), strict=True))
-    ]
-    client.upsert("handbook", points)
-    client.close()
-    return "qdrant:engine/handbook?encoder=embedded:minilm"
+    with psycopg.connect(postgres) as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        connection.execute("CREATE TABLE handbook (id int, title text, text text, vector vector(384))")
+        for row, (vector, (title, text)) in enumerate(zip(vectors, texts.items(), strict=True)):
+            values = [row, title, text, str(vector.tolist())]
+            connection.execute("INSERT INTO handbook VALUES (%s, %s, %s, %s)", values)
+    return f"{postgres}/handbook?encoder=embedded:minilm"
 
 
 def test_a_policy_is_trained_and_searches_in_front_of_a_collection(collection, tmp_path, monkeypatch):
@@ -104,21 +102,21 @@ def test_a_policy_is_trained_and_searches_in_front_of_a_collection(collection, t
     (tmp_path / "small.yaml").write_text(json.dumps(small))
 
     commands = (
-        COLLECTION.replace("qdrant://localhost:6333/wiki?encoder=BAAI/bge-small-en-v1.5", collection)
-        .replace("qdrant://localhost:6333/wiki", collection.partition("?")[0])
+        COLLECTION.replace("postgresql://me@localhost/wiki/pages?encoder=BAAI/bge-small-en-v1.5", collection)
+        .replace("postgresql://me@localhost/wiki/pages", collection.partition("?")[0])
         .replace("--config embedded", "--config small.yaml")
     )
+    environment = {**ENVIRONMENT, "PGHOST": os.environ["PGHOST"]}
     data, label, train, search = [shlex.split(line)[1:] for line in commands.splitlines()]
     main(data)
     main(label)
-    qdrant._folder(str(tmp_path / "engine")).close()  # one process at a time may open the folder
     monkeypatch.setattr(
         module_of("train"),
         "run_program",
-        lambda _, words: run_command(*words[words.index("acqo_rl.cli") + 1 :], env=ENVIRONMENT),
+        lambda _, words: run_command(*words[words.index("acqo_rl.cli") + 1 :], env=environment),
     )
     main(train)
-    found = run_command(*search, "--json", "True", env=ENVIRONMENT)
+    found = run_command(*search, "--json", "True", env=environment)
 
     questions = read_beir("data/wiki_questions", "train", "dev")
     assert {entry["kind"] for entry in questions.metadata.values()} >= {"several", "bridge", "follow_up"}

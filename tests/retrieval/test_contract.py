@@ -32,7 +32,7 @@ def retriever(request, folders, engine_index):
     if " " in request.param:
         engine, mode = request.param.split()
         index = put_documents(engine, engine_index(engine, "contract"), CORPUS)
-        yield load_retriever(f"{index}&mode={mode}", encoder=UnitEncoder())
+        yield load_retriever(index(mode), encoder=UnitEncoder())
     elif request.param == "hybrid":
         yield load_retriever(folders, encoder=UnitEncoder())
     elif request.param == "federated":

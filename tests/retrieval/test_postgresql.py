@@ -125,7 +125,7 @@ def test_vectors_of_any_column_are_searched(odd_vectors, column):
 
 def test_postgresql_is_found_again_soon_after_it_was_away_for_long(postgres_server, engine_index):
     table = put_documents("postgresql", engine_index("postgresql", "restarts"), CORPUS)
-    retriever = load_retriever(f"{table}&timeout=1", encoder=UnitEncoder(), remote_timeout=1)
+    retriever = load_retriever(table(timeout=1), encoder=UnitEncoder(), remote_timeout=1)
     postgres_server.stop()
     try:
         for _ in range(4):

@@ -27,7 +27,7 @@ CITIES = [
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
-    return put_documents("qdrant", f"qdrant:{tmp_path_factory.mktemp('cities')}/cities", CITIES)
+    return put_documents("http+json", f"http+json:{tmp_path_factory.mktemp('cities')}/cities.yaml", CITIES)
 
 
 def serving_cities(place, steps=None, **options):
@@ -38,13 +38,13 @@ def serving_cities(place, steps=None, **options):
 
 @pytest.fixture(scope="module")
 def client(index):
-    with serving_cities(f"{index}&mode=text") as client:
+    with serving_cities(index("text")) as client:
         yield client
 
 
 @pytest.fixture(scope="module")
 def of_tenants(index):
-    with serving_cities(f"{index}&mode=text&tenant=owner") as client:
+    with serving_cities(index("text", tenant="owner")) as client:
         yield client
 
 
@@ -76,7 +76,7 @@ def test_a_filter_has_results_of_its_own(client):
 
 def test_answers_from_documents_that_may_be_deleted_are_cached_for_a_shorter_time(index, tmp_path, monkeypatch):
     monkeypatch.setattr("acqo_rl.serving.service._CHANGING", 0.1)
-    for place in (f"{index}&mode=text", bm25_folder(tmp_path, CITIES)):
+    for place in (index("text"), bm25_folder(tmp_path, CITIES)):
         with serving_cities(
             place, answer_model=ModelByRole(analyzer="simple", synthesis="Lima.", grounding='{"claims": []}')
         ) as client:
@@ -100,7 +100,7 @@ def test_an_index_that_cannot_filter_is_refused():
 
 def test_all_indexes_of_a_collection_have_tenants_or_none(index):
     with pytest.raises(ConfigError):
-        open_collection(f"cities={index}&mode=text&tenant=owner,{index}&mode=dense")
+        open_collection(f"cities={index('text', tenant='owner')},{index()}")
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_all_indexes_of_a_collection_have_tenants_or_none(index):
 def test_choice_and_hops_read_and_search_only_what_may_be_seen(index, tmp_path, strategy, seen, hidden, restriction):
     eager_scorer().save(tmp_path)
     steps = StepSettings(hops=2, hop=str(tmp_path))
-    with serving_cities(f"{index}&mode=text&tenant=owner", steps=steps) as client:
+    with serving_cities(index("text", tenant="owner"), steps=steps) as client:
         answer = found(client, rewriting_strategy=strategy, **restriction)
     assert ids(answer) == seen
     assert "'kind': 'hop'" in str(answer)

@@ -1,15 +1,20 @@
 """What a search engine has to do, and collections of engines, with retries of their calls."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import Any, Protocol, TypeVar
 
-from acqo_rl.errors import SearchError
+from cachetools import LRUCache
+
+from acqo_rl.errors import AcqoError, SearchError
 from acqo_rl.files import hash_of
 from acqo_rl.language_models.http_clients import make_retrying
-from acqo_rl.retrieval.engines.location import Location, LocationOptions
+from acqo_rl.retrieval.engines.location import Location, LocationOptions, Mode
 from acqo_rl.retrieval.manifest import IndexInfo
 from acqo_rl.roles import Vectors
 from acqo_rl.text import one_line
@@ -26,6 +31,9 @@ Hit = tuple[str | None, float, Row]
 COSINE, DOT = "cosine", "dot"
 """Metrics with which a dense index can be searched."""
 
+_SEEN = 20_000
+"""Maximum number of entries that are kept."""
+
 _UNREADABLE = (AssertionError, AttributeError, LookupError, StopIteration, TypeError, ValueError)
 """Exceptions after an answer of another form: the clients do not check all of it."""
 
@@ -39,13 +47,29 @@ class Schema:
         vectors: name of a vector field -> dimension (``None`` if it is unknown) and metric: ``cosine``, ``dot``, or the
             engine's name of another one.
         key: field with the ids, if none is named; empty for the id of the engine itself.
-        fields: names of the fields; of a collection without declared fields, those of some entries.
+        fields: names of the fields.
+        metadata: field with an object of all other fields, if none is named.
+        mode: how it is searched, if the location does not say it.
+        embeds: whether the engine itself embeds the texts of a dense search.
+        corpus: identifies the documents; by default, the location does.
+        state: changes with the way in which the engine searches.
+        filters: whether a part of the documents can be searched.
+        lists: whether all documents can be read.
+        looks_up: whether documents can be read by id; else those of the last hits are known.
     """
 
     count: int
     vectors: Mapping[str, tuple[int | None, str]]
     key: str
     fields: Sequence[str]
+    metadata: str = ""
+    mode: Mode | None = None
+    embeds: bool = False
+    corpus: str = ""
+    state: str = ""
+    filters: bool = True
+    lists: bool = True
+    looks_up: bool = True
 
 
 class Engine(Protocol):
@@ -73,11 +97,8 @@ class Engine(Protocol):
     def has_words(self) -> bool:
         """Whether the field of the texts has a full text index."""
 
-    def search_vectors(self, vectors: Vectors, k: int, where: Filter) -> list[list[Hit]]:
-        """The nearest entries of each row, best first, by one call; float32[texts, dim]."""
-
-    def search_texts(self, texts: Sequence[str], k: int, where: Filter) -> list[list[Hit]]:
-        """The entries that match each text best by full text, best first."""
+    def search(self, texts: Sequence[str], vectors: Vectors | None, k: int, where: Filter) -> list[list[Hit]]:
+        """The entries that match each text best, best first; by its vector, float32[texts, dim], if there are some."""
 
     def rows(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[tuple[str | None, Row]]:
         """Id and fields, without vectors, of the entries with the given ids, or of all, in any order."""
@@ -110,10 +131,12 @@ class EngineCollection:
     @cached_property
     def info(self) -> IndexInfo:
         """Its description. The hash of the corpus is made of the location and the number of documents alone."""
-        corpus = hash_of(self.location.shown, self.schema.count)
-        is_dense = self.location.options.mode == "dense"
-        kind, encoder = ("dense", hash_of(self.location.encoder)) if is_dense else ("bm25", "")
-        return IndexInfo(kind, hash_of(kind, corpus, encoder), corpus, self.schema.count, encoder)
+        schema = self.schema
+        corpus = hash_of(schema.corpus or self.location.shown, schema.count)
+        kind, encoder = "bm25", ""
+        if self.location.options.mode == "dense":
+            kind, encoder = "dense", hash_of(self.location.shown if schema.embeds else self.location.encoder)
+        return IndexInfo(kind, hash_of(kind, corpus, encoder, schema.state), corpus, schema.count, encoder)
 
     def __call__(self, method: Callable[..., T], *arguments: Any) -> T:
         """The result of a method of the engine.
@@ -126,12 +149,32 @@ class EngineCollection:
             return answer
 
 
+class Seen:
+    """The last entries that searches found, of engines that look up none by id. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._rows: LRUCache[str, Row] = LRUCache(_SEEN)
+        self._lock = Lock()
+
+    def add(self, hits: Iterable[Hit]) -> None:
+        """Keeps entries; a later one replaces an earlier one with its id."""
+        with self._lock:
+            self._rows.update({doc_id: row for doc_id, _, row in hits if doc_id is not None})
+
+    def rows(self, doc_ids: Sequence[str]) -> list[tuple[str | None, Row]]:
+        """Id and fields of those of the entries that are kept."""
+        with self._lock:
+            return [(doc_id, self._rows[doc_id]) for doc_id in doc_ids if doc_id in self._rows]
+
+
 @contextmanager
 def reported(location: Location, engine: Engine | type[Engine]) -> Iterator[None]:
     """Turns exceptions of an engine's client, and those after an unreadable answer, into ``SearchError``."""
     caught: tuple[type[Exception], ...] = (*engine.errors, *_UNREADABLE)
     try:
         yield
+    except AcqoError:
+        raise
     except caught as error:
         reason = one_line(str(error) or "its answer has another form than expected")[:300]
         remedy = (

@@ -1,4 +1,4 @@
-"""Locations of collections in search engines, such as ``qdrant://localhost:6333/wiki?mode=hybrid``."""
+"""Locations of collections in search engines, such as ``postgresql://me@localhost/db/wiki?mode=hybrid``."""
 
 import re
 from dataclasses import dataclass, replace
@@ -14,10 +14,17 @@ from acqo_rl.errors import ConfigError
 Mode = Literal["dense", "text", "hybrid"]
 
 
-ENGINES = {"qdrant": ("QdrantEngine", "qdrant"), "postgresql": ("PostgresqlEngine", "postgres")}
+ENGINES = {
+    "postgresql": ("PostgresqlEngine", "postgres"),
+    "http+json": ("HttpJsonEngine", "remote"),
+    "langchain": ("LangChainEngine", "langchain"),
+}
 """Scheme of the locations -> class in the file of this name, and extra of this package with the engine's packages."""
 
-_LOCATION = re.compile(rf"({'|'.join(ENGINES)}):|(?!https?:)[A-Za-z][A-Za-z0-9+.-]{{1,30}}://")
+_OWN = {"mode", "id", "title", "text", "vector", "metadata"}
+"""Options of PostgreSQL alone, beside those of its client; other engines tell these themselves."""
+
+_LOCATION = re.compile(rf"({'|'.join(map(re.escape, ENGINES))}):|(?!https?:)[A-Za-z][A-Za-z0-9+.-]{{1,30}}://")
 
 
 class LocationOptions(BaseModel):
@@ -26,13 +33,12 @@ class LocationOptions(BaseModel):
     Attributes:
         mode: what is searched: vectors, words or both.
         timeout: time limit of one call in seconds.
-        tls: whether the connection is encrypted.
         tenant: metadata field that holds the tenant of a document; empty if the collection has no tenants.
         encoder: model of the vectors, with its settings below.
         id: field with the document id; empty for the id of the engine itself.
         title: field that may be missing from the collection.
         text: field with the text of a document.
-        vector: field with the embedding; empty for the unnamed vector of engines that have one.
+        vector: field with the embedding.
         metadata: field with an object of all other fields; empty if these stand beside the text.
     """
 
@@ -40,7 +46,6 @@ class LocationOptions(BaseModel):
 
     mode: Mode = "dense"
     timeout: float = Field(default=30, gt=0)
-    tls: bool = False
     tenant: str = ""
     encoder: str = ""
     revision: str | None = None
@@ -64,16 +69,14 @@ class Location:
 
     Attributes:
         scheme: name of the engine.
-        place: ``HOST:PORT``, folder or file; for PostgreSQL ``USER@HOST:PORT/DATABASE``. A password is percent-encoded.
-        collection: name of the collection or table.
-        is_server: whether the engine is a server; else it runs in this process.
+        place: folder; for PostgreSQL ``USER@HOST:PORT/DATABASE``, with a percent-encoded password.
+        collection: name of the table, the template, or ``MODULE:NAME``.
         options: the query part.
     """
 
     scheme: str
     place: str
     collection: str
-    is_server: bool
     options: LocationOptions
 
     @property
@@ -96,7 +99,7 @@ class Location:
     def address(self) -> Address:
         """The location as it is given to :func:`read_location`."""
         query = urlencode(self.options.model_dump(exclude_unset=True), quote_via=quote, safe=":/")
-        slashes = "//" if self.is_server else ""
+        slashes = "//" if self.scheme == "postgresql" else ""
         address = f"{self.scheme}:{slashes}{self.place}/{self.collection}"
         return Address(f"{address}?{query}" if query else address)
 
@@ -117,24 +120,23 @@ def read_location(index: str) -> Location:
     """
     scheme, _, rest = whole_of(index).partition(":")
     rest, _, query = rest.partition("?")
-    is_server = rest.startswith("//")
     place, _, collection = rest.removeprefix("//").rpartition("/")
-    is_database = scheme == "postgresql"  # which is a server, and whose client has options of its own
-    is_complete = "/" in place and is_server if is_database else place
-    if scheme not in ENGINES or not collection or not is_complete:
+    is_database = scheme == "postgresql"  # whose client has options of its own
+    is_complete = "/" in place if is_database else True
+    if scheme not in ENGINES or not collection or not is_complete or rest.startswith("//") != is_database:
         raise ConfigError(
-            f"{Address(index)!r} is not a location of a collection; write ENGINE://HOST:PORT/COLLECTION, or"
-            " ENGINE:FOLDER/COLLECTION for qdrant; postgresql://USER@HOST:PORT/DATABASE/TABLE"
+            f"{Address(index)!r} is not a location of a collection; write http+json:TEMPLATE.yaml,"
+            " postgresql://USER@HOST:PORT/DATABASE/TABLE or langchain:MODULE:NAME."
         )
-    if is_server:
+    if is_database:
         credentials, _, host_and_rest = place.rpartition("@")
         user, _, password = credentials.partition(":")
         place = f"{user}:{quote(unquote(password), safe='')}@{host_and_rest}" if password else place
     else:
         place = str(Path(place).resolve())
-    location = Location(scheme, place, collection, is_server, LocationOptions())
+    location = Location(scheme, place, collection, LocationOptions())
     try:
-        _ = urlsplit(f"//{place}").port
+        _ = urlsplit(f"//{place}" if is_database else "").port
     except ValueError as error:
         raise ConfigError(f"The port in {location.shown} is not a number from 0 to 65535; correct it.") from error
     try:
@@ -144,9 +146,10 @@ def read_location(index: str) -> Location:
         raise ConfigError(
             f"The option {first['loc'][0]} of {location.shown} is {first['input']!r} ({first['msg']}); correct it."
         ) from error
-    if options.model_extra and not is_database:
+    unused = [] if is_database else [name for name in options.model_fields_set if name in _OWN]
+    if unknown := [*unused, *([] if is_database else options.model_extra or ())]:
         raise ConfigError(
-            f"{location.shown} has no option {next(iter(options.model_extra))!r}; there are:"
-            f" {', '.join(LocationOptions.model_fields)}."
+            f"{location.shown} has no option {unknown[0]!r}; there are:"
+            f" {', '.join(name for name in LocationOptions.model_fields if name not in _OWN)}."
         )
     return replace(location, options=options)

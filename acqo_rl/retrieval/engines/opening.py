@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
-from pathlib import Path
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, missing_package
 from acqo_rl.fusion import best_first, best_scores
@@ -36,11 +35,9 @@ _OPENING_SECONDS = 5.0
 class EngineRetriever(Retriever):
     """Searches a collection by vectors or by full text; one call of the engine for all texts.
 
-    Documents with equal scores are ordered by their ids.
-
     Attributes:
         collection: an open one.
-        encoder: embeds the texts; without one, full text is searched.
+        encoder: embeds the texts, if the engine wants vectors.
         cosine: whether the scores are cosines.
         scope: the part of the documents to search.
     """
@@ -53,7 +50,7 @@ class EngineRetriever(Retriever):
     @property
     def name(self) -> str:  # type: ignore[override]
         """As of index folders."""
-        return "dense" if self.encoder else "bm25"
+        return self.collection.info.kind
 
     @property
     def fingerprint(self) -> str:  # type: ignore[override]
@@ -62,7 +59,16 @@ class EngineRetriever(Retriever):
         return of_all if self.scope == UNRESTRICTED else f"{of_all} {self.scope}"
 
     def restrict(self, scope: Scope) -> EngineRetriever:
-        """The retriever of a part of the documents."""
+        """The retriever of a part of the documents.
+
+        Raises:
+            ConfigError: the engine cannot search a part of its documents.
+        """
+        if scope != UNRESTRICTED and not self.collection.schema.filters:
+            raise ConfigError(
+                f"{self.collection.location.shown} searches all of its documents; omit filter and tenant, or add filter"
+                " to the template, if it is one."
+            )
         return replace(self, scope=scope)
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
@@ -92,16 +98,15 @@ class EngineRetriever(Retriever):
             several = {key for key, some in hits.items() if len(some) == asked < _LARGEST_K and len(found[key]) < k}
             missing = {key: missing[key] for key in several}
             asked = min(4 * asked, _LARGEST_K)
-        best = (best_first(sorted(found[search_key(text)].items()), k) for text in texts)
+        best = (best_first(found[search_key(text)].items(), k) for text in texts)
         return [Ranking(*top, self.name, text) for top, text in zip(best, texts, strict=True)]
 
     def _hits(self, texts: list[str], k: int, where: Filter) -> list[list[Hit]]:
         engine = self.collection.engine
         narrowed = widened(where, engine.fields)
         clean = [Passage(well_formed(text)) if isinstance(text, Passage) else well_formed(text) for text in texts]
-        if self.encoder is None:
-            return self.collection(engine.search_texts, clean, k, narrowed)
-        return self.collection(engine.search_vectors, encode_texts(self.encoder, clean), k, narrowed)
+        vectors = encode_texts(self.encoder, clean) if self.encoder else None
+        return self.collection(engine.search, clean, vectors, k, narrowed)
 
     def _best(self, hits: Sequence[Hit], where: Filter) -> dict[str, float]:
         """The best score of each document."""
@@ -163,6 +168,14 @@ class EngineDocuments(Mapping[str, Document], RemoteCorpus):
     def __iter__(self) -> Iterator[str]:
         return iter(dict.fromkeys(passage.id for passage in self.passages()))
 
+    @property
+    def lists(self) -> bool:  # type: ignore[override]
+        """Whether all documents can be read."""
+        return self.collection.schema.lists
+
+    def __bool__(self) -> bool:
+        return True  # the number of documents may be unknown
+
     def __len__(self) -> int:
         schema = self.collection(self.collection.engine.schema)
         return schema.count if schema else 0
@@ -200,30 +213,37 @@ def open_collection(index: str, seconds: float | None = None) -> EngineCollectio
         seconds: time limit of a call over all attempts, see :class:`EngineCollection`.
 
     Raises:
-        ConfigError: the location is malformed, or no encoder is known.
+        ConfigError: the location or the template is malformed.
         IndexMismatchError: there is no such collection, or it does not fit the search.
         MissingPackageError: the packages of the engine's extra are not installed.
-        SearchError: a folder cannot be opened, or the engine does not answer within a few seconds: one that does not
-            run is reported before work begins.
+        SearchError: the engine does not answer within a few seconds: one that does not run is reported before work
+            begins.
     """
     location = read_location(index)
     shown = location.shown
     options = location.options
     name, extra = ENGINES[location.scheme]
+    module = location.scheme.replace("+", "_")
     try:
-        client = getattr(importlib.import_module(f"acqo_rl.retrieval.engines.{location.scheme}"), name)
+        client = getattr(importlib.import_module(f"acqo_rl.retrieval.engines.{module}"), name)
         import tenacity  # noqa: F401  (part of every engine's extra)
     except ImportError as error:
         raise missing_package(shown, error, extra) from error
-    schema = None
-    if location.is_server or Path(location.place).exists():  # else the clients would create the folder
-        with reported(location, client):
-            engine: Engine = client(location)
-            schema = make_retrying(engine.is_temporary, _OPENING_SECONDS)(engine.schema)
+    with reported(location, client):
+        engine: Engine = client(location)
+        schema = make_retrying(engine.is_temporary, _OPENING_SECONDS)(engine.schema)
     if schema is None:
         raise IndexMismatchError(f"There is no collection {shown}; create it with the client of the engine.")
+    if options.tenant and not (schema.filters and schema.looks_up):
+        raise ConfigError(
+            f"{shown} cannot have tenants, whose documents are searched and looked up with the name of the tenant; omit"
+            " the option tenant, or add filter and documents to the template, if it is one."
+        )
     only = next(iter(schema.vectors)) if len(schema.vectors) == 1 else ""
-    fields = options.model_copy(update={"id": options.id or schema.key, "vector": options.vector or only})
+    names = {"id": schema.key, "vector": only, "metadata": schema.metadata}
+    fields = options.model_copy(update={name: getattr(options, name) or value for name, value in names.items()})
+    options = options.model_copy(update={"mode": schema.mode or options.mode})
+    location = replace(location, options=options)
     engine.fields = fields
     collection = EngineCollection(engine, location, schema, seconds)
     named = options.model_dump(include={"title", "text", "metadata"}, exclude_unset=True)
@@ -236,8 +256,7 @@ def open_collection(index: str, seconds: float | None = None) -> EngineCollectio
         )
     if options.mode != "dense" and not collection(collection.engine.has_words):
         raise IndexMismatchError(
-            f"{shown} has no full text index that can be searched; search it with mode=dense, or create one"
-            " (in Qdrant a text index with scoring=True)."
+            f"{shown} has no text {fields.text!r} to search; name another by the option text=FIELD, or use mode=dense."
         )
     return collection
 
@@ -258,13 +277,14 @@ def retriever_of(
     """
     location = collection.location
     shown = collection.location.shown
-    if collection.info.kind != "dense":
-        return EngineRetriever(collection, None)
+    schema = collection.schema
+    dimension, metric = schema.vectors.get(collection.engine.fields.vector, (None, ""))
+    if collection.info.kind != "dense" or schema.embeds:
+        return EngineRetriever(collection, None, cosine=schema.embeds and metric == COSINE)
     if encoder is None and location.encoder:
         encoder = load_encoder(location.encoder, seconds)
     if encoder is None:
         raise ConfigError(f"{shown} does not say which encoder made its vectors; add the option encoder=MODEL.")
-    dimension, metric = collection.schema.vectors[collection.engine.fields.vector]
     if dimension not in (None, encoder.dim):
         raise IndexMismatchError(
             f"{shown} has vectors of {dimension} dimensions and the encoder makes {encoder.dim}; name the encoder of"
@@ -291,15 +311,17 @@ def check_overlap(index: str, doc_ids: Sequence[str]) -> None:
         IndexMismatchError: it holds none of a sample of the documents.
     """
     collection = open_collection(index)
-    asked = doc_ids[:: 1 + len(doc_ids) // _SAMPLED]
     rows = collection.engine.rows
-    if not collection(lambda: [*rows(asked, ())]):
-        its_own = ", ".join(repr(doc_id) for doc_id, _ in collection(lambda: [*islice(rows(None, ()), 3)]))
-        raise IndexMismatchError(
-            f"{collection.location.shown} holds none of {len(asked)} documents of the corpus; its ids are such as"
-            f" {its_own}, those of the corpus such as {', '.join(map(repr, asked[:3]))}. Give the data of the"
-            " collection, or name the field with the corpus's ids by the option id=FIELD."
-        )
+    asked = doc_ids[:: 1 + len(doc_ids) // _SAMPLED]
+    if not collection.schema.looks_up or collection(lambda: [*rows(asked, ())]):
+        return
+    listed = collection(lambda: [*islice(rows(None, ()), 3)]) if collection.schema.lists else []
+    its_own = f"its ids are such as {', '.join(repr(doc_id) for doc_id, _ in listed)}, " if listed else ""
+    raise IndexMismatchError(
+        f"{collection.location.shown} holds none of {len(asked)} documents of the corpus; {its_own}those of the corpus"
+        f" are such as {', '.join(map(repr, asked[:3]))}. Give the data of the collection, or name the field with the"
+        " corpus's ids by the option id=FIELD or in the template."
+    )
 
 
 def _check_fields(collection: EngineCollection, **names: str) -> None:

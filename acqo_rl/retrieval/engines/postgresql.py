@@ -1,5 +1,7 @@
 """PostgreSQL with the extension pgvector; full text is PostgreSQL's own ``ts_rank``, which is not BM25."""
 
+from __future__ import annotations
+
 import atexit
 import json
 from collections.abc import Iterator, Sequence
@@ -77,19 +79,17 @@ class PostgresqlEngine(Engine):
         """Whether there is a column of texts; PostgreSQL searches it without an index, too."""
         return self.fields.text in self._columns
 
-    def search_vectors(self, vectors: Vectors, k: int, where: Filter) -> list[list[Hit]]:
-        """The nearest rows of each vector, best first, by one lateral join; float32[texts, dim]."""
-        return self._search(
-            "SELECT {id}::text AS id, 1 - ({vector} <=> q.asked) AS score{shown} FROM {table} AS t WHERE {where}"
-            " ORDER BY {vector} <=> q.asked LIMIT {k}",
-            [Vector(vector).to_text() for vector in vectors],
-            self._columns.get(self.fields.vector, ""),
-            k,
-            where,
-        )
-
-    def search_texts(self, texts: Sequence[str], k: int, where: Filter) -> list[list[Hit]]:
-        """The rows that share a word with each text, best first, by one lateral join."""
+    def search(self, texts: Sequence[str], vectors: Vectors | None, k: int, where: Filter) -> list[list[Hit]]:
+        """The nearest rows, or those that share a word with each text, best first, by one lateral join."""
+        if vectors is not None:
+            return self._search(
+                "SELECT {id}::text AS id, 1 - ({vector} <=> q.asked) AS score{shown} FROM {table} AS t WHERE {where}"
+                " ORDER BY {vector} <=> q.asked LIMIT {k}",
+                [Vector(vector).to_text() for vector in vectors],
+                self._columns.get(self.fields.vector, ""),
+                k,
+                where,
+            )
         return self._search(
             "SELECT {id}::text AS id, ts_rank({words}, wanted.query, 1)::float8 AS score{shown} FROM {table} AS t,"
             " (SELECT string_agg(quote_literal(lexeme), ' | ')::tsquery AS query"
@@ -131,7 +131,8 @@ class PostgresqlEngine(Engine):
         )
         query = sql.SQL(  # the texts are cast here, once, and not again for each row
             "SELECT q.number, found.* FROM unnest(%s::text[]::{}[]) WITH ORDINALITY AS q(asked, number)"
-            " CROSS JOIN LATERAL ({}) AS found WHERE found.score <> 'NaN' ORDER BY q.number, found.score DESC"
+            " CROSS JOIN LATERAL ({}) AS found WHERE found.score <> 'NaN' ORDER BY q.number, found.score DESC,"
+            ' found.id COLLATE "C"'
         ).format(sql.Identifier(kind), inner)
         hits: list[list[Hit]] = [[] for _ in asked]  # without rows of no vector (NULL) or of zeros (NaN)
         with self._pool.connection() as connection:

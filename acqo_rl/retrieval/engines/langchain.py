@@ -1,0 +1,214 @@
+"""Vector stores and retrievers of LangChain, by what they can do: this module does not import LangChain."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import importlib
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
+from functools import cache
+from numbers import Integral, Real
+from operator import attrgetter
+from threading import Thread
+from typing import Any
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.retrieval.engines.engine import DOT, Engine, EngineCollection, Hit, Row, Schema, Seen
+from acqo_rl.retrieval.engines.location import Location, LocationOptions
+from acqo_rl.roles import Vectors
+from acqo_rl.time_limit import concurrently
+from acqo_rl.types import Filter
+
+_CONCURRENCY = 8
+"""Maximum number of calls of a store at once."""
+
+_SEARCHES = ("similarity_search", "_get_relevant_documents")
+"""Methods of a store and of a retriever."""
+
+
+class LangChainEngine(Engine):
+    """A vector store or a retriever.
+
+    The documents of a store have its relevance scores, or else its scores, which are negated if they rise as distances
+    do. Without scores, as in a retriever, a document has 1 divided by its rank. Documents without an id are identified
+    by text and metadata. Those of a retriever with equal ids, such as chunks of a page, are identified by their texts
+    as well.
+    """
+
+    errors = (Exception,)
+    fields = LocationOptions(id="id", metadata="metadata")
+
+    def __init__(self, location: Location, found: Any = None) -> None:
+        self._found = _opened(location.place, location.collection) if found is None else found
+        self._seen = _seen(location.shown) if found is None else Seen()
+        self._is_store = hasattr(self._found, "similarity_search")
+        store = self._found if self._is_store else getattr(self._found, "vectorstore", None)
+        by_ids = getattr(store, "get_by_ids", None)
+        self._by_ids = None if getattr(by_ids, "__qualname__", "") == "VectorStore.get_by_ids" else by_ids
+
+    @staticmethod
+    def is_temporary(_: BaseException) -> bool:
+        """The clients of the stores repeat calls themselves."""
+        return False
+
+    def schema(self) -> Schema:
+        """What stores and retrievers have in common."""
+        return Schema(
+            count=0,
+            vectors={"": (None, DOT)},
+            key="id",
+            fields=("id", "title", "text", "metadata"),
+            metadata="metadata",
+            mode="dense",
+            embeds=True,
+            filters=False,
+            lists=False,
+            looks_up=self._by_ids is not None,
+        )
+
+    def has_words(self) -> bool:
+        """The store decides what it compares."""
+        return True
+
+    def search(self, texts: Sequence[str], vectors: Vectors | None, k: int, where: Filter) -> list[list[Hit]]:
+        """The documents for each text, best first. A retriever decides how many there are."""
+        asked = [str(text) for text in texts]
+        if self._is_store:
+            found = [*concurrently(lambda text: self._scored(text, k), asked, _CONCURRENCY)]
+        else:
+            found = [_ranked(documents[:k]) for documents in batched(self._found, asked)]
+        return [[self._hit(document, score) for document, score in hits] for hits in found]
+
+    def rows(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[tuple[str | None, Row]]:
+        """The documents with the given ids; of a store that looks none up, those that were found last.
+
+        Raises:
+            ConfigError: all documents are wanted.
+        """
+        if doc_ids is None:
+            raise ConfigError("A store of LangChain cannot list its documents; give a folder with them: --data.")
+        if self._by_ids is None:
+            yield from self._seen.rows(doc_ids)
+            return
+        for document in self._by_ids(list(doc_ids)):
+            yield document.id, _row(document.id, document)
+
+    def _scored(self, text: str, k: int) -> list[tuple[Any, float]]:
+        with suppress(NotImplementedError):
+            return list(self._found.similarity_search_with_relevance_scores(text, k=k))
+        try:
+            scored = list(self._found.similarity_search_with_score(text, k=k))
+        except NotImplementedError:
+            return _ranked(self._found.similarity_search(text, k=k))
+        rise = scored and scored[-1][1] > scored[0][1]
+        return [(document, -score if rise else score) for document, score in scored]
+
+    def _hit(self, document: Any, score: float) -> Hit:
+        key = document.id or _content_id(document.page_content, document.metadata)
+        if self._by_ids is None:
+            same = self._seen.rows([key])
+            if same and same[0][1]["text"] != document.page_content:
+                key = f"{key} {_content_id(document.page_content, {})}"
+        hit = key, float(score), _row(key, document)
+        self._seen.add([hit])
+        return hit
+
+
+def collection_of(found: Any) -> EngineCollection:
+    """The collection of a store or a retriever of this process."""
+    location = Location("langchain", "", type(found).__name__, LocationOptions(mode="dense"))
+    engine = LangChainEngine(location, found)
+    return EngineCollection(engine, location, engine.schema())
+
+
+def _ranked(documents: Sequence[Any]) -> list[tuple[Any, float]]:
+    return [(document, 1 / rank) for rank, document in enumerate(documents, start=1)]
+
+
+def _row(key: str, document: Any) -> Row:
+    title = str(document.metadata.get("title") or "")
+    return {"id": key, "title": title, "text": document.page_content, "metadata": document.metadata}
+
+
+@cache
+def _seen(_: str) -> Seen:
+    """What the searches of a location found."""
+    return Seen()
+
+
+@cache
+def _opened(folder: str, name: str) -> Any:
+    """The object with a name such as ``package.module:store``, whose module may be in a folder.
+
+    Raises:
+        ConfigError: there is none, or it is neither a store nor a retriever nor a function that makes one.
+    """
+    module, _, attribute = name.partition(":")
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        found = attrgetter(attribute)(importlib.import_module(module))
+        if not any(hasattr(found, name) for name in _SEARCHES) and callable(found):
+            found = found()
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise ConfigError(
+            f"langchain:{name} cannot be opened ({error}); give MODULE:NAME, where NAME is a vector store, a retriever"
+            f" or a function without arguments that makes one. The module is looked for in {folder} first."
+        ) from error
+    if not any(hasattr(found, name) for name in _SEARCHES):
+        raise ConfigError(f"langchain:{name} is {type(found).__name__}; it must be a vector store or a retriever.")
+    return found
+
+
+_UNSUPPORTED = (NotImplementedError, AssertionError, AttributeError, TypeError, ValueError, RuntimeError)
+"""Errors that components raise if they do not support this kind of call; server errors have other types."""
+
+callers_loop: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("callers_loop", default=None)
+"""The event loop of a caller that awaits, because the connections of the component may belong to it."""
+
+
+def batched(runnable: Any, asked: list[Any], **options: Any) -> list[Any]:
+    """The outputs for all inputs from a component that may only support synchronous or only asynchronous calls.
+
+    Raises:
+        Exception: the error of the kind of call that fits the caller, if both fail, or fail for all inputs.
+    """
+    loop = callers_loop.get()
+
+    def wait() -> Any:
+        return asyncio.run_coroutine_threadsafe(runnable.abatch(asked, **options), loop or _own_loop()).result()
+
+    calls: list[Callable[[], Any]] = [lambda: runnable.batch(asked, **options), wait]
+    first, second = reversed(calls) if loop else calls
+    try:
+        return _unless_all_failed(first())
+    except _UNSUPPORTED as error:
+        with suppress(Exception):
+            return _unless_all_failed(second())
+        raise error
+
+
+@cache
+def _own_loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    Thread(target=loop.run_forever, name="acqo-event-loop", daemon=True).start()
+    return loop
+
+
+def _unless_all_failed(replies: list[Any]) -> list[Any]:
+    if replies and all(isinstance(reply, Exception) for reply in replies):
+        raise replies[0]
+    return replies
+
+
+def _content_id(text: str, metadata: Mapping[str, Any]) -> str:
+    """A hash of text and metadata, because pages may have equal texts; fractions are scores, and differ by query."""
+    own = {
+        str(key): value for key, value in metadata.items() if not isinstance(value, Real) or isinstance(value, Integral)
+    }
+    written = json.dumps([text, own], sort_keys=True, default=str)
+    return hashlib.sha256(written.encode()).hexdigest()[:32]
