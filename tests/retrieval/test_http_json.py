@@ -1,6 +1,7 @@
 """Engines with an HTTP interface: templates, what is sent, what is read of answers, and recorded answers of engines."""
 
 import json
+import re
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -168,6 +169,17 @@ def test_a_fault_of_a_template_is_named(opened, case):
 
     with pytest.raises(ConfigError, match=named):
         load_retriever(opened(SMALL, **changes))
+
+
+def test_the_template_of_the_documentation_is_read(server, opened):
+    page = (ROOT / "docs" / "engines.md").read_text(encoding="utf-8")
+    template = yaml.safe_load(re.search(r"```yaml\n(url: .*?)```", page, re.S)[1])
+    server.reply = {"found": [{"key": 7, "rank": {"bm25": 3.1}, "page": {"name": "Lima", "body": "In Peru."}}]}
+    place = opened(template)
+
+    [ranking] = load_retriever(place).search(["Lima"], 3)
+    assert (ranking.doc_ids, ranking.scores) == (("7",), (3.1,))
+    assert documents_of(place)["7"].text == "In Peru."
 
 
 def test_filters_and_tenants_are_refused_without_their_parts(opened):
