@@ -1,6 +1,6 @@
 """The recipes and launchers for GPUs run on a CPU, with a tiny model of the same architecture.
 
-Only settings of devices are replaced, which these tests assert. They take minutes each: ``pytest -m launchers``.
+Only settings of devices and sizes are replaced, which these tests assert. They take minutes: ``pytest -m launchers``.
 """
 
 import json
@@ -29,6 +29,11 @@ OFF = {"trainer.use_vllm": False, "trainer.report_to": "none"}
 REPLACED = {"index_device": "cpu", "index_settings.encoder": "embedded:minilm"}
 REPLACED |= {f"{stage}.{name}": value for stage in ("stage1", "stage2") for name, value in OFF.items()}
 """Settings of recipes that need a GPU, a model hub or the network, beside the model and the number of processes."""
+SIZES = {"prompt.max_new_tokens": 16, "trainer.max_steps": 2}
+"""Settings of a step that make it short; with more steps, the tests took hours on a busy machine."""
+SHORT = {"prompt.max_new_tokens": 16}
+SHORT |= {f"{stage}.trainer.max_steps": 2 for stage in ("warm_start", "stage1", "stage2")}
+"""The same of a recipe."""
 PLACES = re.compile(r"--(data|index|model|output_dir) \S+")
 SHOWN = {" ".join(line.split()) for _, line in examples() if re.match("accelerate|torchrun", line)}
 LAUNCHERS = sorted({PLACES.sub(r"--\1 \1", line) for line in SHOWN})
@@ -81,10 +86,11 @@ def test_all_steps_of_a_recipe_run_with_its_settings(name, places, tmp_path, mon
     recipe = yaml.safe_load(file.read_text())
     processes = ["--num_processes", "2"] if "--config_file" in recipe["launcher"] else []
     launcher = shlex.join([*launched(recipe["launcher"]), *processes])
-    given = REPLACED | {"launcher": launcher, "model": places["model"], "data": places["data"], "output_dir": out}
+    given = REPLACED | SHORT | {"launcher": launcher, "model": places["model"], "data": places["data"], "output_dir": out}
     train.main(command.parse(train.main, ["--config", str(file), *words_of(given)]))
     wanted, ran = flat(recipe), flat(json.loads((out / "config.json").read_text()))
-    assert {setting for setting in wanted if ran[setting] != wanted[setting]} == {"model", "launcher", *REPLACED}
+    replaced = {"model", "launcher", "prompt.max_new_tokens", *REPLACED}
+    assert {setting for setting in wanted if ran[setting] != wanted[setting]} == replaced
     assert any(losses_of(out / "stage1"))
     assert any(losses_of(out / "stage2"))
     report = (out / "evaluation" / "report.md").read_text()
@@ -97,7 +103,7 @@ def test_a_launcher_runs_as_it_is_written(line, places, tmp_path):
     if "zero2" in line and not find_spec("deepspeed"):
         pytest.skip("deepspeed is not installed")
     folders = places | {"output_dir": tmp_path / "out"}
-    words = [str(folders.get(word, word)) for word in launched(line)]
+    words = [str(folders.get(word, word)) for word in launched(line)] + words_of(SIZES)
     if "--config_file" in words:
         words[len(LAUNCH) : len(LAUNCH)] = ["--num_processes", "2"]
     if re.search(r"configs/grpo/stage\d", line):
