@@ -16,6 +16,9 @@ A table is described by a comment before it: a cell is described by its row and 
     (the table)
     <!-- end -->
 
+``than: SYSTEM`` shows the change of a figure relative to this system, in percent, and ``target: PERCENT`` in the row
+whether it is reached.
+
 With ``tables:``, a mapping of captions to values, there is one table for each; ``INDEX`` stands for the value.
 
 In a sentence, a figure is written as {result/system/figure}:
@@ -91,11 +94,28 @@ def _table(spec: dict[str, Any], figures: Figures) -> str:
     return "\n" + "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines) + "\n"
 
 
-def _cell(figures: Figures, *, figure: str, measure: str = "", result: str = "", system: str = "") -> str:
+def _cell(
+    figures: Figures,
+    *,
+    figure: str,
+    measure: str = "",
+    result: str = "",
+    system: str = "",
+    than: str = "",
+    target: float | None = None,
+) -> str:
     if figure == "name of the measure":
         return measure
     named = {"measure": measure, "difference": f"{measure}, difference"}
-    return _shown(figures, result, system, named.get(figure, figure))
+    figure = named.get(figure, figure)
+    if not than:
+        return _shown(figures, result, system, figure)
+    value, before = (figures[result].get(one, {}).get(figure) for one in (system, than))
+    if not isinstance(value, float) or not isinstance(before, float):
+        return ""
+    change = 100 * (value / before - 1)
+    verdict = "" if target is None else ", met" if change >= target else ", not met"
+    return f"{change:+.0f} %{verdict}"
 
 
 def _sentence(source: str, figures: Figures) -> str:
