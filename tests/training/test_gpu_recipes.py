@@ -30,7 +30,7 @@ REPLACED = {"index_device": "cpu", "index_settings.encoder": "embedded:minilm"}
 REPLACED |= {f"{stage}.{name}": value for stage in ("stage1", "stage2") for name, value in OFF.items()}
 """Settings of recipes that need a GPU, a model hub or the network, beside the model and the number of processes."""
 SIZES = {"prompt.max_new_tokens": 16, "trainer.max_steps": 2}
-"""Settings of a step that make it short; with more steps, the tests took hours on a busy machine."""
+"""Settings that make a training short."""
 SHORT = {"prompt.max_new_tokens": 16}
 SHORT |= {f"{stage}.trainer.max_steps": 2 for stage in ("warm_start", "stage1", "stage2")}
 """The same of a recipe."""
@@ -86,7 +86,9 @@ def test_all_steps_of_a_recipe_run_with_its_settings(name, places, tmp_path, mon
     recipe = yaml.safe_load(file.read_text())
     processes = ["--num_processes", "2"] if "--config_file" in recipe["launcher"] else []
     launcher = shlex.join([*launched(recipe["launcher"]), *processes])
-    given = REPLACED | SHORT | {"launcher": launcher, "model": places["model"], "data": places["data"], "output_dir": out}
+    given = (
+        REPLACED | SHORT | {"launcher": launcher, "model": places["model"], "data": places["data"], "output_dir": out}
+    )
     train.main(command.parse(train.main, ["--config", str(file), *words_of(given)]))
     wanted, ran = flat(recipe), flat(json.loads((out / "config.json").read_text()))
     replaced = {"model", "launcher", "prompt.max_new_tokens", *REPLACED}
