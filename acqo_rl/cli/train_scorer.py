@@ -87,10 +87,14 @@ class TrainScorerConfig(TrainingSettings, IndexSettings):
         "Maximum number of training queries of each folder; 0 means all. One number is for all folders.", [0]
     )
     model: Address | None = setting(
-        "Policy, such as trained:four_sets; hop and order: only if the reformulator asks one.", None
+        "Policy, such as trained:four_sets, if the searches ask one; without it, the choice is learnt without a model.",
+        None,
     )
     cost: Amount = setting("Subtracted from the reward for each further search.", 0.02)
     price: Amount = setting("subtracted from the reward for asking the policy.", 0.04, of="choice")
+    loss_weight: Amount = setting(
+        "factor of what a search loses against the raw query: a question that becomes worse costs trust.", 2.0, of="choice"
+    )
     topic_changes: Share = setting(
         "share of the questions without a conversation that are also asked after the conversation of another query.",
         0.5,
@@ -116,10 +120,8 @@ class TrainScorerConfig(TrainingSettings, IndexSettings):
         """Checks the settings.
 
         Raises:
-            ConfigError: the numbers of folders, indexes and limits differ, or there is no policy.
+            ConfigError: the numbers of folders, indexes and limits differ.
         """
-        if self.task == "choice" and not self.model:
-            raise ConfigError("No policy is given; give --model, such as trained:four_sets.")
         count = len(self.data)
         if len(self.limit) == 1:
             self.limit = self.limit * count
@@ -173,15 +175,16 @@ def main(config: TrainScorerConfig) -> None:
         settings = Training(table, cost=2 * config.cost, margin=HOP_MARGIN, **given)
         options = hop.options_of(searched, config.hops, settings)
     elif config.task == "choice":
-        settings = Training(table, max_harm=config.max_harm, **given)
-        costs = config.cost, config.price, config.topic_changes
+        settings = Training(table, max_harm=config.max_harm, loss_weight=config.loss_weight, **given)
+        costs = config.cost, config.price if config.model else None, config.topic_changes
         options = choice.options_of(searched, config.hops, *costs, settings)
     else:
         settings = Training(table, imitation=1.0, **given)
         options = order.options_of(searched)
     named = dict(zip(sets, options, strict=True))
     held = [named.popitem()[1] for _ in range(config.calibration)]
-    first = [decision for decisions in held for decision in decisions[: len(decisions) // 2]]
+    kinds = 3 if config.model else 1
+    first = [decision for decisions in held for decision in decisions[: len(decisions) // kinds]]
     lines = train_in(folder, named, settings, ablate=config.ablation, calibration=first)
     print("\n".join(lines))
     print(f"The networks are in {folder / 'model'}.")

@@ -10,15 +10,22 @@ from numpy.typing import NDArray
 
 from acqo_rl.networks.corpus_words import CorpusWords, whole_and_lead
 from acqo_rl.networks.features import FeatureTable, View, mean, score_ratios, shares
-from acqo_rl.text import stems
+from acqo_rl.text import stems, words
 from acqo_rl.types import Document, Query, Ranking, Reformulation
 
-ARMS = ("query", "last turn", "last two turns", "rules", "model")
+ARMS = ("query", "last turn", "last two turns", "first question", "rules", "model")
 """Ways to search; the last one is the reformulator of the path."""
 READ = 5
 """Number of results whose text is read."""
-_COMPARED = (0, 2, 3)
+_COMPARED = (0, 2, 3, 4)
 """Arms whose results are compared with those of an option."""
+_FUNCTION_WORDS = words(
+    "it its they them their he his she her him this that these those there one ones other another else more also and "
+    "but or so then what which who whom whose where when why how about does do did is are was were can could would "
+    "should the a an any some same both each of for to in on with from if not yes no ok thanks please i you we my your "
+    "me us tell"
+)
+"""Words that say whether a question stands alone: a pronoun needs what was said before, "how do I" rarely does."""
 
 
 class _Asked(View):
@@ -33,6 +40,8 @@ class _Asked(View):
         self.documents = documents
         self.raw = by_arm[0]
         self.compared = [by_arm.get(arm, self.raw) for arm in _COMPARED]
+        self.spoken = words(query.text.lower())
+        self.has_name = any(word[:1].isupper() for word in words(query.text)[1:])
         self.turns = len(turns)
         self.characters = sum(len(turn.text) for turn in query.history)
         super().__init__(
@@ -99,6 +108,15 @@ FEATURES = FeatureTable(
             "mean_idf_of_query_words": lambda q: mean(q.idfs("query")),
             "max_idf_of_query_words": lambda q: max(q.idfs("query")),
             "min_idf_of_query_words": lambda q: min(q.idfs("query")),
+        },
+        "question": {
+            **{f"has_{word}": partial(lambda q, word: word in q.spoken, word=word) for word in _FUNCTION_WORDS},
+            "log_number_of_words": lambda q: math.log1p(len(q.spoken)) / 3,
+            "has_fewer_than_four_words": lambda q: len(q.spoken) < 4,
+            "number_of_other_words": lambda q: len(set(q.spoken).difference(_FUNCTION_WORDS)) / 8,
+            "has_name": lambda q: q.has_name,
+            "begins_with_conjunction": lambda q: q.spoken[:1] in (["and"], ["but"], ["or"], ["so"]),
+            "begins_with_what_or_how_about": lambda q: q.spoken[:2] in (["what", "about"], ["how", "about"]),
         },
         "conversation": {
             "log_number_of_turns": lambda q: math.log1p(q.turns) / 2,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from acqo_rl.reformulation.languages import Languages, can_read, with_language_note
 from acqo_rl.roles import Reformulator
 from acqo_rl.text import compatible, drop_middle, folded, one_line
-from acqo_rl.types import Query, Reformulation, SubQuery
+from acqo_rl.types import Query, Reformulation, SubQuery, Turn
 
 _TURN_CHARACTERS = 240
 """Maximum characters per turn: an encoder reads only the first 128 to 512 tokens, and the query comes last."""
@@ -90,8 +90,15 @@ class RecentTurns(Reformulator):
 
     name = "turns"
 
-    def __init__(self, turns: int = 2) -> None:
+    def __init__(self, turns: int = 2, *, repeats: int = 1) -> None:
+        """Creates a baseline.
+
+        Args:
+            turns: number of turns.
+            repeats: how often the query stands after them, so that it weighs more.
+        """
         self.turns = turns
+        self.repeats = repeats
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order; small talk passes."""
@@ -100,13 +107,28 @@ class RecentTurns(Reformulator):
     def _reformulate(self, query: Query) -> Reformulation:
         if not query.history:
             return pass_through(query, self.name)
-        text = with_last_turns(query, self.turns)
+        text = with_turns(query, self._turns(query), self.repeats)
         return Reformulation(query, "disambiguate", (SubQuery(text, "reading"),), self.name)
 
+    def _turns(self, query: Query) -> Sequence[Turn]:
+        return query.history[-self.turns :]
 
-def with_last_turns(query: Query, turns: int = 2) -> str:
-    """The last turns, each shortened to 240 characters, and the query."""
-    return " ".join([*(drop_middle(str(turn), _TURN_CHARACTERS) for turn in query.history[-turns:]), query.text])
+
+class FirstQuestion(RecentTurns):
+    """Searches the first turn of the user and the query as one text; without a history, the raw query."""
+
+    def _turns(self, query: Query) -> Sequence[Turn]:
+        return [turn for turn in query.history if turn.speaker == "user"][:1]
+
+
+def with_last_turns(query: Query) -> str:
+    """The last two turns, each shortened to 240 characters, and the query."""
+    return with_turns(query, query.history[-2:])
+
+
+def with_turns(query: Query, turns: Sequence[Turn], repeats: int = 1) -> str:
+    """Some turns, each shortened to 240 characters, and then the query, once or several times."""
+    return " ".join([*(drop_middle(str(turn), _TURN_CHARACTERS) for turn in turns), *[query.text] * repeats])
 
 
 def shortens_a_turn(query: Query, text: str) -> bool:

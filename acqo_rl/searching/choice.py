@@ -1,8 +1,9 @@
 """Chooses by their results which searches of a query are kept, with a small trained network.
 
-A query is first searched in ways that cost no model call: as it is, with the last turn, with the last two turns, and as
-the rules rewrite it. The network reads these results. It picks one of them, two of them fused, or asks the language
-model. Then the model's searches are options too, and the network picks once more.
+A query is first searched in ways that cost no model call: as it is, with the last turn, with the last two turns, with
+the first question of the conversation, and as the rules rewrite it. The network reads these results. It picks one of
+them, two of them fused, or asks the language model. Then the model's searches are options too, and the network picks
+once more.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -16,14 +17,14 @@ from acqo_rl.networks.corpus_words import CorpusWords
 from acqo_rl.networks.scorer import NetworkStep, Scorer
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.lexicon import Lexicon
-from acqo_rl.reformulation.pass_through import PassThrough, RecentTurns
+from acqo_rl.reformulation.pass_through import FirstQuestion, PassThrough, RecentTurns
 from acqo_rl.roles import Fusion, Reformulator
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.text import distinct
 from acqo_rl.types import Document, Ranking, Reformulation
 
-OPTIONS = ((0,), (1,), (2,), (3,), (0, 1), (0, 2), (0, 3), (2, 3), (4,), (0, 4), (2, 4), (3, 4))
+OPTIONS = ((0,), (1,), (2,), (3,), (4,), (0, 1), (0, 2), (0, 3), (0, 4), (2, 4), (5,), (0, 5), (2, 5), (4, 5))
 """The arms whose rankings are fused."""
 
 Search = Callable[[Sequence[Reformulation]], Sequence[Sequence[Ranking]]]
@@ -67,7 +68,8 @@ class Choice(NetworkStep):
         self.reformulators: tuple[Reformulator, ...] = (
             PassThrough(),
             RecentTurns(1),
-            RecentTurns(2),
+            RecentTurns(2, repeats=2),
+            FirstQuestion(repeats=2),
             Heuristic(lexicon=lexicon),
         )
 

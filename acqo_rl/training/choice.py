@@ -1,7 +1,7 @@
 """Trains the scorer of the choice of the first search, on the reward of what it chooses.
 
 Each query has two decisions: among the searches without a model (one option is to ask the model), and, once the model
-was asked, among all searches. The reward of every option is known: that of the ranking after the hops that follow it in
+was asked, among all searches. Without a model, it has the first one only. The reward of every option is known: that of the ranking after the hops that follow it in
 serving, which often find what a model would have searched. The value of asking is the reward of the second
 decision, made by networks that were trained on other queries: the best of several options is partly chance.
 """
@@ -34,15 +34,20 @@ _ANSWER, _TITLES = 160, 0.4
 
 
 def options_of(
-    sets: Sequence[TrainingSet], hops: int, cost: float, price: float, topic_changes: float, settings: Training
+    sets: Sequence[TrainingSet],
+    hops: int,
+    cost: float,
+    price: float | None,
+    topic_changes: float,
+    settings: Training,
 ) -> list[list[ScoredOptions]]:
-    """The options of both decisions of each set, with the value of asking the policy.
+    """The options of the decisions of each set, first those without a model, then those with the value of asking it.
 
     Args:
-        sets: their paths ask the policy for each query.
+        sets: their paths ask the policy for each query, or pass it.
         hops: number of hops that follow each option, as in serving.
         cost: subtracted for each search after the first.
-        price: subtracted for asking.
+        price: subtracted for asking; None if no policy is asked.
         topic_changes: share of the queries without a conversation that are also asked after that of another query of
             the same set. After a talk about another corpus, a change of topic is too easy to see.
         settings: of the training.
@@ -55,9 +60,19 @@ def options_of(
         following = Hops(LearnedHop(network(HOP, hop), one.corpus, one.words), hops)
         reader = Choice(None, one.corpus, one.words)
         found.append(one.kept("choice", queries, partial(collect, one, reader, following, cost)))
+    alone = [[without_asking(options) for options in some[::2]] for some in found]
+    if price is None:
+        return alone
     first, second = ([option for some in found for option in some[start::2]] for start in (0, 1))
     valued = iter(with_asking(first, second, settings, price))
-    return [[*islice(valued, len(some) // 2), *some[1::2]] for some in found]
+    return [[*own, *islice(valued, len(own)), *some[1::2]] for own, some in zip(alone, found, strict=True)]
+
+
+def without_asking(options: ScoredOptions) -> ScoredOptions:
+    """The first decision of a query without its last option, to ask the model."""
+    return replace(
+        options, names=options.names[:-1], features=options.features[:-1], rewards=options.rewards[:-1]
+    )
 
 
 def topic_changes_of(one: TrainingSet, queries: Sequence[Query], seed: int) -> list[Query]:

@@ -56,6 +56,7 @@ class Training:
         seed: of the first network.
         left_out: group of features that the networks do not read.
         max_harm: of the margin; see :func:`calibrated`.
+        loss_weight: factor of what an option loses against the first one.
     """
 
     table: FeatureTable
@@ -69,6 +70,7 @@ class Training:
     seed: int = 0
     left_out: str = ""
     max_harm: float = 0.05
+    loss_weight: float = 1.0
 
 
 def train(options: Sequence[ScoredOptions], settings: Training) -> tuple[Scorer, list[tuple[int, float]]]:
@@ -95,7 +97,7 @@ def train(options: Sequence[ScoredOptions], settings: Training) -> tuple[Scorer,
         pad_sequence([torch.from_numpy(array) for array in arrays], batch_first=True)
         for arrays in (
             [decision.features[:, columns] for decision in options],
-            [decision.gains(settings.cost) for decision in options],
+            [_weighted(decision.gains(settings.cost), settings.loss_weight) for decision in options],
             [np.ones(len(decision.rewards), np.bool_) for decision in options],
         )
     )
@@ -240,6 +242,10 @@ def _network(inputs: int) -> torch.nn.Sequential:
     return Sequential(
         Linear(inputs, _HIDDEN[0]), ReLU(), Dropout(_DROPOUT), Linear(*_HIDDEN), ReLU(), Linear(_HIDDEN[1], 1)
     )
+
+
+def _weighted(gains: NDArray[np.float32], loss_weight: float) -> NDArray[np.float32]:
+    return np.where(gains < 0, np.float32(loss_weight) * gains, gains)
 
 
 def _stacked(tensors: Sequence[torch.Tensor]) -> NDArray[np.float32]:
