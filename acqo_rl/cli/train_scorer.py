@@ -93,7 +93,9 @@ class TrainScorerConfig(TrainingSettings, IndexSettings):
     cost: Amount = setting("Subtracted from the reward for each further search.", 0.02)
     price: Amount = setting("subtracted from the reward for asking the policy.", 0.04, of="choice")
     loss_weight: Amount = setting(
-        "factor of what a search loses against the raw query: a question that becomes worse costs trust.", 2.0, of="choice"
+        "factor of what a search loses against the raw query: a question that becomes worse costs trust.",
+        2.0,
+        of="choice",
     )
     topic_changes: Share = setting(
         "share of the questions without a conversation that are also asked after the conversation of another query.",

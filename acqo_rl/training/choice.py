@@ -1,9 +1,10 @@
 """Trains the scorer of the choice of the first search, on the reward of what it chooses.
 
 Each query has two decisions: among the searches without a model (one option is to ask the model), and, once the model
-was asked, among all searches. Without a model, it has the first one only. The reward of every option is known: that of the ranking after the hops that follow it in
-serving, which often find what a model would have searched. The value of asking is the reward of the second
-decision, made by networks that were trained on other queries: the best of several options is partly chance.
+was asked, among all searches. Without a model, it has the first one only. The reward of every option is known: that of
+the ranking after the hops that follow it in serving, which often find what a model would have searched. The value of
+asking is the reward of the second decision, made by networks that were trained on other queries: the best of several
+options is partly chance.
 """
 
 import random
@@ -70,9 +71,7 @@ def options_of(
 
 def without_asking(options: ScoredOptions) -> ScoredOptions:
     """The first decision of a query without its last option, to ask the model."""
-    return replace(
-        options, names=options.names[:-1], features=options.features[:-1], rewards=options.rewards[:-1]
-    )
+    return replace(options, names=options.names[:-1], features=options.features[:-1], rewards=options.rewards[:-1])
 
 
 def topic_changes_of(one: TrainingSet, queries: Sequence[Query], seed: int) -> list[Query]:
