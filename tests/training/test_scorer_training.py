@@ -66,6 +66,14 @@ def test_the_cost_decides_whether_to_stop(cost, best):
     assert [step for step, _ in curve] == [100, 200]
 
 
+@pytest.mark.parametrize(("loss_weight", "best"), [(1.0, 1), (3.0, 0)])
+def test_a_loss_against_the_first_option_weighs_more_than_a_gain(loss_weight, best):
+    """The second option gains 1 for two of three queries, and loses 1 for the others, which look the same."""
+    options = [option(str(i), (), ("a",), [0.0, 1.0 if i % 3 else -1.0]) for i in range(9)]
+    scorer, _ = train(options, Training(TABLE, steps=300, seeds=2, batch_size=9, loss_weight=loss_weight))
+    assert int(scorer.score(options[0].features).argmax()) == best
+
+
 def test_asking_is_worth_what_networks_of_other_queries_choose_minus_the_price():
     first = [option(str(i), (), ("ask",), [1.0, 0.0]) for i in range(8)]
     second = [replace(one, rewards=np.float32([1.0, 3.0 if i % 2 else 0.0])) for i, one in enumerate(first)]

@@ -25,6 +25,7 @@ from acqo_rl.searching.hop import Hops, LearnedHop, with_name
 from acqo_rl.searching.order import LearnedOrder
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.sub_queries import DEPTH
+from acqo_rl.training import choice
 from acqo_rl.training.choice import collect as choice_options
 from acqo_rl.training.choice import topic_changes_of
 from acqo_rl.training.hop import collect
@@ -175,6 +176,16 @@ def test_a_search_that_is_too_dear_is_not_made(config, folder, tmp_path):
     assert measured("choice", folder, tmp_path / "model")[1] == 1.0
 
 
+def test_without_a_policy_the_choice_is_learnt_without_asking(config, folder, tmp_path):
+    """Each query has one decision, and none of its options is to ask."""
+    module_of("train-scorer").main(config("choice", tmp_path, model=None))
+    assert (tmp_path / "model").is_dir()
+    searched = training_set(PassThrough())
+    [decisions] = choice.options_of([searched], 1, 0.0, None, 0.0, Training(TABLES["choice"], steps=100))
+    assert [one.query_id for one in decisions] == [query.id for query in searched.queries]
+    assert not any("ask" in one.names for one in decisions)
+
+
 def test_the_topic_changes_from_a_talk_of_the_same_corpus_about_other_documents():
     """After a talk about another corpus, a change would be too easy to see; about the same documents, it is none."""
     one = training_set()
@@ -266,7 +277,6 @@ def test_a_run_is_not_resumed_with_other_features(config, tmp_path, monkeypatch)
     ("kind", "changes", "message"),
     [
         ("hop", {"data": ["a", "b"]}, "2, 1 and 2 values"),
-        ("choice", {"model": ""}, "--model"),
         ("choice", {"model": "openai:m", "index": ["nowhere"]}, "'auto' contains 'auto'"),
         ("order", {"reformulator": "polcy", "index": ["nowhere"]}, "'polcy' needs a model"),
         ("hop", {"reformulator": "hyde+rawr", "model": "m", "index": ["nowhere"]}, "'rawr'"),
