@@ -136,7 +136,9 @@ class TrainScorerConfig(TrainingSettings, IndexSettings):
 
 def main(config: TrainScorerConfig) -> None:
     """Collects the options that are missing, and trains the networks."""
-    name = "auto" if config.task == "choice" else config.reformulator
+    name = config.reformulator
+    if config.task == "choice":
+        name = "auto" if config.model else "raw"
     hops = config.hops if config.task == "order" else 0
     [spec] = StepSettings(hops=hops, order=NO_ORDER).paths([name], model=config.model).values()
     if config.task == "choice":

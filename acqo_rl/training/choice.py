@@ -61,12 +61,12 @@ def options_of(
         following = Hops(LearnedHop(network(HOP, hop), one.corpus, one.words), hops)
         reader = Choice(None, one.corpus, one.words)
         found.append(one.kept("choice", queries, partial(collect, one, reader, following, cost)))
-    alone = [[without_asking(options) for options in some[::2]] for some in found]
+    unasked = [[without_asking(options) for options in some[::2]] for some in found]
     if price is None:
-        return alone
+        return unasked
     first, second = ([option for some in found for option in some[start::2]] for start in (0, 1))
     valued = iter(with_asking(first, second, settings, price))
-    return [[*own, *islice(valued, len(own)), *some[1::2]] for own, some in zip(alone, found, strict=True)]
+    return [[*own, *islice(valued, len(own)), *some[1::2]] for own, some in zip(unasked, found, strict=True)]
 
 
 def without_asking(options: ScoredOptions) -> ScoredOptions:
