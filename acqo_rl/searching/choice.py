@@ -128,7 +128,8 @@ def _distinct_options(made: Sequence[Reformulation]) -> list[tuple[int, ...]]:
     for arms in OPTIONS:
         if arms[-1] < len(made):
             searched = _together([made[arm] for arm in arms]).sub_queries
-            options.setdefault(tuple(sorted((s.text, s.min_margin is None) for s in searched)), arms)
+            if searched:
+                options.setdefault(tuple(sorted((s.text, s.min_margin is None) for s in searched)), arms)
     return list(options.values())
 
 
