@@ -162,7 +162,7 @@ def test_control_characters_do_not_reach_the_terminal(folder):
     done = run(folder, "--reformulator", "raw", "--query", f"strange{ESCAPES} things\udcff")
     assert "strange" in done.stdout
     assert "名前" in done.stdout
-    assert re.search(r" \[1-\d\d of 4\d{3}\] ", done.stdout)
+    assert "strange…" in done.stdout
     assert not [c for c in done.stdout if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160 or c == "\u202e")]
 
 
