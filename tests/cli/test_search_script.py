@@ -1,7 +1,6 @@
 """acqo search."""
 
 import json
-import re
 import signal
 import subprocess
 
