@@ -92,6 +92,8 @@ def test_documents_that_are_gone_have_no_words():
     """As in a search engine from which a document was deleted after the search."""
 
     class Engine(dict):
+        lists = True
+
         def fetch(self, doc_ids):
             return {doc_id: CORPUS[doc_id] for doc_id in doc_ids if doc_id != "oslo"}
 
