@@ -22,7 +22,7 @@ _SECTION = re.compile(
 )
 _QUOTED = r"[\"'\u201c\u2018][^\"'\u201c\u201d\u2018\u2019\n]{4,100}[\"'\u201d\u2019](?!\w)"
 _NAME = re.compile(
-    rf"(?:the\s)?(?P<name>{_QUOTED}|(?<!\w)[^\W\d]\w{0,60}(?:://|\.\w|_)\S*"
+    rf"(?:the\s)?(?P<name>{_QUOTED}|(?<!\w)[^\W\d]\w{0, 60}(?:://|\.\w|_)\S*"
     rf"|{_CAPITAL}\S*(?:\s(?:(?:of|the|and|in|for|de|on|to)\s)*(?:{_CAPITAL}|\d)\S*)*)"
 )
 _WORD = re.compile(rf"{_QUOTED}\S*|\S+")
