@@ -22,7 +22,7 @@ _SECTION = re.compile(
 )
 _QUOTED = r"[\"'\u201c\u2018][^\"'\u201c\u201d\u2018\u2019\n]{4,100}[\"'\u201d\u2019](?!\w)"
 _NAME = re.compile(
-    rf"(?:the\s)?(?P<name>{_QUOTED}|(?<!\w)[^\W\d]\w{0, 60}(?:://|\.\w|_)\S*"
+    rf"(?:the\s)?(?P<name>{_QUOTED}|(?<!\w)[^\W\d](?:\w*+(?:://|\.\w)|[^\W_]*+_)\S*"
     rf"|{_CAPITAL}\S*(?:\s(?:(?:of|the|and|in|for|de|on|to)\s)*(?:{_CAPITAL}|\d)\S*)*)"
 )
 _WORD = re.compile(rf"{_QUOTED}\S*|\S+")
@@ -30,7 +30,7 @@ _INITIALS = re.compile(r"(?:\w\.)+")
 _AND_SECTION = re.compile(rf"\s(?:and|or)\s(?=[\d\"'\u201c\u2018]|(?:the\s)?(?:{_NOUN})s?\s)")
 _AND = re.compile(rf"{_AND_SECTION.pattern}|\s(?:and|or)\s(?=(?:the\s)?{_CAPITAL})")
 _POINTER = re.compile(
-    r"(?P<list>\b(?:See\salso|SEE\sALSO|See\sAlso)\b|(?:\(|^[^\w\n]{0,20})see\salso\b"
+    r"(?P<list>\b(?:See\salso|SEE\sALSO|See\sAlso)\b|(?:\(|^[^\w\n]*+)see\salso\b"
     r"|\bsee\salso(?=:|\s(?:the\s)?[A-Z\u00c0-\u00de]))"
     r"|\b(?:[Rr]efer(?:s|ring)?\sto|[Rr]ead(?=:)|[Aa]s\s(?:described|explained|shown|defined|discussed)\sin"
     r"|[Ff]or\s(?:more|further)\s(?:information|details?)(?:\s(?:on|about)\s[^,.;]{1,60})?,?\s(?:see|read|consult))\b",

@@ -31,6 +31,11 @@ from acqo_rl.types import Query
         ("See also:\n- Heat pumps\n- `numpy.linalg.norm`\n\nMore.", ("Heat pumps", "numpy.linalg.norm")),
         ("<h2>See also</h2><ul><li>Entropy<li><a href='b'>A Title</a></ul><p>The end.", ("A Title", "Entropy")),
         ("(see also Heat Pumps, J. R. Hartley, and Node.js) or not", ("Heat Pumps", "J. R. Hartley", "Node.js")),
+        ("Refer to numpy.linalg.norm.", ("numpy.linalg.norm",)),
+        ("It refers to https://example.org/a and is new.", ("https://example.org/a",)),
+        ("Read: my_own_module, please.", ("my_own_module",)),
+        (f"Refer to {'a' * 80}.b now.", (f"{'a' * 80}.b",)),
+        (f"{'= ' * 30}see also heat pumps", ("heat pumps",)),
         # plain English
         ("it refers to 12.5 million people. As shown in part by Darwin, Bell was", ()),
         ("recall refers to the share found", ()),
