@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from threading import Lock
 from typing import Any, Protocol, TypeVar
 
@@ -165,6 +165,12 @@ class Seen:
         """Id and fields of those of the entries that are kept."""
         with self._lock:
             return [(doc_id, self._rows[doc_id]) for doc_id in doc_ids if doc_id in self._rows]
+
+
+@cache
+def seen_in(_: str) -> Seen:
+    """What the searches of a location found, in this process."""
+    return Seen()
 
 
 @contextmanager

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -19,7 +18,7 @@ from jmespath.exceptions import JMESPathError
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.files import hash_of
 from acqo_rl.language_models.http_clients import TEMPORARY, Connections, is_temporary, key_in
-from acqo_rl.retrieval.engines.engine import COSINE, DOT, Engine, Hit, Row, Schema, Seen
+from acqo_rl.retrieval.engines.engine import COSINE, DOT, Engine, Hit, Row, Schema, seen_in
 from acqo_rl.retrieval.engines.filters import as_numbers
 from acqo_rl.retrieval.engines.location import Location
 from acqo_rl.retrieval.engines.template import Answer, Request, Unsatisfiable, filled, read_template
@@ -57,7 +56,7 @@ class HttpJsonEngine(Engine):
         self._template = template
         self._shown = location.shown
         self._state = hash_of(file.read_text(encoding="utf-8"))
-        self._seen = _seen(location.shown)
+        self._seen = seen_in(location.shown)
 
     def schema(self) -> Schema:
         """What the template tells. Any answer shows that the engine runs."""
@@ -244,12 +243,6 @@ class HttpJsonEngine(Engine):
             f"The answer of {self._template.url} does not fit the template {self._shown}: {fault}. Correct the"
             f" template, or the URL if another program answered. The answer begins: {_brief(answer)}"
         )
-
-
-@cache
-def _seen(_: str) -> Seen:
-    """What the searches of a location found."""
-    return Seen()
 
 
 def _brief(value: Any) -> str:

@@ -17,7 +17,7 @@ from threading import Thread
 from typing import Any
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.engines.engine import DOT, Engine, EngineCollection, Hit, Row, Schema, Seen
+from acqo_rl.retrieval.engines.engine import DOT, Engine, EngineCollection, Hit, Row, Schema, Seen, seen_in
 from acqo_rl.retrieval.engines.location import Location, LocationOptions
 from acqo_rl.roles import Vectors
 from acqo_rl.time_limit import concurrently
@@ -44,7 +44,7 @@ class LangChainEngine(Engine):
 
     def __init__(self, location: Location, found: Any = None) -> None:
         self._found = _opened(location.place, location.collection) if found is None else found
-        self._seen = _seen(location.shown) if found is None else Seen()
+        self._seen = seen_in(location.shown) if found is None else Seen()
         self._is_store = hasattr(self._found, "similarity_search")
         store = self._found if self._is_store else getattr(self._found, "vectorstore", None)
         by_ids = getattr(store, "get_by_ids", None)
@@ -132,12 +132,6 @@ def _ranked(documents: Sequence[Any]) -> list[tuple[Any, float]]:
 def _row(key: str, document: Any) -> Row:
     title = str(document.metadata.get("title") or "")
     return {"id": key, "title": title, "text": document.page_content, "metadata": document.metadata}
-
-
-@cache
-def _seen(_: str) -> Seen:
-    """What the searches of a location found."""
-    return Seen()
 
 
 @cache

@@ -122,8 +122,8 @@ def read_location(index: str) -> Location:
     rest, _, query = rest.partition("?")
     place, _, collection = rest.removeprefix("//").rpartition("/")
     is_database = scheme == "postgresql"  # whose client has options of its own
-    is_complete = "/" in place if is_database else True
-    if scheme not in ENGINES or not collection or not is_complete or rest.startswith("//") != is_database:
+    is_complete = collection and ("/" in place or not is_database)
+    if scheme not in ENGINES or not is_complete or rest.startswith("//") != is_database:
         raise ConfigError(
             f"{Address(index)!r} is not a location of a collection; write http+json:TEMPLATE.yaml,"
             " postgresql://USER@HOST:PORT/DATABASE/TABLE or langchain:MODULE:NAME."
@@ -146,8 +146,8 @@ def read_location(index: str) -> Location:
         raise ConfigError(
             f"The option {first['loc'][0]} of {location.shown} is {first['input']!r} ({first['msg']}); correct it."
         ) from error
-    unused = [] if is_database else [name for name in options.model_fields_set if name in _OWN]
-    if unknown := [*unused, *([] if is_database else options.model_extra or ())]:
+    unknown = [] if is_database else [*sorted(_OWN & options.model_fields_set), *(options.model_extra or ())]
+    if unknown:
         raise ConfigError(
             f"{location.shown} has no option {unknown[0]!r}; there are:"
             f" {', '.join(name for name in LocationOptions.model_fields if name not in _OWN)}."

@@ -222,14 +222,18 @@ class Template(_Part):
         """Whether the vector of a text is sent."""
         return not {"vector", "vectors"}.isdisjoint(self._names())
 
+    @property
+    def _pasted(self) -> set[str]:
+        """The placeholders that may stand in a longer text: what stands for them is quoted."""
+        return {"filter"} if self.filter and self.filter.is_text else set()
+
     def _names(self) -> set[str]:
         """The placeholders of the calls that search."""
-        pasted = {"filter"} if self.filter and self.filter.is_text else set()
-        names = _check([self.search.params, self.search.body], _OF_ONE, pasted, "search")
+        names = _check([self.search.params, self.search.body], _OF_ONE, self._pasted, "search")
         if not self.batch:
             return names
-        several = _check([self.batch.params, self.batch.body], _OF_SEVERAL, pasted, "batch")
-        several |= _check(self.batch.lines, _OF_ONE | {"search"}, pasted, "batch.lines")
+        several = _check([self.batch.params, self.batch.body], _OF_SEVERAL, self._pasted, "batch")
+        several |= _check(self.batch.lines, _OF_ONE | {"search"}, self._pasted, "batch.lines")
         return several | names if several & {"search", "searches"} else several
 
     @model_validator(mode="after")
@@ -246,8 +250,7 @@ class Template(_Part):
         if self.filter and not self.answer.metadata:
             raise ValueError("with a filter, answer.metadata is needed: each hit is tested again")
         if (call := self.documents) is not None:
-            pasted = {"filter"} if self.filter and self.filter.is_text else set()
-            of_documents = _check([call.params, call.body], _OF_DOCUMENTS, pasted, "documents")
+            of_documents = _check([call.params, call.body], _OF_DOCUMENTS, self._pasted, "documents")
             if "ids" not in of_documents and not (call.key and self.filter and "filter" in of_documents):
                 raise ValueError('documents sends no ids; use "{ids}", or "{filter}" with the name of their field: key')
             if call.key and self.filter and self.filter.fields and call.key not in self.filter.fields:
