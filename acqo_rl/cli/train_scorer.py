@@ -188,7 +188,7 @@ def main(config: TrainScorerConfig) -> None:
     named = dict(zip(sets, options, strict=True))
     held = [named.popitem()[1] for _ in range(config.calibration)]
     kinds = 3 if config.model else 1
-    first = [decision for decisions in held for decision in decisions[: len(decisions) // kinds]]
-    lines = train_in(folder, named, settings, ablate=config.ablation, calibration=first)
+    unasked = [decision for decisions in held for decision in decisions[-(len(decisions) // kinds) :]]
+    lines = train_in(folder, named, settings, ablate=config.ablation, calibration=unasked)
     print("\n".join(lines))
     print(f"The networks are in {folder / 'model'}.")

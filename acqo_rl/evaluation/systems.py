@@ -14,7 +14,7 @@ from acqo_rl.evaluation.indexes import has_dense
 from acqo_rl.evaluation.run import Evaluation, evaluate
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import check_measures
-from acqo_rl.reformulation.load import lexicon_for, load_strategy_model
+from acqo_rl.reformulation.load import lexicon_for, load_strategy_model, model_settings_of
 from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.searching.assemble import check_path, open_path, open_reformulator, words_of
 from acqo_rl.searching.concurrent import flatten
@@ -144,13 +144,12 @@ def open_systems(
     Raises:
         ConfigError: a reformulator retries, and no retriever has a dense index.
     """
-    models: dict[tuple[str, float, int, int], LanguageModel] = {}
+    models: dict[tuple[object, ...], LanguageModel] = {}
 
     def load(spec: PathSpec) -> Reformulator:
-        settings = spec.strategy
-        key = (spec.model, settings.temperature, settings.seed, settings.max_new_tokens)
+        key = (spec.model, *model_settings_of(spec.strategy).values())
         if spec.prompts and key not in models:
-            models[key] = load_strategy_model(spec.model, settings)
+            models[key] = load_strategy_model(spec.model, spec.strategy)
         return open_reformulator(spec, lexicon=lexicon, language_model=models.get(key))
 
     lexicon = lexicon_for((spec.reformulator for spec in paths.values()), [corpus])

@@ -1,7 +1,7 @@
 """Loads reformulators by the names that the scripts accept."""
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from acqo_rl.errors import ConfigError, check_settings
 from acqo_rl.reformulation.adaptive import BY_TYPE, PROMPT, Adaptive, Classifier
@@ -165,16 +165,20 @@ def load_strategy_model(model: str, settings: StrategySettings) -> LanguageModel
     from acqo_rl.language_models.load import load_language_model
 
     check_settings(settings)
-    return load_language_model(
-        model,
-        max_new_tokens=settings.max_new_tokens,
-        temperature=settings.temperature,
-        seed=settings.seed,
-        timeout=settings.timeout,
-        max_retries=settings.max_retries,
-        concurrency=settings.concurrency,
-        batch_size=settings.generation_batch,
-    )
+    return load_language_model(model, **model_settings_of(settings))
+
+
+def model_settings_of(settings: StrategySettings) -> dict[str, Any]:
+    """The settings with which the language model of prompted strategies is loaded."""
+    return {
+        "max_new_tokens": settings.max_new_tokens,
+        "temperature": settings.temperature,
+        "seed": settings.seed,
+        "timeout": settings.timeout,
+        "max_retries": settings.max_retries,
+        "concurrency": settings.concurrency,
+        "batch_size": settings.generation_batch,
+    }
 
 
 def _prompted(name: str, model: str, settings: StrategySettings, language_model: LanguageModel | None) -> Reformulator:

@@ -42,7 +42,7 @@ def options_of(
     topic_changes: float,
     settings: Training,
 ) -> list[list[ScoredOptions]]:
-    """The options of the decisions of each set, first those without a model, then those with the value of asking it.
+    """The options of the decisions of each set: those with the value of asking a model, then those without a model.
 
     Args:
         sets: their paths ask the policy for each query, or pass it.
@@ -60,13 +60,17 @@ def options_of(
         queries = [*one.queries, *topic_changes_of(one, drawn, settings.seed)]
         following = Hops(LearnedHop(network(HOP, hop), one.corpus, one.words), hops)
         reader = Choice(None, one.corpus, one.words)
-        found.append(one.kept("choice", queries, partial(collect, one, reader, following, cost)))
-    unasked = [[without_asking(options) for options in some[::2]] for some in found]
+        found.append(
+            one.kept("choice", queries, partial(collect, one, reader, following, cost, asks=price is not None))
+        )
     if price is None:
-        return unasked
+        return [[without_asking(options) for options in some] for some in found]
     first, second = ([option for some in found for option in some[start::2]] for start in (0, 1))
     valued = iter(with_asking(first, second, settings, price))
-    return [[*own, *islice(valued, len(own)), *some[1::2]] for own, some in zip(unasked, found, strict=True)]
+    return [
+        [*islice(valued, len(some) // 2), *some[1::2], *(without_asking(options) for options in some[::2])]
+        for some in found
+    ]
 
 
 def without_asking(options: ScoredOptions) -> ScoredOptions:
@@ -97,7 +101,9 @@ def talks_of(one: TrainingSet, seed: int) -> list[tuple[Turn, ...]]:
     return talks
 
 
-def collect(one: TrainingSet, reader: Choice, hops: Hops, cost: float, queries: Sequence[Query]) -> list[ScoredOptions]:
+def collect(
+    one: TrainingSet, reader: Choice, hops: Hops, cost: float, queries: Sequence[Query], *, asks: bool = True
+) -> list[ScoredOptions]:
     """Searches all options of each query of a batch.
 
     Args:
@@ -106,9 +112,10 @@ def collect(one: TrainingSet, reader: Choice, hops: Hops, cost: float, queries: 
         hops: follow each option, as in serving.
         cost: subtracted for each search after the first.
         queries: the batch.
+        asks: whether there is a second decision, with the answers of the model.
 
     Returns:
-        The options of both decisions of each query, alternating. The last option of the first one asks the model; its
+        The options of the decisions of each query, alternating. The last option of the first one asks the model; its
         reward is 0.
     """
     answers = [result.reformulation for result in one.path.search(queries)]
@@ -116,19 +123,19 @@ def collect(one: TrainingSet, reader: Choice, hops: Hops, cost: float, queries: 
     made = list(
         zip(*[arm.reformulate([answer.query for answer in answers]) for arm in reader.reformulators], strict=True)
     )
-    with_answers = [(*some, answer) for some, answer in zip(made, answers, strict=True)]
-    first = reader.read(made, search, fusion, may_ask=True)
-    second = reader.read(with_answers, search, fusion, may_ask=False)
-    searched = [some for options in (*first, *second) for some in options.searched]
+    read = reader.read(made, search, fusion, may_ask=True)
+    if asks:
+        with_answers = [(*some, answer) for some, answer in zip(made, answers, strict=True)]
+        read += reader.read(with_answers, search, fusion, may_ask=False)
+    searched = [some for options in read for some in options.searched]
     choose = hops.hop.choose
     after = hops.added(searched, lambda some: choose(some, fusion.fuse(search(some), DEPTH)))
     values = (
         one.value(made.query, fused) - cost * (len(made.sub_queries) - 1)
         for made, fused in zip(after, fusion.fuse(search(after), DEPTH), strict=True)
     )
-    scored = [_options(options, values) for options in (*first, *second)]
-    pairs = zip(scored[: len(queries)], scored[len(queries) :], strict=True)
-    return [options for pair in pairs for options in pair]
+    scored = [_options(options, values) for options in read]
+    return [options for i in range(len(queries)) for options in scored[i :: len(queries)]]
 
 
 def _options(read: Options, values: Iterator[float]) -> ScoredOptions:

@@ -267,7 +267,7 @@ def train_in(
         sets: name -> options.
         settings: of the networks.
         ablate: whether the report says what each group of features is worth.
-        calibration: first decisions of queries of other sets, for the margin; see :func:`calibrated`.
+        calibration: one decision of each query of other sets, for the margin; see :func:`calibrated`.
 
     Returns:
         The lines of the report.

@@ -180,10 +180,20 @@ def test_without_a_policy_the_choice_is_learnt_without_asking(config, folder, tm
     """Each query has one decision, and none of its options is to ask."""
     module_of("train-scorer").main(config("choice", tmp_path, model=None))
     assert (tmp_path / "model").is_dir()
-    searched = training_set(PassThrough())
+    searched = replace(training_set(PassThrough()), folder=tmp_path)
     [decisions] = choice.options_of([searched], 1, 0.0, None, 0.0, Training(TABLES["choice"], steps=100))
     assert [one.query_id for one in decisions] == [query.id for query in searched.queries]
     assert not any("ask" in one.names for one in decisions)
+
+
+def test_with_a_policy_each_query_has_three_decisions(tmp_path):
+    """The report compares the first of a query, in which the policy may be asked; a calibration reads the last."""
+    searched = replace(training_set(Country()), folder=tmp_path)
+    [decisions] = choice.options_of([searched], 1, 0.05, 0.1, 0.0, Training(TABLES["choice"], steps=20))
+    count = len(searched.queries)
+    assert [one.query_id for one in decisions] == 3 * [query.id for query in searched.queries]
+    assert [one.names[-1:] == ("ask",) for one in decisions] == [True] * count + [False] * 2 * count
+    assert not any("model" in name for one in decisions[-count:] for name in one.names)
 
 
 def test_the_topic_changes_from_a_talk_of_the_same_corpus_about_other_documents():
