@@ -58,6 +58,8 @@ TABLES = {"hop": of_hop.FEATURES, "choice": of_choice.FEATURES, "order": of_orde
 """The features of each task."""
 HOP_MARGIN = 2.0
 """Margin of the networks of hops."""
+ORDER_MARGIN = 1.5
+"""Margin of the networks of orders."""
 
 
 @dataclass(kw_only=True)
@@ -183,7 +185,7 @@ def main(config: TrainScorerConfig) -> None:
         costs = config.cost, config.price if config.model else None, config.topic_changes
         options = choice.options_of(searched, config.hops, *costs, settings)
     else:
-        settings = Training(table, imitation=1.0, **given)
+        settings = Training(table, imitation=1.0, margin=ORDER_MARGIN, **given)
         options = order.options_of(searched)
     named = dict(zip(sets, options, strict=True))
     held = [named.popitem()[1] for _ in range(config.calibration)]

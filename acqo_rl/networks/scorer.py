@@ -38,7 +38,8 @@ class Scorer:
         scale: standard deviation of each feature in training, float32[features].
         layers: weights and biases, float32[networks, in, out] and float32[networks, 1, out].
         margin: added to the score of the first option, which another option must exceed. Useless searches cost more
-            than they seem to in training, where the best of many options is partly chance.
+            than they seem to in training, where the best of many options is partly chance. In the order of documents,
+            by how much a document must exceed one before it.
         languages: codes (ISO 639-1) of the languages of the questions of its training; other queries pass it. ``None``,
             or no such entry in the file, stands for any language.
         columns: place of each feature in the table; empty if they are those of the table in its order.

@@ -6,6 +6,7 @@ the searches its title and text contain, and which of the first documents name e
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,17 +33,24 @@ class LearnedOrder(NetworkStep):
     ) -> list[Ranking]:
         """Returns the ordered rankings, in input order; arguments as in :meth:`features`."""
         return [
-            reordered(ranking, self.scores(features), ORDER) if len(features) else ranking
+            self._ordered(ranking, features) if len(features) else ranking
             for ranking, features in zip(fused, self.features(made, lists, fused), strict=True)
         ]
 
-    def scores(self, features: NDArray[np.float32]) -> list[float]:
-        """The score of each document, from the features in the order of the fused ranking.
+    def _ordered(self, ranking: Ranking, features: NDArray[np.float32]) -> Ranking:
+        """The first documents, from those of the fused ranking in its order.
 
-        It is that of the network less the place, so that unsure scores leave the order as it is.
+        Each passes those before it, one by one, as long as its score exceeds theirs by more than the margin. So unsure
+        scores leave the order as it is, however many documents there are.
         """
-        scores: list[float] = (self._scorer.score(features) - np.arange(len(features))).tolist()
-        return scores
+        scores = replace(self._scorer, margin=0.0).score(features)
+        order: list[int] = []
+        for place, score in enumerate(scores):
+            new = len(order)
+            while new and score - scores[order[new - 1]] > self._scorer.margin:
+                new -= 1
+            order.insert(new, place)
+        return reordered(ranking, order, np.minimum.accumulate(scores[order]).tolist(), ORDER)
 
     def features(
         self, made: Sequence[Reformulation], lists: Sequence[Sequence[Ranking]], fused: Sequence[Ranking]

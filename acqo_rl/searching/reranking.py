@@ -52,10 +52,12 @@ class Reranking:
         pairs = self.pairs(reformulations, rankings)
         scores = iter(self._scores([pair for some in pairs for pair in some]))
         scored = [[next(scores) for _ in some] for some in pairs]
-        return [
-            reordered(ranking, _best_of_each(some, min(self.depth, len(ranking.doc_ids))), RERANKER)
-            for ranking, some in zip(rankings, scored, strict=True)
-        ]
+        return [self._reranked(ranking, some) for ranking, some in zip(rankings, scored, strict=True)]
+
+    def _reranked(self, ranking: Ranking, scored: Sequence[float]) -> Ranking:
+        best = _best_of_each(scored, min(self.depth, len(ranking.doc_ids)))
+        order = sorted(range(len(best)), key=lambda place: -best[place])
+        return reordered(ranking, order, [best[place] for place in order], RERANKER)
 
     def pairs(
         self, reformulations: Sequence[Reformulation], rankings: Sequence[Ranking]
@@ -92,13 +94,17 @@ def _best_of_each(scores: Sequence[float], documents: int) -> list[float]:
     return [max(scores[i::documents]) for i in range(documents)]
 
 
-def reordered(ranking: Ranking, scores: Sequence[float], scored_by: str) -> Ranking:
-    """Puts the first documents in the order of the scores; those behind them get the lowest score.
+def reordered(ranking: Ranking, order: Sequence[int], scores: Sequence[float], scored_by: str) -> Ranking:
+    """Puts the first documents in another order; those behind them get the lowest score.
 
     The ``retriever`` of the ranking becomes ``scored_by``, because scores of a fusion are not comparable to these.
+
+    Args:
+        ranking: to be reordered.
+        order: places of the first documents in the ranking.
+        scores: of these documents in the new order, which never rise.
+        scored_by: what gave the scores.
     """
-    best = sorted(range(len(scores)), key=lambda i: -scores[i])
-    order = [*best, *range(len(scores), len(ranking.doc_ids))]
-    lowest = min(scores, default=0.0)
-    rest = [lowest] * (len(order) - len(best))
-    return replace(ranking.at(order), scores=(*(scores[i] for i in best), *rest), retriever=scored_by)
+    rest = range(len(order), len(ranking.doc_ids))
+    given = (*scores, *[min(scores, default=0.0)] * len(rest))
+    return replace(ranking.at([*order, *rest]), scores=given, retriever=scored_by)

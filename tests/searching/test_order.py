@@ -72,6 +72,27 @@ def test_the_first_documents_are_ordered_and_the_others_stay_behind_them():
     assert nothing.fused.doc_ids == ()
 
 
+@pytest.mark.parametrize(
+    ("scores", "order"),
+    [([0.2 * place for place in range(20)], range(20)), ([4.0, 2.0, 0.9, 2.5, 2.0], [0, 1, 3, 4, 2])],
+)
+def test_a_document_passes_those_whose_score_it_exceeds_by_the_margin(scores, order):
+    """Scores that rise from place to place by less than the margin move nothing, however many places there are."""
+    features = np.zeros((len(scores), len(FEATURES.names)), np.float32)
+    features[:, FEATURES.names.index("log_rank_in_fused_ranking")] = scores
+    plain = SearchPath(PassThrough(), retriever(), RankScoreFusion(), CORPUS)
+    [before] = plain.search([Query("q", "capital of the kingdom of Norway")], 25)
+    scorer = replace(linear_scorer(FEATURES, log_rank_in_fused_ranking=1.0), margin=1.0)
+
+    class Given(LearnedOrder):
+        def features(self, *arguments):
+            return [features]
+
+    [after] = Given(scorer, CORPUS, WORDS)([before.reformulation], [before.rankings], [before.fused])
+    assert after.doc_ids[: len(scores)] == tuple(before.fused.doc_ids[place] for place in order)
+    assert list(after.scores) == sorted(after.scores, reverse=True)
+
+
 def test_features_do_not_depend_on_the_scale_of_scores():
     """So that one network orders the results of BM25 and of cosines."""
     features, fused = read()
@@ -103,7 +124,7 @@ def test_documents_that_are_gone_have_no_words():
 
 
 def test_the_shipped_network_reads_what_it_was_trained_with():
-    assert read_in_short("order", FEATURES, read()[0]) == pytest.approx([-1.3734, 0.1407, 1.9731], abs=1e-3)
+    assert read_in_short("order", FEATURES, read()[0]) == pytest.approx([3.7748, -3.9144, 6.0209], abs=1e-3)
 
 
 def test_an_order_that_fails_leaves_the_fused_ranking():
