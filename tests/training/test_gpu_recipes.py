@@ -6,6 +6,7 @@ Only settings of devices and sizes are replaced, which these tests assert. They 
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -18,6 +19,7 @@ from tiny_policy import tiny_qwen
 
 from acqo_rl.cli import command, train
 from acqo_rl.data.beir import write_beir
+from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.types import Document, Query
 
@@ -29,7 +31,7 @@ OFF = {"trainer.use_vllm": False, "trainer.report_to": "none"}
 REPLACED = {"index_device": "cpu", "index_settings.encoder": "embedded:minilm"}
 REPLACED |= {f"{stage}.{name}": value for stage in ("stage1", "stage2") for name, value in OFF.items()}
 """Settings of recipes that need a GPU, a model hub or the network, beside the model and the number of processes."""
-SIZES = {"prompt.max_new_tokens": 16, "trainer.max_steps": 2}
+SIZES = {"prompt.max_new_tokens": 16, "trainer.max_steps": 2, "trainer.logging_steps": 1}
 """Settings that make a training short."""
 SHORT = {"prompt.max_new_tokens": 16}
 SHORT |= {f"{stage}.trainer.max_steps": 2 for stage in ("warm_start", "stage1", "stage2")}
@@ -53,7 +55,10 @@ def places(tmp_path_factory):
     qrels = {split: {name: {f"{name}-capital": 1} for name in some} for split, some in splits.items()}
     write_beir(folder / "data", documents, queries, qrels)
     build_bm25_index(folder / "index", documents)
-    return {"data": folder / "data", "index": folder / "index", "model": tiny_qwen(folder / "qwen")}
+    model = tiny_qwen(folder / "qwen")
+    policy = shutil.copytree(model, folder / "policy")
+    PolicySettings().save(policy)
+    return {"data": folder / "data", "index": folder / "index", "model": model, "policy": policy}
 
 
 def flat(settings):
@@ -95,7 +100,7 @@ def test_all_steps_of_a_recipe_run_with_its_settings(name, places, tmp_path, mon
     assert {setting for setting in wanted if ran[setting] != wanted[setting]} == replaced
     assert any(losses_of(out / "stage1"))
     assert any(losses_of(out / "stage2"))
-    report = (out / "evaluation" / "report.md").read_text()
+    report = (out / "evaluation" / "report.html").read_text()
     assert all(system in report for system in ("raw", "prompted", "warm_start", "stage1", "policy"))
 
 
@@ -105,6 +110,8 @@ def test_a_launcher_runs_as_it_is_written(line, places, tmp_path):
     if "zero2" in line and not find_spec("deepspeed"):
         pytest.skip("deepspeed is not installed")
     folders = places | {"output_dir": tmp_path / "out"}
+    if "stage2" in line:
+        folders["model"] = places["policy"]
     words = [str(folders.get(word, word)) for word in launched(line)] + words_of(SIZES)
     if "--config_file" in words:
         words[len(LAUNCH) : len(LAUNCH)] = ["--num_processes", "2"]
