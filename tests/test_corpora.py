@@ -27,12 +27,23 @@ def test_the_recipe_pins_every_package_and_has_the_splits():
         assert all(package["version"] and len(package["sha256"]) == 64 for package in recipe["packages"])
 
 
-@pytest.mark.parametrize("change", [{"kind": "joke"}, {"relevant": {}}, {"history": ["S: Hello."]}, {"id": "other-1"}])
+FAULTS = [{"kind": "joke"}, {"relevant": {}}, {"history": ["S: Hello."]}, {"id": "other-1"}]
+REWRITES = [[], "hops", [" hops"], ["hops\nmalt"], ["hops"] * 4, ["hops"]]  # the last one is of a simple question
+
+
+@pytest.mark.parametrize("change", [*FAULTS, *({"rewrite": one} for one in REWRITES)])
 def test_a_faulty_question_is_named(change):
     question = {"id": "beer-1", "kind": "simple", "text": "which hop", "history": [], "relevant": {"7": 2}}
     question |= {"query_type": "factual", "difficulty": "easy", "reader": ""}
     counts = check.faults_of("beer", [json.dumps(question)])
     assert set(check.faults_of("beer", [json.dumps(question | change)])) - set(counts)
+
+
+def test_a_question_may_have_a_rewrite():
+    question = {"id": "beer-1", "kind": "ambiguous", "text": "hops", "history": [], "relevant": {"7": 2}}
+    question |= {"query_type": "factual", "difficulty": "easy", "reader": ""}
+    rewritten = question | {"rewrite": ["hops plant", "hops beer"]}
+    assert check.faults_of("beer", [json.dumps(rewritten)]) == check.faults_of("beer", [json.dumps(question)])
 
 
 def test_passages_are_cut_between_paragraphs_and_lose_nothing():

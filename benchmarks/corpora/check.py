@@ -24,7 +24,10 @@ KINDS = {"follow_up": 30, "topic_change": 25, "compound": 15, "ambiguous": 10, "
 
 
 class Question(BaseModel):
-    """One line of ``questions/NAME.jsonl``; ``relevant`` has grades: 2 answers the question, 1 helps."""
+    """One line of ``questions/NAME.jsonl``; ``relevant`` has grades: 2 answers the question, 1 helps.
+
+    ``rewrite`` has the queries that an expert would search instead; many lines have none.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -36,6 +39,7 @@ class Question(BaseModel):
     query_type: QueryType
     difficulty: Literal["easy", "medium", "hard"]
     reader: str
+    rewrite: Annotated[list[Annotated[str, Field(pattern=r"^\S.*\S$")]], Field(min_length=1, max_length=3)] = []
 
     @field_validator("history")
     @classmethod
@@ -51,6 +55,8 @@ class Question(BaseModel):
             raise ValueError("follow-ups and changes of topic have a history, other questions do not")
         if self.kind == "compound" and len(self.relevant) < 2:
             raise ValueError("a compound question needs two documents")
+        if self.rewrite and self.kind in ("topic_change", "simple"):
+            raise ValueError("changes of topic and simple questions are searched as they are, without a rewrite")
         return self
 
 
