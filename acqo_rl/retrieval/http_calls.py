@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from acqo_rl.addresses import Address
@@ -39,7 +39,15 @@ class Server:
         url: its base URL.
     """
 
-    def __init__(self, url: str, what: str, key: str | None, seconds: float | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        what: str,
+        key: str | None = None,
+        seconds: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> None:
         """Creates a client without connecting; it uses no proxy for a server on this machine.
 
         Args:
@@ -48,6 +56,8 @@ class Server:
             key: API key, sent as a bearer token.
             seconds: time limit of a call over all attempts. By default a call is repeated for about a minute, so that a
                 training run survives a restart of the server.
+            headers: further headers of all calls.
+            timeout: time limit of each attempt; by default, only pauses in an answer are limited.
 
         Raises:
             MissingPackageError: the packages of the extra ``remote`` are not installed.
@@ -57,8 +67,9 @@ class Server:
         self._what = what
         self._seconds = seconds
         self._retrying = make_retrying(is_temporary, seconds, is_async=True)
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._connections = Connections(self.url, what, _LONGEST_PAUSE, headers)
+        self._timeout = timeout
+        headers = {**(headers or {}), **({"Authorization": f"Bearer {key}"} if key else {})}
+        self._connections = Connections(self.url, what, timeout or _LONGEST_PAUSE, headers)
 
     def call(
         self,
@@ -76,7 +87,7 @@ class Server:
             method: HTTP method.
             path: below the base URL.
             read: turns the JSON of the answer into the result.
-            body: JSON of the request.
+            body: JSON of the request; bytes are sent as they are, as JSON lines.
             is_first: retry only after a status, so that a server that does not run is reported before work begins.
             most: maximum number of bytes of the answer, if the call asks for more than a few megabytes.
 
@@ -87,8 +98,10 @@ class Server:
         import tenacity
 
         retrying = self._retrying.copy(retry=tenacity.retry_if_exception(is_busy)) if is_first else self._retrying
+        response: httpx.Response | None = None
         try:
-            return read(self._connections.run(self._send(retrying, method, path, body, most)).json())
+            response = self._connections.run(self._send(retrying, method, path, body, most))
+            return read(response.json())
         except httpx.HTTPStatusError as error:
             status = error.response.status_code
             raise ServerError(
@@ -105,12 +118,18 @@ class Server:
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
             raise ServerError(
                 f"{self.url} sent an answer that cannot be read ({error!r}); check that it is the right server, of a"
-                " version that fits.",
+                f" version that fits. It begins: {response.text[:200] if response else ''}",
                 public=f"{self._what} sent an answer that cannot be read.",
+                status=response.status_code if response else None,
             ) from error
 
     async def _send(self, retrying: Any, method: str, path: str, body: Any, most: int) -> httpx.Response:
         """The answer to a call within the time limit of all attempts."""
+
+        async def attempt() -> httpx.Response:
+            async with asyncio.timeout(self._timeout):
+                return await self._connections.send(method, path, body, most)
+
         async with asyncio.timeout(self._seconds):
-            response: httpx.Response = await retrying(self._connections.send, method, path, body, most)
+            response: httpx.Response = await retrying(attempt)
         return response

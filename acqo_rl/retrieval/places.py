@@ -69,8 +69,6 @@ def parts_of(index: str | Path) -> list[Address]:
 
 def _singles(place: Address) -> list[Address]:
     if is_engine(place):
-        location = read_location(place)
-        is_hybrid = location.options.mode == "hybrid"
-        return [location.with_mode("dense"), location.with_mode("text")] if is_hybrid else [place]
+        return read_location(place).singles
     parts = [Address(Path(place, name)) for name in PARTS]
     return parts if any(Path(part, FILE_NAME).is_file() for part in parts) else [place]

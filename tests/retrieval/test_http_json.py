@@ -103,7 +103,7 @@ def test_any_text_arrives_unchanged(server, opened, texts):
 
 
 MALFORMED = {
-    "no JSON": (b"<html>Welcome</html>", "no JSON"),
+    "no JSON": (b"<html>Welcome</html>", "<html>Welcome"),
     "no hits": ({"error": {"reason": "no such index"}}, "no such index"),
     "hits of another type": ({"hits": {"total": 0}}, "not a list"),
     "no id": ({"hits": [{"score": 1}]}, "answer.id"),

@@ -33,8 +33,7 @@ from pydantic import (
 from pydantic_core import to_jsonable_python
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.engines.engine import Row
-from acqo_rl.retrieval.engines.location import Location, LocationOptions
+from acqo_rl.retrieval.engines.location import Location
 from acqo_rl.types import Condition, Filter, Scope
 
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,18}")
@@ -158,20 +157,19 @@ def conditions_of(location: Location, scope: Scope) -> Filter:
     return (*scope.where, Condition(tenant_field, (scope.tenant, *as_numbers([scope.tenant]))))
 
 
-def meets(where: Filter, row: Row, fields: LocationOptions) -> bool:
+def meets(where: Filter, metadata: Mapping[str, Any]) -> bool:
     """Whether an entry meets all conditions on its metadata."""
-    return all(holds(condition, as_json(at(row, fields.path_of(condition.field)))) for condition in where)
+    return all(holds(condition, as_json(at(metadata, condition.field))) for condition in where)
 
 
-def widened(where: Filter, fields: LocationOptions) -> Filter:
-    """Conditions on paths that begin with a field of the collection; every entry that meets the given ones meets them.
+def widened(where: Filter) -> Filter:
+    """Conditions that every entry meets that meets the given ones.
 
     Bounds become ``gte`` and ``lte``, and bounds of dates whole days, so that texts can be compared as texts.
     """
     return tuple(
         replace(
             condition,
-            field=fields.path_of(condition.field),
             bounds=tuple((f"{sign[:2]}e", _widened(f"{sign[:2]}e", bound)) for sign, bound in condition.bounds),
         )
         for condition in where
@@ -187,8 +185,8 @@ def _widened(sign: str, bound: Any) -> Any:
         return bound[:10]
 
 
-def at(row: Row, name: str) -> Any:
-    """The value of a field; of a nested field if the name has dots: ``metadata.title``."""
+def at(row: Mapping[str, Any], name: str) -> Any:
+    """The value of a field; of a nested field if the name has dots: ``author.city``."""
     if name in row:
         return row[name]
     first, _, rest = name.partition(".")

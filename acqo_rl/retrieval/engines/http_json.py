@@ -5,27 +5,25 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-import httpx
 from jmespath.exceptions import JMESPathError
 
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.files import hash_of
-from acqo_rl.language_models.http_clients import TEMPORARY, Connections, is_temporary, key_in
-from acqo_rl.retrieval.engines.engine import COSINE, DOT, Engine, Hit, Row, Schema, seen_in
-from acqo_rl.retrieval.engines.filters import as_numbers
+from acqo_rl.language_models.http_clients import key_in
+from acqo_rl.retrieval.engines.engine import Engine, Hit, seen_in
+from acqo_rl.retrieval.engines.filters import as_numbers, meets, widened
 from acqo_rl.retrieval.engines.location import Location
 from acqo_rl.retrieval.engines.template import Answer, Request, Unsatisfiable, filled, read_template
+from acqo_rl.retrieval.http_calls import Server, ServerError
 from acqo_rl.roles import Vectors
 from acqo_rl.text import one_line
-from acqo_rl.time_limit import TimeLimit, concurrently, limited
-from acqo_rl.types import Condition, Filter
+from acqo_rl.time_limit import concurrently
+from acqo_rl.types import Condition, Document, Filter
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _CONCURRENCY = 8
@@ -44,51 +42,36 @@ _SCORES = {
 class HttpJsonEngine(Engine):
     """An engine that answers with JSON."""
 
-    errors = (httpx.HTTPError, TimeoutError)
-    is_temporary = staticmethod(is_temporary)
+    lists = False
 
-    def __init__(self, location: Location) -> None:
+    def __init__(self, location: Location, seconds: float | None = None) -> None:
         file = Path(location.place) / location.collection
         template = read_template(file)
         headers = {name: _expanded(value, file) for name, value in template.headers.items()}
-        self._connections = Connections(template.url, "A search engine", location.options.timeout, headers)
-        self._seconds = location.options.timeout
-        self._template = template
-        self._shown = location.shown
-        self._state = hash_of(file.read_text(encoding="utf-8"))
-        self._seen = seen_in(location.shown)
-
-    def schema(self) -> Schema:
-        """What the template tells. Any answer shows that the engine runs."""
-        with suppress(httpx.HTTPStatusError, ValueError):
-            self._called("GET", "", None)
-        template = self._template
         is_dense = template.uses_vectors or template.kind == "dense"
-        metric = COSINE if template.scores.startswith("cosine") else DOT
-        return Schema(
-            count=0,
-            vectors={"": (None, metric)} if is_dense else {},
-            key="id",
-            fields=("id", "title", "text", "metadata"),
-            metadata="metadata",
-            mode="dense" if is_dense else "text",
-            embeds=is_dense and not template.uses_vectors,
-            corpus=f"{template.url}{template.search.path}",
-            state=self._state,
-            filters=template.filter is not None,
-            lists=False,
-            looks_up=template.documents is not None,
-        )
-
-    def has_words(self) -> bool:
-        """The template says how words are searched."""
-        return True
+        self.location = location
+        self.kind = "dense" if is_dense else "bm25"
+        self.cosine = is_dense and template.scores.startswith("cosine")
+        self.embeds = is_dense and not template.uses_vectors
+        self.corpus = f"{template.url}{template.search.path}"
+        self.state = hash_of(file.read_text(encoding="utf-8"))
+        self.filters = template.filter is not None
+        self.looks_up = template.documents is not None
+        self._template = template
+        self._seen = seen_in(location.shown)
+        timeout = location.options.timeout
+        self._server = Server(template.url, "A search engine", seconds=seconds, headers=headers, timeout=timeout)
+        try:
+            self._server.call("GET", "", lambda _: None, is_first=True)
+        except ServerError as error:
+            if error.status is None:  # any answer shows that the engine runs
+                raise
 
     def search(self, texts: Sequence[str], vectors: Vectors | None, k: int, where: Filter) -> list[list[Hit]]:
         """The hits for each text; by calls of several texts if the template has a batch form."""
         k = min(k, self._template.max_k)
         try:
-            narrowed = self._filter(where)
+            narrowed = self._filter(widened(where))
         except Unsatisfiable:
             return [[] for _ in texts]
         rows = [None] * len(texts) if vectors is None else vectors.tolist()
@@ -100,41 +83,42 @@ class HttpJsonEngine(Engine):
         parts = [asked[start : start + size] for start in range(0, len(asked), size)]
         answers = concurrently(self._answers, parts, _CONCURRENCY)
         found = [self._hits(answer, self._template.answer) for part in answers for answer in part]
-        if self._template.documents is None:
-            for hits in found:
-                self._seen.add(hits)
-        return found
+        if not self.looks_up:
+            self._seen.add(document for hits in found for document, _ in hits)
+        return [
+            [(document.id if meets(where, document.metadata) else None, score) for document, score in hits]
+            for hits in found
+        ]
 
-    def rows(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[tuple[str | None, Row]]:
-        """Id and fields of the documents with the given ids; without a call for them, those of the last hits.
+    def documents(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[Document]:
+        """The documents with the given ids; without a call for them, those of the last hits.
 
         Raises:
             ConfigError: all documents are wanted.
         """
         if doc_ids is None:
-            raise ConfigError(f"{self._shown} cannot list its documents; give a folder with them: --data.")
+            raise ConfigError(f"{self.location.shown} cannot list its documents; give a folder with them: --data.")
+        return (one for one in self._looked_up(doc_ids, widened(where)) if meets(where, one.metadata))
+
+    def _looked_up(self, doc_ids: Sequence[str], where: Filter) -> Iterable[Document]:
         call = self._template.documents
         if call is None:
             if not self._template.answer.text:
-                raise ConfigError(f"The template {self._shown} finds no texts; add answer.text or documents.")
-            yield from self._seen.rows(doc_ids)
-            return
+                raise ConfigError(f"The template {self.location.shown} finds no texts; add answer.text or documents.")
+            return self._seen.find(doc_ids)
         numbers = as_numbers(doc_ids)
         asked = (Condition(call.key, (*doc_ids, *numbers)),) if call.key else ()
         ids = numbers if call.numbers else list(doc_ids)
         try:
             values = {"ids": ids, "k": len(doc_ids), "filter": self._filter((*where, *asked))}
         except Unsatisfiable:
-            return
+            return ()
         answer = self._send(call, filled(call.body, values), values, len(doc_ids) * _BYTES_PER_DOCUMENT)
-        for doc_id, _, row in self._hits(answer, call.answer or self._template.answer, scored=False):
-            yield doc_id, row
+        hits = self._hits(answer, call.answer or self._template.answer, scored=False)
+        return (document for document, _ in hits)
 
     def _filter(self, where: Filter) -> Any:
-        if not where or not self._template.filter:
-            return self._template.filter.none if self._template.filter else None
-        named = (replace(condition, field=condition.field.removeprefix("metadata.")) for condition in where)
-        return self._template.filter.filled(tuple(named))
+        return self._template.filter.filled(where) if self._template.filter else None
 
     def _answers(self, asked: Sequence[Mapping[str, Any]]) -> list[Any]:
         """The answers for some texts, from one call."""
@@ -164,34 +148,23 @@ class HttpJsonEngine(Engine):
             raise self._unfit(f"batch.answers finds {_brief(answers)}, not {len(asked)} answers", answer)
         return answers
 
-    def _called(self, method: str, path: str, body: Any, most: int = 0) -> httpx.Response:
-        with limited(TimeLimit(self._seconds)):
-            return self._connections.run(self._connections.send(method, path, body, most))
-
     def _send(self, request: Request, body: Any, values: Mapping[str, Any], most: int) -> Any:
         """The JSON of an answer.
 
         Raises:
-            SearchError: the engine refuses the call, or its answer is no JSON.
+            SearchError: the engine does not answer, refuses the call, or its answer is no JSON.
         """
         params = filled(request.params, values)
         path = f"{request.path}?{urlencode(params, doseq=True)}" if params else request.path
         try:
-            response = self._called(request.method, path, body, most)
-        except httpx.HTTPStatusError as error:
-            status = error.response.status_code
-            if status in TEMPORARY:
-                raise
+            return self._server.call(request.method, path, lambda answer: answer, body, most=most)
+        except ServerError as error:
             raise SearchError(
-                f"{self._template.url} answered {status} ({one_line(error.response.text)[:_SHOWN]}). Check path, body"
-                f" and headers of the template {self._shown}."
+                f"{error} If it runs, check path, body and headers of the template {self.location.shown}.",
+                public=error.public,
             ) from error
-        try:
-            return response.json()
-        except (ValueError, RecursionError) as error:
-            raise self._unfit(f"it is no JSON ({error})", response.text) from error
 
-    def _hits(self, answer: Any, form: Answer, *, scored: bool = True) -> list[Hit]:
+    def _hits(self, answer: Any, form: Answer, *, scored: bool = True) -> list[tuple[Document, float]]:
         if isinstance(form.hits, dict):  # lists with one value for each hit
             lists = {name: self._found(path, answer, answer) for name, path in form.hits.items()}
             lists = {name: values for name, values in lists.items() if values is not None}
@@ -206,31 +179,26 @@ class HttpJsonEngine(Engine):
             raise self._unfit(f"answer.hits ({form.hits.expression}) finds {_brief(entries)}, not a list", answer)
         return [self._hit(entry, rank, form, answer, scored) for rank, entry in enumerate(entries, start=1)]
 
-    def _hit(self, entry: Any, rank: int, form: Answer, answer: Any, scored: bool) -> Hit:
-        parts = {
-            name: self._found(path, entry, answer)
-            for name in ("id", "score", "title", "text", "metadata")
-            if (path := getattr(form, name)) is not None
-        }
-
-        def checked(name: str, kinds: type | tuple[type, ...], wanted: str) -> Any:
-            value = parts.get(name)
+    def _hit(self, entry: Any, rank: int, form: Answer, answer: Any, scored: bool) -> tuple[Document, float]:
+        def part(name: str, *kinds: type, default: Any = None) -> Any:
+            path = getattr(form, name)
+            value = None if path is None else self._found(path, entry, answer)
+            if value is None and default is not None:
+                return default
             if not isinstance(value, kinds) or isinstance(value, bool):
-                path = getattr(form, name).expression
-                raise self._unfit(f"answer.{name} ({path}) of hit {rank} finds {_brief(value)}, not {wanted}", answer)
+                wanted = " or ".join(kind.__name__ for kind in kinds)
+                fault = f"answer.{name} ({path.expression}) of hit {rank} finds {_brief(value)}, not {wanted}"
+                raise self._unfit(fault, answer)
             return value
 
         score = 1 / rank
         if form.score and scored:
-            score = _SCORES[self._template.scores](float(checked("score", (int, float), "a number")))
+            score = _SCORES[self._template.scores](float(part("score", int, float)))
             if not math.isfinite(score):
                 raise self._unfit(f"the score of hit {rank} is not finite", answer)
-        doc_id = str(checked("id", (str, int), "a text or a whole number"))
-        row = {"id": doc_id}
-        for name in ("title", "text"):
-            row[name] = "" if parts.get(name) is None else checked(name, str, "a text")
-        row["metadata"] = {} if parts.get("metadata") is None else checked("metadata", dict, "an object")
-        return doc_id, score, row
+        doc_id = str(part("id", str, int))
+        title = part("title", str, default="")
+        return Document(doc_id, title, part("text", str, default=""), part("metadata", dict, default={})), score
 
     def _found(self, path: Any, value: Any, answer: Any) -> Any:
         try:
@@ -240,7 +208,7 @@ class HttpJsonEngine(Engine):
 
     def _unfit(self, fault: str, answer: Any) -> SearchError:
         return SearchError(
-            f"The answer of {self._template.url} does not fit the template {self._shown}: {fault}. Correct the"
+            f"The answer of {self._server.url} does not fit the template {self.location.shown}: {fault}. Correct the"
             f" template, or the URL if another program answered. The answer begins: {_brief(answer)}"
         )
 

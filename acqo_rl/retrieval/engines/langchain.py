@@ -14,14 +14,15 @@ from functools import cache
 from numbers import Integral, Real
 from operator import attrgetter
 from threading import Thread
-from typing import Any
+from typing import Any, Literal
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.engines.engine import DOT, Engine, EngineCollection, Hit, Row, Schema, Seen, seen_in
+from acqo_rl.retrieval.engines.engine import Engine, Hit, Seen, reported, seen_in
+from acqo_rl.retrieval.engines.filters import as_json
 from acqo_rl.retrieval.engines.location import Location, LocationOptions
 from acqo_rl.roles import Vectors
 from acqo_rl.time_limit import concurrently
-from acqo_rl.types import Filter
+from acqo_rl.types import Document, Filter
 
 _CONCURRENCY = 8
 """Maximum number of calls of a store at once."""
@@ -39,51 +40,32 @@ class LangChainEngine(Engine):
     as well.
     """
 
-    errors = (Exception,)
-    fields = LocationOptions(id="id", metadata="metadata")
+    kind: Literal["dense", "bm25"] = "dense"
+    embeds = True
+    filters = False
+    lists = False
 
-    def __init__(self, location: Location, found: Any = None) -> None:
+    def __init__(self, location: Location, _: float | None = None, found: Any = None) -> None:
+        self.location = location
         self._found = _opened(location.place, location.collection) if found is None else found
         self._seen = seen_in(location.shown) if found is None else Seen()
         self._is_store = hasattr(self._found, "similarity_search")
         store = self._found if self._is_store else getattr(self._found, "vectorstore", None)
         by_ids = getattr(store, "get_by_ids", None)
         self._by_ids = None if getattr(by_ids, "__qualname__", "") == "VectorStore.get_by_ids" else by_ids
-
-    @staticmethod
-    def is_temporary(_: BaseException) -> bool:
-        """The clients of the stores repeat calls themselves."""
-        return False
-
-    def schema(self) -> Schema:
-        """What stores and retrievers have in common."""
-        return Schema(
-            count=0,
-            vectors={"": (None, DOT)},
-            key="id",
-            fields=("id", "title", "text", "metadata"),
-            metadata="metadata",
-            mode="dense",
-            embeds=True,
-            filters=False,
-            lists=False,
-            looks_up=self._by_ids is not None,
-        )
-
-    def has_words(self) -> bool:
-        """The store decides what it compares."""
-        return True
+        self.looks_up = self._by_ids is not None
 
     def search(self, texts: Sequence[str], vectors: Vectors | None, k: int, where: Filter) -> list[list[Hit]]:
         """The documents for each text, best first. A retriever decides how many there are."""
         asked = [str(text) for text in texts]
-        if self._is_store:
-            found = [*concurrently(lambda text: self._scored(text, k), asked, _CONCURRENCY)]
-        else:
-            found = [_ranked(documents[:k]) for documents in batched(self._found, asked)]
-        return [[self._hit(document, score) for document, score in hits] for hits in found]
+        with reported(self.location.shown, Exception):
+            if self._is_store:
+                found = [*concurrently(lambda text: self._scored(text, k), asked, _CONCURRENCY)]
+            else:
+                found = [_ranked(documents[:k]) for documents in batched(self._found, asked)]
+            return [[self._hit(document, score) for document, score in hits] for hits in found]
 
-    def rows(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[tuple[str | None, Row]]:
+    def documents(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[Document]:
         """The documents with the given ids; of a store that looks none up, those that were found last.
 
         Raises:
@@ -92,10 +74,11 @@ class LangChainEngine(Engine):
         if doc_ids is None:
             raise ConfigError("A store of LangChain cannot list its documents; give a folder with them: --data.")
         if self._by_ids is None:
-            yield from self._seen.rows(doc_ids)
+            yield from self._seen.find(doc_ids)
             return
-        for document in self._by_ids(list(doc_ids)):
-            yield document.id, _row(document.id, document)
+        with reported(self.location.shown, Exception):
+            for document in self._by_ids(list(doc_ids)):
+                yield _document(document.id, document)
 
     def _scored(self, text: str, k: int) -> list[tuple[Any, float]]:
         with suppress(NotImplementedError):
@@ -110,28 +93,25 @@ class LangChainEngine(Engine):
     def _hit(self, document: Any, score: float) -> Hit:
         key = document.id or _content_id(document.page_content, document.metadata)
         if self._by_ids is None:
-            same = self._seen.rows([key])
-            if same and same[0][1]["text"] != document.page_content:
+            same = self._seen.find([key])
+            if same and same[0].text != document.page_content:
                 key = f"{key} {_content_id(document.page_content, {})}"
-        hit = key, float(score), _row(key, document)
-        self._seen.add([hit])
-        return hit
+            self._seen.add([_document(key, document)])
+        return key, float(score)
 
 
-def collection_of(found: Any) -> EngineCollection:
+def collection_of(found: Any) -> LangChainEngine:
     """The collection of a store or a retriever of this process."""
-    location = Location("langchain", "", type(found).__name__, LocationOptions(mode="dense"))
-    engine = LangChainEngine(location, found)
-    return EngineCollection(engine, location, engine.schema())
+    return LangChainEngine(Location("langchain", "", type(found).__name__, LocationOptions()), found=found)
 
 
 def _ranked(documents: Sequence[Any]) -> list[tuple[Any, float]]:
     return [(document, 1 / rank) for rank, document in enumerate(documents, start=1)]
 
 
-def _row(key: str, document: Any) -> Row:
+def _document(key: str, document: Any) -> Document:
     title = str(document.metadata.get("title") or "")
-    return {"id": key, "title": title, "text": document.page_content, "metadata": document.metadata}
+    return Document(key, title, document.page_content, as_json(document.metadata))
 
 
 @cache

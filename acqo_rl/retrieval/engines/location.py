@@ -11,9 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from acqo_rl.addresses import Address, whole_of
 from acqo_rl.errors import ConfigError
 
-Mode = Literal["dense", "text", "hybrid"]
-
-
 ENGINES = {
     "postgresql": ("PostgresqlEngine", "postgres"),
     "http+json": ("HttpJsonEngine", "remote"),
@@ -21,30 +18,20 @@ ENGINES = {
 }
 """Scheme of the locations -> class in the file of this name, and extra of this package with the engine's packages."""
 
-_OWN = {"mode", "id", "title", "text", "vector", "metadata"}
-"""Options of PostgreSQL alone, beside those of its client; other engines tell these themselves."""
-
 _LOCATION = re.compile(rf"({'|'.join(map(re.escape, ENGINES))}):|(?!https?:)[A-Za-z][A-Za-z0-9+.-]{{1,30}}://")
 
 
 class LocationOptions(BaseModel):
-    """The options after the ``?`` of a location; those of PostgreSQL's own client are extra.
+    """The options after the ``?`` of a location.
 
     Attributes:
-        mode: what is searched: vectors, words or both.
         timeout: time limit of one call in seconds.
         tenant: metadata field that holds the tenant of a document; empty if the collection has no tenants.
         encoder: model of the vectors, with its settings below.
-        id: field with the document id; empty for the id of the engine itself.
-        title: field that may be missing from the collection.
-        text: field with the text of a document.
-        vector: field with the embedding.
-        metadata: field with an object of all other fields; empty if these stand beside the text.
     """
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
-    mode: Mode = "dense"
     timeout: float = Field(default=30, gt=0)
     tenant: str = ""
     encoder: str = ""
@@ -52,15 +39,26 @@ class LocationOptions(BaseModel):
     query_prompt: str | None = None
     passage_prompt: str | None = None
     dimensions: int | None = None
-    id: str = ""
+
+
+class TableOptions(LocationOptions, extra="allow"):
+    """The options of a table of PostgreSQL; those of its own client are extra.
+
+    Attributes:
+        mode: what is searched: vectors, words or both.
+        id: column with the document id.
+        title: column that may be missing.
+        text: column with the text of a document.
+        vector: column with the embedding; may be empty if there is only one.
+        metadata: column with an object of all other fields; empty if these stand beside the text.
+    """
+
+    mode: Literal["dense", "text", "hybrid"] = "dense"
+    id: str = "id"
     title: str = "title"
     text: str = "text"
     vector: str = ""
     metadata: str = ""
-
-    def path_of(self, name: str) -> str:
-        """The path of a metadata field, with dots."""
-        return f"{self.metadata}.{name}" if self.metadata else name
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,9 +84,12 @@ class Location:
         given = self.options.model_dump(include=names, exclude_unset=True)
         return {"model": self.options.encoder, **given} if self.options.encoder else None
 
-    def with_mode(self, mode: Mode) -> Address:
-        """The location of the same collection that is searched in another way."""
-        return replace(self, options=self.options.model_copy(update={"mode": mode})).address
+    @property
+    def singles(self) -> list[Address]:
+        """The locations of the single indexes: of a hybrid search, those of the vectors and of the words."""
+        is_hybrid = isinstance(self.options, TableOptions) and self.options.mode == "hybrid"
+        changes = [{"mode": "dense"}, {"mode": "text"}] if is_hybrid else [{}]
+        return [replace(self, options=self.options.model_copy(update=change)).address for change in changes]
 
     @property
     def shown(self) -> str:
@@ -121,7 +122,7 @@ def read_location(index: str) -> Location:
     scheme, _, rest = whole_of(index).partition(":")
     rest, _, query = rest.partition("?")
     place, _, collection = rest.removeprefix("//").rpartition("/")
-    is_database = scheme == "postgresql"  # whose client has options of its own
+    is_database = scheme == "postgresql"
     is_complete = collection and ("/" in place or not is_database)
     if scheme not in ENGINES or not is_complete or rest.startswith("//") != is_database:
         raise ConfigError(
@@ -139,17 +140,12 @@ def read_location(index: str) -> Location:
         _ = urlsplit(f"//{place}" if is_database else "").port
     except ValueError as error:
         raise ConfigError(f"The port in {location.shown} is not a number from 0 to 65535; correct it.") from error
+    form = TableOptions if is_database else LocationOptions
     try:
-        options = LocationOptions.model_validate(dict(parse_qsl(query, keep_blank_values=True)))
+        return replace(location, options=form.model_validate(dict(parse_qsl(query, keep_blank_values=True))))
     except ValidationError as error:
         first = error.errors()[0]
         raise ConfigError(
             f"The option {first['loc'][0]} of {location.shown} is {first['input']!r} ({first['msg']}); correct it."
+            f" There are: {', '.join(form.model_fields)}."
         ) from error
-    unknown = [] if is_database else [*sorted(_OWN & options.model_fields_set), *(options.model_extra or ())]
-    if unknown:
-        raise ConfigError(
-            f"{location.shown} has no option {unknown[0]!r}; there are:"
-            f" {', '.join(name for name in LocationOptions.model_fields if name not in _OWN)}."
-        )
-    return replace(location, options=options)
