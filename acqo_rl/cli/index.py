@@ -3,7 +3,6 @@ r"""Build a search index from a BEIR folder.
     acqo index --data data/my_corpus --output indexes/my_corpus
     acqo index --data data/my_corpus --output indexes/hnsw --faiss.factory HNSW64 \
         --faiss.build_parameters efConstruction=2000 --faiss.search_parameters efSearch=256
-    acqo index --data data/my_corpus --output indexes/dense --plan True
     acqo index --data data/my_corpus --output indexes/bm25 --kind bm25
     acqo index --data data/my_corpus --output indexes/both --kind hybrid
     acqo index --data data/my_corpus --output indexes/split --split_passages True
@@ -26,7 +25,6 @@ from acqo_rl.retrieval.build import Shards, build_bm25_index, build_dense_index
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.retrieval.encoders import is_on_server, load_encoder
 from acqo_rl.retrieval.engines.location import is_engine
-from acqo_rl.retrieval.faiss_plan import PLANNED, plan_indexes
 from acqo_rl.retrieval.load import describe
 from acqo_rl.retrieval.manifest import FILE_NAME, PARTS
 from acqo_rl.retrieval.splitting import long_documents, split_passages
@@ -99,7 +97,6 @@ class BuildIndexConfig:
     bm25: Bm25Options = group(
         "Settings of a BM25 index, such as --bm25.language none.", Bm25Options, ("bm25", "hybrid")
     )
-    plan: bool = setting("Print which FAISS indexes fit the corpus, and write nothing.", False, of=_VECTORS)
 
 
 def main(config: BuildIndexConfig) -> None:
@@ -119,12 +116,8 @@ def main(config: BuildIndexConfig) -> None:
     if encoder and not (folders[0] / FILE_NAME).exists():
         shards = Shards(folders[0], passages, encoder, config.encoding.shard_size)
         notes.append(f"{len(shards.missing()):,} of {shards.total:,} shards must be encoded.")
-    if config.plan and encoder:
-        notes += plan_lines(len(passages), len(documents), encoder.dim)
-    if (not finished or config.plan) and state.is_main_process:
+    if not finished and state.is_main_process:
         print("".join(f"{note}\n" for note in notes), end="", flush=True)
-    if config.plan:
-        return
     if shards:
         state.wait_for_everyone()
         shards.encode(state.process_index, state.num_processes)
@@ -136,22 +129,6 @@ def main(config: BuildIndexConfig) -> None:
         print(f"{config.output}: {info.document_count:,} documents, {size:,.1f} MB, fingerprint", end=" ")
         print(info.fingerprint[:16], "(already exists, nothing to do)" if finished else "(ready to search)")
     state.destroy_process_group()
-
-
-def plan_lines(vectors: int, documents: int, dim: int) -> list[str]:
-    """A table of the FAISS indexes that fit."""
-    rows = [("--faiss.factory", "memory", "products a text", "memory on a GPU (--index_device)")]
-    for index in plan_indexes(vectors, documents, dim):
-        on_gpu = "only on the CPU" if index.gpu_memory is None else f"{index.gpu_memory / 1e6:,.1f} MB"
-        if index.factory == "Flat" and index.gpu_memory:
-            on_gpu += f", {index.gpu_memory / 2e6:,.1f} MB with gpu_float16"
-        rows.append((index.factory, f"{index.memory / 1e6:,.1f} MB", f"{index.products / 1e6:,.2f} M", on_gpu))
-    return [
-        f"{vectors:,} vectors of {dim} dimensions:",
-        *(f"{a:<18}{b:>12}  {c:>15}  {d}" for a, b, c, d in rows),
-        f"A reward call searches each distinct sub-query once: texts x products, by formula for {PLANNED}. A search of "
-        "HNSW needs at most this number.",
-    ]
 
 
 def check(config: BuildIndexConfig) -> None:

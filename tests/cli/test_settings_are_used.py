@@ -151,12 +151,7 @@ def test_a_number_outside_its_bounds_is_refused_before_anything_is_loaded(comman
 
 UNUSED = {
     "data": ["--limit=3", "--sources=a", "--documents=a", "--max_skipped=1"],
-    "index": [
-        "--kind=bm25 --split_passages",
-        "--kind=bm25 --faiss.factory=HNSW64",
-        "--bm25.k1=2",
-        "--kind=bm25 --plan",
-    ],
+    "index": ["--kind=bm25 --split_passages", "--kind=bm25 --faiss.factory=HNSW64", "--bm25.k1=2"],
     "search": ["--strategy.num_variants=5", "--strategy.timeout=9", "--rrf_k=9", "--rerank_depth=9"],
     "evaluate": ["--reformulator hyde=openai:m --strategy.max_parts=5", "--rerank_depth=9", "--seed=9"],
     "label": ["--strategy.timeout=9"],
@@ -172,7 +167,7 @@ UNUSED = {
 """Command -> settings, one of which the run does not use."""
 USED = {
     "data": ["--dataset files --documents a --max_skipped=1", "--dataset union --sources a b --limit=3"],
-    "index": ["--kind hybrid --bm25.k1=2 --faiss.factory=HNSW64 --plan"],
+    "index": ["--kind hybrid --bm25.k1=2 --faiss.factory=HNSW64"],
     "search": ["--reformulator hyde+multi_query --model openai:m --strategy.num_variants=5 --strategy.timeout 9"],
     "evaluate": [
         "--fusion rrf+reranker --reranker rerank:m --rerank_depth 9",

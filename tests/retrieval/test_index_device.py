@@ -11,7 +11,6 @@ import pytest
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.build import build_dense_index
 from acqo_rl.retrieval.faiss_devices import _name_missing_package, to_device
-from acqo_rl.retrieval.faiss_plan import plan_indexes
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.manifest import INDEX_NAME
 
@@ -137,21 +136,6 @@ def test_four_threads_find_on_a_gpu_what_the_cpu_finds(filled, factory, device):
         found = list(pool.map(lambda rows: moved.search(rows, 10)[0], queries))
     for scores, rows in zip(found, queries, strict=True):
         np.testing.assert_allclose(scores, index.search(rows, 10)[0], atol=0.05 if device == "gpu_float16" else 1e-4)
-
-
-def test_planned_sizes_are_those_of_the_indexes_and_hnsw_stays_on_the_cpu(filled):
-    plans = plan_indexes(30_000, 0, 32)
-
-    for plan in plans:
-        index = filled(plan.factory, 30_000)
-        assert len(faiss.serialize_index(index)) == pytest.approx(plan.memory, rel=0.06)
-    assert [plan.factory for plan in plans if plan.gpu_memory is None] == ["HNSW32"]
-    assert len(plans) == 5
-    assert [plan.factory for plan in plan_indexes(1000, 0, 32)] == ["Flat", "HNSW32"]
-    assert plan_indexes(1000, 500, 32)[0].memory == 1000 * 32 * 4 + 500 * 90
-    assert [plan.products for plan in plans[:3]] == [
-        30_000 * 32, 128 * 64 * 32, round(32 * (693 + 30_000 * 32 / 693)),
-    ]  # fmt: skip
 
 
 def test_threads_search_an_index_on_a_gpu_one_after_another(filled, gpus):
