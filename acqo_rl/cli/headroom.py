@@ -34,7 +34,7 @@ from acqo_rl.reformulation.heuristic import kinds_of
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.searching.settings import StepSettings
 from acqo_rl.settings import setting
-from acqo_rl.training.headroom import Headroom, advise, change_topics, measure_bounds
+from acqo_rl.training.headroom import Headroom, advise, change_topics, check_number, measure_bounds
 from acqo_rl.training.materials import with_gold
 from acqo_rl.training.rewards import Reward
 from acqo_rl.training.run_folder import inputs_of, open_run
@@ -67,6 +67,7 @@ def main(config: HeadroomConfig) -> None:
     corpus = data.corpus
     qrels = data.qrels[config.split]
     queries = with_gold(data.queries[config.split], qrels, config.limit, config.seed)
+    check_number(queries)
     retriever = config.open_index_of(config.index, corpus)
     folder = Path(config.output)
     open_run(folder, asdict(config), inputs_of(config.data, [config.split], [config.index]), {"reformulator"})

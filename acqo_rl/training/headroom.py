@@ -47,6 +47,19 @@ class Headroom:
     topic_changes: tuple[Evaluation, ...] = ()
 
 
+def check_number(queries: Sequence[Query]) -> None:
+    """Checks that the queries can be divided into two halves.
+
+    Raises:
+        DataError: they are too few.
+    """
+    if len(queries) < 2 * FEWEST:
+        raise DataError(
+            f"{len(queries)} queries with a relevant document were drawn; headroom divides them into two halves and "
+            f"needs at least {2 * FEWEST}. Judge more queries, name another --split, or raise --limit."
+        )
+
+
 def change_topics(queries: Sequence[Query], seed: int) -> list[Query]:
     """The queries without a conversation, each after the conversation of another query.
 
@@ -83,9 +96,6 @@ def measure_bounds(
         auto: its hops and its order follow the candidates, as they follow a policy in serving.
         measure: what is reported.
         seed: of the halves.
-
-    Raises:
-        DataError: there are too few queries to divide.
     """
     chosen, forms = choose_forms(scored, seed)
     best = {one.query_id: max(one.options, key=lambda option: option.reward) for one in scored}
@@ -109,15 +119,7 @@ def choose_forms(scored: Sequence[ScoredQuery], seed: int) -> tuple[dict[str, Sc
 
     Returns:
         Query id -> the option of the form that the other half chose; and the forms.
-
-    Raises:
-        DataError: there are too few queries to divide.
     """
-    if len(scored) < 2 * FEWEST:
-        raise DataError(
-            f"{len(scored)} queries have a relevant document; headroom divides them into two halves and needs at least"
-            f" {2 * FEWEST}."
-        )
     shuffled = random.Random(seed).sample(list(scored), len(scored))
     halves = shuffled[::2], shuffled[1::2]
     forms = best_form(halves[0]), best_form(halves[1])

@@ -7,7 +7,10 @@ from typing import get_args
 import by_hand
 import pytest
 
+from acqo_rl.addresses import Address
 from acqo_rl.cli import main
+from acqo_rl.cli.headroom import HeadroomConfig
+from acqo_rl.cli.headroom import main as estimate
 from acqo_rl.cli.reproduce import figures_of
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import DataError
@@ -51,8 +54,6 @@ def test_forms_are_chosen_on_the_other_half():
     assert ({*forms}, {option.form for option in chosen.values()}) == ({"a"}, {"a"})
     chosen, _ = choose_forms([scored(str(i), **{f"form{i}": 2.0}) for i in range(12)], seed=0)
     assert {option.form for option in chosen.values()} == {PASS}
-    with pytest.raises(DataError):
-        choose_forms([scored(str(i), a=1.0) for i in range(11)], seed=0)
 
 
 @pytest.mark.parametrize(
@@ -124,6 +125,13 @@ def test_the_command_reports_bounds_in_their_order(estimated):
     assert figures_of(folder / "summary.json").keys() == values.keys()  # acqo reproduce reads it
     assert {*content["settings"]["topic changes"]} == {"raw", "auto", "rules", "turns"}
     assert content["settings"]["decision"] in get_args(Decision)
+
+
+def test_too_few_queries_are_refused_before_anything_is_opened_or_written(tmp_path):
+    folder = str(tmp_path / "out")
+    with pytest.raises(DataError, match="11 queries"):
+        estimate(HeadroomConfig(str(EXAMPLE), Address("no index"), folder, split="test", limit=11))
+    assert not any(tmp_path.iterdir())
 
 
 def test_what_is_measured_is_what_evaluate_measures(estimated, tmp_path):
