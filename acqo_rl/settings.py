@@ -71,12 +71,14 @@ def _given(settings: Any) -> Iterator[tuple[str, Any, Any]]:
 def read_yaml(content: str | IO[str], loader: Any) -> Any:
     """The value of YAML without aliases, because a few of them can make a value that is larger than the memory.
 
+    A key that is there twice is an error, because only one of its values could be read.
+
     Args:
         content: a text or an open file, which errors name.
         loader: class of PyYAML.
 
     Raises:
-        yaml.YAMLError: it is malformed or has an alias.
+        yaml.YAMLError: it is malformed, or has an alias or a key twice.
         ValueError: a value is none of its type, or it is nested too deeply.
     """
 
@@ -91,6 +93,16 @@ def read_yaml(content: str | IO[str], loader: Any) -> Any:
                 remedy = "aliases (*NAME) are not read; write the value itself"
                 raise yaml.composer.ComposerError(None, None, remedy, self.peek_event().start_mark)
             return super().compose_node(parent, index)
+
+        def compose_mapping_node(self, anchor: Any) -> Any:
+            node = super().compose_mapping_node(anchor)
+            keys = set()
+            for key, _ in node.value:
+                if str(key.value) in keys:
+                    problem = f"the key {key.value!r} is there twice; keep one"
+                    raise yaml.composer.ComposerError(None, None, problem, key.start_mark)
+                keys.add(str(key.value))
+            return node
 
     try:
         return yaml.load(content, Loader)

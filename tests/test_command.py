@@ -77,6 +77,8 @@ def test_numbers_in_a_file_are_texts_where_a_setting_is_a_text(parse):
         ("data: \x07\n", "position"),
         ("a: &a [x]\ndata: *a\n", r"aliases(.|\n)*line 2"),
         ("a: &a {b: *a}\n", "aliases"),
+        ("data: x\ndata: y\n", r"'data' is there twice(.|\n)*line 2"),
+        ("data: x\ninner: {limit: 3, 'limit': 4}\n", "'limit' is there twice"),
         (f"data: {'[' * 5000}", "nested too deeply"),
         (f"data: {'{' * 101}{'}' * 101}", "nested too deeply"),
     ],

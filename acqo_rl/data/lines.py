@@ -95,7 +95,16 @@ def _finite(number: str) -> Written:
     return value
 
 
-_DECODER = json.JSONDecoder(parse_constant=_finite, parse_float=_finite)
+def _object(pairs: list[tuple[str, Any]]) -> Row:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r} is there twice in an object")
+    return row
+
+
+_DECODER = json.JSONDecoder(parse_constant=_finite, parse_float=_finite, object_pairs_hook=_object)
 
 
 def read_jsonl(path: Path, faults: Faults) -> Iterator[tuple[int, Row]]:

@@ -53,25 +53,25 @@ _ENDS = {"": re.compile("-->")} | {
     name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in ("script", "style", "template", "title")
 }
 """What ends a comment, or an element that is not shown in a page."""
-_TAG = re.compile(r"""<[a-z/!?](?:=\s*"[^"]*"|=\s*'[^']*'|[^>])*+(>?)""", re.IGNORECASE)
+_TAG = re.compile(r"""<(?!!--)[a-z/!?](?:=\s*"[^"<]*"|=\s*'[^'<]*'|[^>])*+(>?)""", re.IGNORECASE)
 _LONG_TAG = re.compile(r"(<[a-z][^\s<>/]*)[^<>]{10000,}", re.IGNORECASE)
 _EMPTY_TAG = re.compile(r"<([\w:-]++)([^<>]*)/>")
 """An element without contents in XHTML; HTML ignores the slash."""
 _UNSEEN_MARKDOWN = re.compile(
-    r"\]\([^\s)]*|!\[[^\]]{0,1000}\](?:\([^)\n]*\))?|\]\[[^\]]*\]|^ {0,3}\[[^\]\n]+\]:.*"
+    r"\]\([^\s)]*|!\[[^\]]{0,1000}\](?:\([^)\n]*\))?|\]\[[^\]]*\]|\[\^[^\]\n]*\]|^ {0,3}\[(?!\^)[^\]\n]+\]:.*"
     r"|^[^\S\n]*(?:```|~~~).*|^[ \t>*+-]*(?:\d+[.)][ \t>*+-]*)+",
     re.MULTILINE,
 )
-"""Addresses, texts instead of images, labels, languages of code, and numbers of lists."""
+"""Addresses, texts instead of images, labels, signs of footnotes, languages of code, and numbers of lists."""
 _FEW = 0.01
 """Share of letters that may be missing without a message: the two ways to count differ a little."""
 
-_HIDDEN = "nav, noscript, svg, iframe, select, button"
+_HEADINGS = "h1, h2, h3, h4, h5, h6"
+_HIDDEN = f"nav, noscript, svg, iframe, select, button:not(:is({_HEADINGS}, summary, dt) *)"
 _ROLES = ", ".join(f"[role={role}]" for role in ("navigation", "complementary", "banner", "contentinfo", "search"))
 _LANDMARKS = f"aside, header:not(article *, section *), footer:not(article *, section *), {_ROLES}"
 """Parts that HTML marks as not the main content; a header or footer in an article belongs to it."""
-_PARTS = f"{_HIDDEN}, aside, header, footer, main"
-_HEADINGS = "h1, h2, h3, h4, h5, h6"
+_PARTS = "nav, noscript, svg, iframe, select, button, aside, header, footer, main"
 
 # Signs for the breaks of lines, paragraphs and cells, in code for lines, spaces and tabs, and for links. Unicode keeps
 # them free for the use within programs.
@@ -129,7 +129,10 @@ def _read_page(file: Path, more_time: Callable[[], None] = lambda: None) -> dict
 def _decoded(file: Path, suffix: str) -> str:
     """The content of a file in UTF-8, or in the encoding that an HTML page declares."""
     try:
-        return file.read_text(encoding="utf-8-sig")
+        content = file.read_text(encoding="utf-8-sig")
+        if "\0" in content:
+            raise DataError(f"{file}: has NUL characters, as UTF-16 without a mark has; convert the file to UTF-8.")
+        return content
     except UnicodeDecodeError as error:
         declared = _ENCODING.search(file.read_bytes()[:1024]) if suffix in _HTML else None
         with suppress(ValueError, LookupError):

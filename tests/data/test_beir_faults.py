@@ -18,6 +18,7 @@ BAD_LINES = [
     *('{"_id": "", "text": "t"}', '{"_id": " ", "text": "t"}', '{"_id": "d 3", "text": "t"}'),
     *('{"_id": "d3"}', '{"_id": "d3", "text": null}', '{"_id": "d3", "text": 42}'),
     *('{"_id": "d3", "title": ["t"], "text": "t"}', '{"_id": "d3", "text": "t", "metadata": ["url"]}'),
+    *('{"_id": "d3", "text": "t", "text": "u"}', '{"_id": "d3", "text": "t", "metadata": {"a": 1, "a": 2}}'),
     '{"_id": "d1", "text": "t"}',
 ]
 

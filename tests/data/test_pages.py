@@ -84,8 +84,19 @@ def test_no_sign_of_the_reader_is_left_in_a_table(read, rows):
         "<nav>first<p>more<p>last",
         "<nav>menu</nav><p>first<aside>more<p>last",
         "<p>first<script>let one = '<nav>'</script><p>last",
+        "<h2><button>first</button></h2><div>answer<button>Print</button></div><summary><button>last</button></summary>",
     ],
-    ids=["deep", "large", "stray end", "attributes", "two mains", "open nav", "open aside", "tag in a script"],
+    ids=[
+        "deep",
+        "large",
+        "stray end",
+        "attributes",
+        "two mains",
+        "open nav",
+        "open aside",
+        "tag in a script",
+        "accordion",
+    ],
 )
 def test_a_page_is_read_to_its_end(read, content):
     page = read(content)
@@ -109,6 +120,21 @@ def test_text_behind_a_part_without_an_end_is_named_as_missing(write, imported, 
     [folder] = {write(f"pages/{name}", f"<h1>{name}</h1><p>{words}{start}<p>{words}").parent for name in names}
     imported([folder])
     assert re.findall(r"Incomplete: (\d) documents, .*\((.*)\)", caplog.text) == [("5", " 50%, ".join(names) + " 50%")]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("page.html", "<p>WORDS<!-- WORDS"),
+        ("page.html", "<p>WORDS<!-- WORDS > end"),
+        ("page.html", "<p>WORDS<a href='a.html>b</a> WORDS <a href='b.html'>c</a>"),
+        ("page.md", "WORDS\n\n[^1]: WORDS"),
+        ("page.md", "WORDS\n\n   [^note]: See\n\n    WORDS"),
+        ("page.md", "|a|b|\n|-|-|\n|WORDS|b|WORDS"),
+    ],
+)
+def test_half_of_a_page_that_the_parser_does_not_show_is_missing(read, name, content):
+    assert read(content.replace("WORDS", "some words " * 100), name)["missing"] == pytest.approx(0.5, abs=0.02)
 
 
 @given(st.lists(st.sampled_from(["- ", "1. ", "> "]), min_size=1, max_size=60))
@@ -173,6 +199,13 @@ def test_a_page_that_needs_too_much_is_named_and_the_next_one_is_read(tmp_path):
         with pytest.raises(DataError, match=r"bomb\.md: .*aliases"):
             reader.read(tmp_path / "bomb.md")
         assert reader.read(light)["text"] == "light"
+
+
+@pytest.mark.parametrize("ending", ["html", "md", "txt"])
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le"])
+def test_a_page_in_utf_16_without_a_mark_is_no_text(read, ending, encoding):
+    with pytest.raises(DataError, match="NUL characters"):
+        read("plain text".encode(encoding), f"page.{ending}")
 
 
 def test_links_of_the_file_system_are_not_followed_and_pipes_not_read(write, imported, caplog):  # noqa: F811
