@@ -58,7 +58,7 @@ TABLES = {"hop": of_hop.FEATURES, "choice": of_choice.FEATURES, "order": of_orde
 """The features of each task."""
 HOP_MARGIN = 2.0
 """Margin of the networks of hops."""
-ORDER_MARGIN = 1.5
+ORDER_MARGIN = 1.25
 """Margin of the networks of orders."""
 
 
