@@ -18,6 +18,14 @@ settings.register_profile("fuzz", deadline=None, database=None, max_examples=20_
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
+def pytest_configure(config):
+    """Converts the embedded models before the processes of the tests begin, each of which would convert them."""
+    if getattr(config.option, "numprocesses", None):
+        from acqo_rl.language_models.embedded import resolve
+
+        resolve("embedded:smollm2-20-layers")
+
+
 def pytest_collection_modifyitems(items):
     """Files with slow tests run first, so that no process waits for another one at the end."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}

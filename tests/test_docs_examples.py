@@ -3,7 +3,6 @@
 import ast
 import importlib
 import re
-import shlex
 import subprocess
 import sys
 from dataclasses import fields
@@ -11,16 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from acqo_rl.cli import COMMANDS, main, module_of
+from acqo_rl.cli import COMMANDS, module_of
 from acqo_rl.cli.command import settings_of
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PYTHON = re.compile(r"(<!-- runnable -->\n)?```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.S)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
-TRANSCRIPT = re.compile(
-    r"```bash\n(acqo index [^\n]*docs/example[^\n]*)\n(acqo search [^\n]*)\n```\n\n```text\n(.*?)```", re.S
-)
 
 
 def blocks(runnable):
@@ -76,23 +72,6 @@ def test_every_setting_is_on_a_page_or_in_a_config(command):
     text = "\n".join([module.__doc__, *(file.read_text(encoding="utf-8") for file in files)])
     words = set(re.findall(r"\w+", text))
     assert {item.name for item in fields(settings_of(module.main))} <= words
-
-
-def shown(text):
-    """A printed search without its scores and times, which may differ by rounding on another CPU."""
-    lines = (line for line in text.splitlines() if line.strip() and " ms" not in line)
-    return [re.sub(r"\d\.\d{3}", "", line).split() for line in lines]
-
-
-@pytest.mark.slow
-def test_the_search_of_the_readme_prints_what_it_shows(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("COLUMNS", "120")
-    index, search, printed = TRANSCRIPT.search((ROOT / "README.md").read_text(encoding="utf-8")).groups()
-    for line in (index, search):
-        capsys.readouterr()
-        main(shlex.split(line.replace("outputs/example", str(tmp_path / "index")))[1:])
-    assert shown(capsys.readouterr().out) == shown(printed)
 
 
 def test_the_site_builds_without_a_warning(tmp_path):

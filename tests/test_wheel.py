@@ -9,14 +9,13 @@ from pathlib import Path
 import httpx
 import pytest
 from server_process import started
-from shared import ACQO
+from shared import ACQO, PLACES
 
 from acqo_rl.data.beir import write_beir
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.types import Document, Query
 
 ROOT = Path(__file__).parents[1]
-CITIES = {"Peru": "Lima", "Chad": "Ndjamena", "Norway": "Oslo"}
 
 pytestmark = pytest.mark.slow
 
@@ -26,10 +25,8 @@ def installed(tmp_path_factory):
     """The folder in which the wheel is installed; dependencies are those of the tests."""
     folder = tmp_path_factory.mktemp("wheel")
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", folder, ROOT], check=True, timeout=300)
-    [wheel] = folder.glob("acqo_rl-*.whl")
-    subprocess.run([*pip, "install", "--no-deps", "--target", folder / "site", wheel], check=True, timeout=300)
-    return folder / "site"
+    subprocess.run([*pip, "install", "--no-deps", "--target", folder, ROOT], check=True, timeout=300)  # via a wheel
+    return folder
 
 
 @pytest.fixture
@@ -49,7 +46,7 @@ def acqo(installed, tmp_path):
 def test_evaluation_and_service(acqo, installed, tmp_path, monkeypatch):
     assert (installed / "bin" / "acqo").is_file()
     assert (installed / "acqo_rl" / "configs" / "grpo" / "stage1.yaml").is_file()
-    documents = [Document(place, place, f"{city} is the capital of {place}.") for place, city in CITIES.items()]
+    documents = [Document(place, place, f"{city} is the capital of {place}.") for place, city in PLACES.items()]
     queries = [Query("1", "capital of Peru"), Query("2", "compare the capitals of Chad and Norway")]
     write_beir(tmp_path / "data", documents, queries, {"dev": {"1": {"Peru": 1}, "2": {"Chad": 1, "Norway": 1}}})
 

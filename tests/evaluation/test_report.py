@@ -65,7 +65,7 @@ def test_nothing_in_the_data_becomes_part_of_the_page(tmp_path, raw, good):
     def spoil(result):
         made = result.reformulation
         subs = tuple(replace(sub, text=f"{EVIL} {sub.text}") for sub in made.sub_queries)
-        query = replace(made.query, text=EVIL * 500, history=read_history((EVIL,)), feedback=(Snippet(EVIL, EVIL),))
+        query = replace(made.query, text=EVIL * 100, history=read_history((EVIL,)), feedback=(Snippet(EVIL, EVIL),))
         made = replace(made, query=query, sub_queries=subs, completion=EVIL, problem=EVIL)
         return replace(result, reformulation=made, kind=EVIL[:60], gold_ranks={EVIL: 3})
 

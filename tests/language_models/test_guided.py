@@ -11,7 +11,7 @@ from tokenizers.models import WordLevel
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from acqo_rl.language_models.guided import GuidedDecoding, KnownWords
-from acqo_rl.language_models.local import TransformersModel, load_tokenizer
+from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.language_models.structured import BOOLEAN, example, fields, one_of, read_reply, several
 from acqo_rl.pipeline.further import BRIEF_ANSWER, GAPS, SPLIT
 from acqo_rl.pipeline.questions import CHALLENGES
@@ -23,11 +23,6 @@ from acqo_rl.types import Query
 
 REGEX = Grammar(max_sub_queries=2).regex
 STRATEGIES = tuple(strategies_for(StrategySettings()).values())
-
-
-@pytest.fixture(scope="module")
-def tokenizer():
-    return load_tokenizer("embedded:smollm2")
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from tiny_policy import adapter_model, byte_tokenizer
+from tiny_policy import CHAT_TEMPLATE, adapter_model, byte_tokenizer
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models import openvino
@@ -18,7 +18,6 @@ from acqo_rl.language_models.openvino import OpenVinoModel, files_of, write_grap
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.time_limit import TimeLimit, limited
-from acqo_rl.types import Query
 
 pytest.importorskip("openvino_genai")
 
@@ -36,9 +35,11 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "cache" / "acqo_rl" / "openvino"
 
 
-def random_model(kind, tokenizer):
+def random_model(kind="llama"):
     from transformers import AutoConfig, AutoModelForCausalLM
 
+    tokenizer = byte_tokenizer().train_new_from_iterator(["a word of words"], 300)  # the engine needs merges
+    tokenizer.chat_template = CHAT_TEMPLATE
     torch.manual_seed(0)
     config = AutoConfig.for_model(
         kind,
@@ -80,8 +81,8 @@ def rounded(model):
     return model
 
 
-def test_a_call_whose_time_is_over_leaves_the_batch_to_others(tokenizer, tmp_path):
-    model = on_openvino(random_model("llama", tokenizer), tmp_path, max_new_tokens=1_000)
+def test_a_call_whose_time_is_over_leaves_the_batch_to_others(tmp_path):
+    model = on_openvino(random_model(), tmp_path, max_new_tokens=1_000)
     with ThreadPoolExecutor(1) as pool, limited(TimeLimit(0.2)):
         other = pool.submit(model.generate, CONVERSATIONS[:1])
         begin = time.monotonic()
@@ -92,36 +93,26 @@ def test_a_call_whose_time_is_over_leaves_the_batch_to_others(tokenizer, tmp_pat
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "qwen3"])
-def test_openvino_writes_what_transformers_writes(kind, tokenizer, tmp_path, monkeypatch):
+def test_openvino_writes_what_transformers_writes(kind, tmp_path, monkeypatch):
     """Grouped heads, biases, norms of heads, tied and separate output weights, computed in float32."""
-    original = rounded(random_model(kind, tokenizer))
+    original = rounded(random_model(kind))
     expected = original.generate(CONVERSATIONS)
     monkeypatch.setattr(openvino, "COMPUTED_IN", EXACT)
     assert on_openvino(original, tmp_path).generate(CONVERSATIONS) == expected
     assert len({completion.text for completion in expected}) > 2
 
 
-@pytest.mark.slow
-def test_a_policy_of_the_package_answers_as_with_transformers(monkeypatch):
-    monkeypatch.setattr(openvino, "COMPUTED_IN", EXACT)
-    queries = [Query("1", "Compare Oslo and Bergen"), Query("2", "capital of Peru"), Query("3", "And its population?")]
-    fast, plain = (
-        Policy.from_pretrained(name).reformulate(queries) for name in ("openvino:trained:demo", "trained:demo")
-    )
-    assert [answer.sub_queries for answer in fast] == [answer.sub_queries for answer in plain]
-
-
-def test_concurrent_calls_get_their_own_completions(tokenizer, tmp_path):
-    model = on_openvino(random_model("llama", tokenizer), tmp_path, batch_size=4)
+def test_concurrent_calls_get_their_own_completions(tmp_path):
+    model = on_openvino(random_model(), tmp_path, batch_size=4)
     alone = [model.generate([conversation])[0] for conversation in CONVERSATIONS]
     with ThreadPoolExecutor(8) as threads:
         for _ in range(3):
             assert list(threads.map(lambda c: model.generate([c])[0], CONVERSATIONS)) == alone
 
 
-def test_completions_match_the_expression(tokenizer, tmp_path):
+def test_completions_match_the_expression(tmp_path):
     """A random model would write anything."""
-    model = on_openvino(random_model("llama", tokenizer), tmp_path, regex=Grammar(2).ascii_regex)
+    model = on_openvino(random_model(), tmp_path, regex=Grammar(2).ascii_regex)
     tags = ("pass", "resolve", "split")
     assert all(any(tag.startswith(c.text.split("\n")[0]) for tag in tags) for c in model.generate(CONVERSATIONS))
 

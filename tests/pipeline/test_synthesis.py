@@ -4,7 +4,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pipeline_stand_ins import CLAIM, ModelByRole
 
@@ -164,6 +164,7 @@ def test_contexts(state, corpus):
     assert passages(nameless.chunks, "", 4000) == "[Document 1]\ntext"
 
 
+@settings(max_examples=25)
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_a_document_adds_no_line_to_a_prompt(title, text):
     """So it forges neither a numbered passage nor a separator, also in what a mode has grouped."""

@@ -1,7 +1,7 @@
 """Several collections as one: an irrelevant one must not push its documents in."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from stand_ins import BrokenRetriever, ScoredRetriever
 
@@ -67,6 +67,7 @@ def test_a_collection_less_similar_than_the_k_th_changes_no_top_k(fusion, lists,
 
 
 @pytest.mark.parametrize("fusion", FUSIONS, ids=lambda fusion: fusion.name)
+@settings(max_examples=30)
 @given(lists=st.lists(st.tuples(scores, scores, scores), min_size=1, max_size=3))
 def test_the_first_documents_are_the_same_however_many_are_asked_for(fusion, lists):
     texts = [f"text {i}" for i in range(len(lists))]
