@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from markdown_it import MarkdownIt
 from markdown_it.common.html_blocks import block_names
 
-from acqo_rl.errors import DataError
+from acqo_rl.errors import DataError, reported
 from acqo_rl.settings import read_yaml
 
 if TYPE_CHECKING:
@@ -147,14 +147,12 @@ def _read_pdf(file: Path, stem: str, more_time: Callable[[], None]) -> dict[str,
     from pypdf import PdfReader
 
     pages = []
-    try:
+    with reported(DataError, f"{file}: not a readable PDF", "; repair it, or take it out."):
         reader = PdfReader(file)
         title = reader.metadata.title if reader.metadata else None
         for page in reader.pages:
             more_time()
             pages.append(page.extract_text().strip())
-    except Exception as error:  # damaged and encrypted files raise errors of many kinds
-        raise DataError(f"{file}: not a readable PDF ({error}); repair it, or take it out.") from error
     text = "\n\n".join(filter(None, pages))
     return {"title": (title or stem) if text else "", "text": text, "missing": pages.count("") / max(1, len(pages))}
 

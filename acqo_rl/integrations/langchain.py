@@ -14,7 +14,7 @@ from acqo_rl.conversations import read_history
 from acqo_rl.errors import missing_package
 from acqo_rl.integrations.hits import hits, metadata_of
 from acqo_rl.language_models.chat import completion_of, failed
-from acqo_rl.retrieval.engines.langchain import batched, callers_loop, collection_of
+from acqo_rl.retrieval.engines.langchain import collection_of
 from acqo_rl.roles import LanguageModel
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.searcher import AdaptiveSearcher
@@ -67,8 +67,8 @@ class AdaptiveRetriever(BaseRetriever):
 
         ``base_retriever`` decides how many documents it returns per sub-query; their texts are returned whole. Use a
         vector store with ``search_kwargs={"k": 50}``. LangChain retrievers return no scores, so the ``similarity`` of a
-        document is 1 divided by its best rank. The retriever and the model may support only synchronous or only
-        asynchronous calls; ``invoke`` and ``ainvoke`` work with both.
+        document is 1 divided by its best rank. The retriever and the model are called synchronously, also by
+        ``ainvoke``, which waits for them in a thread.
 
         Args:
             base_retriever: the retriever to search. Documents without an id are identified by text and metadata;
@@ -108,7 +108,6 @@ class AdaptiveRetriever(BaseRetriever):
         history: object = (),
     ) -> list[Document]:
         with set_config_context({"callbacks": run_manager.get_child()}) as context:
-            context.run(callers_loop.set, asyncio.get_running_loop())
             search = self.searcher.asearch(_query(query, history), self.k if k is None else k)
             found = await asyncio.create_task(search, context=context)
         return self._documents(found)
@@ -134,9 +133,9 @@ class LangChainModel(LanguageModel):
 
     def generate(self, conversations: Sequence[Conversation], schema: types.Schema | None = None) -> list[Completion]:
         """Returns one completion per conversation, in input order; a failed call is reported in ``problem``."""
-        asked = list(conversations)
+        asked: list[Any] = list(conversations)
         try:
-            return [_completion(reply) for reply in batched(self._llm, asked, return_exceptions=True)]
+            return [_completion(reply) for reply in self._llm.batch(asked, return_exceptions=True)]
         except Exception as error:
             return [_completion(error) for _ in asked]
 

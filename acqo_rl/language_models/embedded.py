@@ -9,13 +9,11 @@ factoid questions and two data sets of conversations; its base has 20 layers. sc
 """
 
 import importlib.util
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from acqo_rl.errors import AcqoError, ConfigError
+from acqo_rl.errors import ConfigError, reported
 from acqo_rl.language_models.cache import cached
-from acqo_rl.text import one_line
 
 _GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _TRAINED = Path(__file__).parents[1] / "trained"
@@ -45,8 +43,7 @@ def resolve(name: str) -> str:
     raise ConfigError(f"Unknown embedded model {name!r}; use embedded:minilm, embedded:smollm2, a Hub id or a path.")
 
 
-@contextmanager
-def loading(what: str, name: str, remedy: str) -> Iterator[None]:
+def loading(what: str, name: str, remedy: str) -> AbstractContextManager[None]:
     """Reports what a library raises when it loads a model.
 
     Args:
@@ -57,15 +54,8 @@ def loading(what: str, name: str, remedy: str) -> Iterator[None]:
     Raises:
         ConfigError: the model cannot be loaded.
     """
-    try:
-        yield
-    except AcqoError:
-        raise
-    except Exception as error:  # the libraries raise all kinds, tokenizers a plain Exception
-        raise ConfigError(
-            f"{what} {name!r} cannot be loaded ({type(error).__name__}: {one_line(str(error))[:300]}). {remedy} If a"
-            " file is damaged, copy or export the model again."
-        ) from error
+    damaged = "If a file is damaged, copy or export the model again."
+    return reported(ConfigError, f"{what} {name!r} cannot be loaded", f". {remedy} {damaged}")
 
 
 def _wheel_folder(module: str, wheel: str) -> Path:

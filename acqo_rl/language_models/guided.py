@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence, Set
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -10,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from acqo_rl.text import AROUND, word_key
+from acqo_rl.text import AROUND, word_key, words_of
 from acqo_rl.types import Schema
 
 if TYPE_CHECKING:
     import torch
 
 _DECODERS = ("ByteLevel", "ByteFallback")
+_PUNCTUATION = 3
+"""Most signs before and after a word, so that a model cannot write punctuation for ever."""
 _ON_ONE_LINE = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 
 
@@ -42,10 +45,12 @@ class GuidedDecoding:
         """Returns the ids of the tokens that are forbidden as the next token.
 
         Args:
-            written: token ids of the completion so far, a beginning of a match.
+            written: token ids of the completion so far; none is forbidden after one that is no beginning of a match.
         """
         self._matcher.reset()
-        self._matcher.consume_tokens(list(written))
+        if not self._matcher.consume_tokens(list(written)):
+            del self._matcher  # it would keep the error
+            return np.empty(0, np.int64)
         return np.flatnonzero(np.frombuffer(self._matcher.compute_logit_bias(), dtype=np.uint8) == 0)
 
     @staticmethod
@@ -67,23 +72,17 @@ class GuidedDecoding:
 class KnownWords:
     """Keeps sampled completions to the words that a policy may write; the first line, the route, is free.
 
-    The likeliest tokens are tried first. If any of them is allowed, all others are forbidden, so a step costs little.
-
     Attributes:
         tokenizer: tokenizer of the model; see :meth:`GuidedDecoding.supports`.
         ends: ids of the tokens that end a completion.
         known: text of a prompt -> keys of the words that may be written (:func:`acqo_rl.text.word_key`).
     """
 
-    TRIED = 64
-    PUNCTUATION = 3
-    """Most characters of punctuation around a word, so that a model cannot write punctuation for ever."""
-
     def __init__(self, tokenizer: Any, ends: Sequence[int], known: Callable[[str], Set[str]]) -> None:
         self.tokenizer = tokenizer
         self.ends = ends
         self.known = known
-        self._of_prompt = lru_cache(maxsize=256)(self._words)
+        self._of_prompt = lru_cache(maxsize=64)(self._guide)  # about 4 MB each
 
     def restrict(self, scores: torch.Tensor, prompt: Sequence[int], written: Sequence[int]) -> None:
         """Forbids the tokens that would write another word, unless none is left.
@@ -93,51 +92,19 @@ class KnownWords:
             prompt: token ids of the prompt.
             written: token ids of the completion so far.
         """
-        text = self.tokenizer.decode(written)
-        if "\n" not in text:
-            return
-        known, beginnings = self._of_prompt(tuple(prompt))
-        begun = self._last_words(text.rpartition("\n")[2], known, beginnings)
-        for tried in (self.TRIED, len(scores)):
-            values, tokens = scores.topk(min(tried, len(scores)))
-            possible = tokens[values.isfinite()].tolist()
-            if allowed := [token for token in possible if self._allows(begun, token, known, beginnings)]:
-                kept = scores[allowed]
-                scores.fill_(-np.inf)
-                scores[allowed] = kept
-                return
+        guide = self._of_prompt(tuple(prompt), len(scores))
+        kept = scores.clone()
+        kept[guide(written)] = -np.inf
+        if kept.isfinite().any():
+            scores.copy_(kept)
 
-    def _words(self, prompt: tuple[int, ...]) -> tuple[Set[str], Set[str]]:
-        """The known words of a prompt, and their beginnings."""
-        known = self.known(self.tokenizer.decode(prompt, skip_special_tokens=True))
-        beginnings = {word[:end] for word in known for end in range(len(word) + 1)}
-        # A token may end within the bytes of a character, which are decoded as U+FFFD.
-        parts = {word[:i] + "\ufffd" for word in known for i, letter in enumerate(word) if not letter.isascii()}
-        return known, beginnings | parts
-
-    def _allows(self, begun: Sequence[str], token: int, known: Set[str], beginnings: Set[str]) -> bool:
-        """Whether a token may follow one of the words that the line may end with."""
-        written = "\n" if token in self.ends else self.tokenizer.decode([token])
-        for word in begun:
-            *lines, last = [self._last_words(line, known, beginnings) for line in (word + written).split("\n")]
-            if last and all(any(not end or word_key(end) in known for end in ends) for ends in lines):
-                return True
-        return False
-
-    def _last_words(self, line: str, known: Set[str], beginnings: Set[str]) -> list[str]:
-        """The last words, known or begun, that a line may end with; none if it has another word.
-
-        There may be several, because a known word may contain spaces, and a line may end with one.
-        """
-        starts = [0]
-        for i, character in enumerate(line):
-            if character == " " and any(start == i or word_key(line[start:i]) in known for start in starts):
-                starts.append(i + 1)
-        return [last for start in starts if self._is_begun(last := line[start:], known, beginnings)]
-
-    def _is_begun(self, word: str, known: Set[str], beginnings: Set[str]) -> bool:
-        is_word = word_key(word) in known or word.lstrip(AROUND).casefold() in beginnings
-        return is_word and len(word) - len(word.strip(AROUND)) <= self.PUNCTUATION
+    def _guide(self, prompt: tuple[int, ...], vocabulary: int) -> GuidedDecoding:
+        text = self.tokenizer.decode(prompt, skip_special_tokens=True)
+        known = self.known(text)
+        as_read = {word.strip(AROUND) for word in words_of(text) if word_key(word) in known}  # "Stra\u00dfe"
+        around = f"[{re.escape(AROUND)}]{{0,{_PUNCTUATION}}}"
+        word = f"{around}(?i:{'|'.join(map(re.escape, sorted(known | as_read)))}){around}"
+        return GuidedDecoding(self.tokenizer, self.ends, rf"[^\n]*(\n{word}( {word})*)*", vocabulary)
 
 
 @lru_cache(maxsize=8)

@@ -35,7 +35,7 @@ def native_dtype(device: str = "cpu") -> torch.dtype:
     import torch
 
     if device.startswith("cuda"):
-        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float32
+        return torch.bfloat16 if torch.cuda.is_bf16_supported(False) else torch.float32
     return torch.bfloat16 if torch.cpu._is_amx_tile_supported() else torch.float32
 
 

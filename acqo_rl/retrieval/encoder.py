@@ -22,7 +22,7 @@ from acqo_rl.files import read_json
 from acqo_rl.fusion import best_first, spans_of
 from acqo_rl.language_models.cache import cached, checksums
 from acqo_rl.language_models.embedded import loading, resolve
-from acqo_rl.language_models.local import default_device
+from acqo_rl.language_models.local import default_device, native_dtype
 from acqo_rl.language_models.openvino import import_openvino, is_installed, threads
 from acqo_rl.roles import Encoder, Vectors
 from acqo_rl.types import Passage, Ranking, well_formed
@@ -238,14 +238,7 @@ def _loaded(model: str, revision: str | None, dtype: Precision, device: str | No
     from sentence_transformers import SentenceTransformer
 
     loaded = SentenceTransformer(resolve(model), revision=revision, device=device, trust_remote_code=False)
-    if dtype == "auto":
-        on_cuda = loaded.device.type == "cuda"
-        native = torch.cuda.is_bf16_supported(False) if on_cuda else torch.cpu._is_amx_tile_supported()
-        dtype = "bfloat16" if native else "float32"
-    dtypes = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-    if dtype not in dtypes:
-        raise ConfigError(f"The encoder's dtype is {dtype!r}; it must be one of auto, {', '.join(dtypes)}.")
-    return loaded.to(dtypes[dtype])
+    return loaded.to(native_dtype(loaded.device.type) if dtype == "auto" else getattr(torch, dtype))
 
 
 def _commit(model: SentenceTransformer) -> str | None:

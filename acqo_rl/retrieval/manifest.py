@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -15,10 +15,9 @@ from typing import Annotated, Any, Literal
 from annotated_types import MinLen
 from pydantic import ConfigDict, TypeAdapter
 
-from acqo_rl.errors import AcqoError, IndexMismatchError
+from acqo_rl.errors import IndexMismatchError, reported
 from acqo_rl.files import read_json, write_atomic
 from acqo_rl.retrieval import tokens
-from acqo_rl.text import one_line
 from acqo_rl.types import Amount, Positive, Share
 
 FORMAT_VERSION = 2
@@ -227,19 +226,11 @@ def read_ids(folder: Path, manifest: Manifest) -> list[str]:
     return ids
 
 
-@contextmanager
-def checked(folder: Path) -> Iterator[None]:
+def checked(folder: Path) -> AbstractContextManager[None]:
     """Reports what is wrong with the files of an index.
 
     Raises:
         IndexMismatchError: a file is damaged.
     """
-    try:
-        yield
-    except AcqoError:
-        raise
-    except Exception as error:  # the libraries raise all kinds
-        raise IndexMismatchError(
-            f"{folder} is not an index that can be searched ({type(error).__name__}: {one_line(str(error))[:300]});"
-            " delete it and build it again."
-        ) from error
+    fault = f"{folder} is not an index that can be searched"
+    return reported(IndexMismatchError, fault, "; delete it and build it again.")

@@ -152,39 +152,18 @@ class SyncOnly(BaseRetriever):
     """Supports only synchronous calls; the other kind fails as in vector stores."""
 
     store: BaseRetriever
-    error: type[Exception] = NotImplementedError
 
     def _get_relevant_documents(self, query, *, run_manager):
         return self.store.invoke(query)
 
     async def _aget_relevant_documents(self, query, *, run_manager):
-        raise self.error("call it synchronously")
-
-
-class AsyncOnly(SyncOnly):
-    def _get_relevant_documents(self, query, *, run_manager):
-        raise self.error("call it asynchronously")
-
-    async def _aget_relevant_documents(self, query, *, run_manager):
-        await asyncio.sleep(0)
-        return self.store.invoke(query)
-
-
-class AsyncModel(FakeListChatModel):
-    def _generate(self, *_, **__):
         raise NotImplementedError
 
-    async def _agenerate(self, messages, *_, **__):
-        return super()._generate(messages)
 
-
-@pytest.mark.parametrize("error", [NotImplementedError, AssertionError, RuntimeError])
-@pytest.mark.parametrize("kind", [SyncOnly, AsyncOnly])
-def test_components_with_one_kind_of_call_work_with_both(store, kind, error):
+def test_synchronous_components_work_with_both_kinds_of_call(store):
     """Outside an event loop, inside one, and in threads while one runs."""
-    source = kind(store=store, error=error)
-    llm = AsyncModel(responses=[example(kind="compound", searches=["capital of Peru", "currency of Chad"])])
-    retriever = AdaptiveRetriever.from_retriever(source, llm, k=2)
+    llm = FakeListChatModel(responses=[example(kind="compound", searches=["capital of Peru", "currency of Chad"])])
+    retriever = AdaptiveRetriever.from_retriever(SyncOnly(store=store), llm, k=2)
     found = retriever.invoke(QUERY)
     assert {document.id for document in found} == {"lima", "franc"}
     assert found[0].metadata["acqo_rl"]["problem"] is None
@@ -199,24 +178,3 @@ def test_components_with_one_kind_of_call_work_with_both(store, kind, error):
         ]
 
     assert asyncio.run(in_a_loop()) == [found] * 7
-
-
-def test_asynchronous_calls_run_in_the_callers_loop_or_always_in_the_same_other_loop(store):
-    """Connections belong to the loop that opened them."""
-    loops = []
-
-    class Recording(AsyncOnly):
-        async def _aget_relevant_documents(self, query, *, run_manager):
-            loops.append(asyncio.get_running_loop())
-            return await super()._aget_relevant_documents(query, run_manager=run_manager)
-
-    retriever = AdaptiveRetriever.from_retriever(Recording(store=store))
-
-    async def in_a_loop():
-        await retriever.ainvoke(QUERY)
-        return asyncio.get_running_loop()
-
-    assert asyncio.run(in_a_loop()) is loops[-1]
-    retriever.invoke(QUERY)
-    retriever.invoke(QUERY)
-    assert len(set(loops)) == 2

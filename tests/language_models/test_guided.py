@@ -111,6 +111,17 @@ def test_a_number_in_groups_is_written_as_a_whole(written, allowed, refused):
     assert likely == set(allowed)
 
 
+def test_after_an_unknown_word_no_token_is_forbidden_and_later_texts_are_restricted_again():
+    tokenizer = byte_tokenizer()
+    known_words = KnownWords(tokenizer, [tokenizer.eos_token_id], Grammar(words=frozenset({"best"})).known_words)
+    possible = []
+    for written in ("qqq", "bes"):
+        scores = torch.zeros(len(tokenizer))
+        known_words.restrict(scores, tokenizer.encode("Who?"), tokenizer.encode(f"split\n{written}"))
+        possible.append(int(scores.isfinite().sum()))
+    assert possible == [len(tokenizer), 2]  # "t" and "T"
+
+
 TASKS = {strategy.name: strategy.form for strategy in STRATEGIES} | {
     "challenges": CHALLENGES.reply,
     "split": SPLIT.reply,

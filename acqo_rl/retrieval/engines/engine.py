@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import cache
 from threading import Lock
 from typing import Literal, Protocol
 
 from cachetools import LRUCache
 
-from acqo_rl.errors import AcqoError, SearchError
+from acqo_rl.errors import SearchError, reported
 from acqo_rl.files import hash_of
 from acqo_rl.retrieval.engines.location import Location
 from acqo_rl.retrieval.manifest import IndexInfo
 from acqo_rl.roles import Vectors
-from acqo_rl.text import one_line
 from acqo_rl.types import Document, Filter
 
 Hit = tuple[str | None, float]
@@ -100,15 +99,7 @@ def seen_in(_: str) -> Seen:
     return Seen()
 
 
-@contextmanager
-def reported(shown: str, *errors: type[Exception]) -> Iterator[None]:
+def calling(shown: str, *errors: type[Exception]) -> AbstractContextManager[None]:
     """Turns exceptions of an engine's client into ``SearchError``."""
-    try:
-        yield
-    except AcqoError:
-        raise
-    except errors as error:
-        raise SearchError(
-            f"A call of {shown} failed ({type(error).__name__}: {one_line(str(error))[:300]}); check that the engine"
-            " runs, and the collection and its location."
-        ) from error
+    remedy = "; check that the engine runs, and the collection and its location."
+    return reported(SearchError, f"A call of {shown} failed", remedy, *errors)

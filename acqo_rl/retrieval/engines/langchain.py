@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import importlib
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from contextvars import ContextVar
 from functools import cache
 from numbers import Integral, Real
 from operator import attrgetter
-from threading import Thread
 from typing import Any, Literal
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.engines.engine import Engine, Hit, Seen, reported, seen_in
+from acqo_rl.retrieval.engines.engine import Engine, Hit, Seen, calling, seen_in
 from acqo_rl.retrieval.engines.filters import as_json
 from acqo_rl.retrieval.engines.location import Location, LocationOptions
 from acqo_rl.roles import Vectors
@@ -58,11 +55,11 @@ class LangChainEngine(Engine):
     def search(self, texts: Sequence[str], vectors: Vectors | None, k: int, where: Filter) -> list[list[Hit]]:
         """The documents for each text, best first. A retriever decides how many there are."""
         asked = [str(text) for text in texts]
-        with reported(self.location.shown, Exception):
+        with calling(self.location.shown, Exception):
             if self._is_store:
                 found = [*concurrently(lambda text: self._scored(text, k), asked, _CONCURRENCY)]
             else:
-                found = [_ranked(documents[:k]) for documents in batched(self._found, asked)]
+                found = [_ranked(documents[:k]) for documents in self._found.batch(asked)]
             return [[self._hit(document, score) for document, score in hits] for hits in found]
 
     def documents(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[Document]:
@@ -76,7 +73,7 @@ class LangChainEngine(Engine):
         if self._by_ids is None:
             yield from self._seen.find(doc_ids)
             return
-        with reported(self.location.shown, Exception):
+        with calling(self.location.shown, Exception):
             for document in self._by_ids(list(doc_ids)):
                 yield _document(document.id, document)
 
@@ -136,47 +133,6 @@ def _opened(folder: str, name: str) -> Any:
     if not any(hasattr(found, name) for name in _SEARCHES):
         raise ConfigError(f"langchain:{name} is {type(found).__name__}; it must be a vector store or a retriever.")
     return found
-
-
-_UNSUPPORTED = (NotImplementedError, AssertionError, AttributeError, TypeError, ValueError, RuntimeError)
-"""Errors that components raise if they do not support this kind of call; server errors have other types."""
-
-callers_loop: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("callers_loop", default=None)
-"""The event loop of a caller that awaits, because the connections of the component may belong to it."""
-
-
-def batched(runnable: Any, asked: list[Any], **options: Any) -> list[Any]:
-    """The outputs for all inputs from a component that may only support synchronous or only asynchronous calls.
-
-    Raises:
-        Exception: the error of the kind of call that fits the caller, if both fail, or fail for all inputs.
-    """
-    loop = callers_loop.get()
-
-    def wait() -> Any:
-        return asyncio.run_coroutine_threadsafe(runnable.abatch(asked, **options), loop or _own_loop()).result()
-
-    calls: list[Callable[[], Any]] = [lambda: runnable.batch(asked, **options), wait]
-    first, second = reversed(calls) if loop else calls
-    try:
-        return _unless_all_failed(first())
-    except _UNSUPPORTED as error:
-        with suppress(Exception):
-            return _unless_all_failed(second())
-        raise error
-
-
-@cache
-def _own_loop() -> asyncio.AbstractEventLoop:
-    loop = asyncio.new_event_loop()
-    Thread(target=loop.run_forever, name="acqo-event-loop", daemon=True).start()
-    return loop
-
-
-def _unless_all_failed(replies: list[Any]) -> list[Any]:
-    if replies and all(isinstance(reply, Exception) for reply in replies):
-        raise replies[0]
-    return replies
 
 
 def _content_id(text: str, metadata: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from psycopg_pool import ConnectionPool
 
 from acqo_rl.errors import IndexMismatchError
 from acqo_rl.language_models.http_clients import make_retrying
-from acqo_rl.retrieval.engines.engine import Engine, Hit, reported
+from acqo_rl.retrieval.engines.engine import Engine, Hit, calling
 from acqo_rl.retrieval.engines.filters import as_json, meets, widened
 from acqo_rl.retrieval.engines.location import Location, TableOptions
 from acqo_rl.roles import Vectors
@@ -60,7 +60,7 @@ class PostgresqlEngine(Engine):
         self._table = sql.Identifier(*location.collection.split("."))
         client = urlencode(self._options.model_extra or {}, quote_via=quote)
         place = f"{location.place}?{client}" if client else location.place
-        with reported(location.shown, psycopg.Error):
+        with calling(location.shown, psycopg.Error):
             self._pool = _pool(f"postgresql://{place}", self._options.timeout)
             with self._pool.connection() as connection:
                 columns = connection.execute(_COLUMNS, [self._table.as_string()]).fetchall()
@@ -96,7 +96,7 @@ class PostgresqlEngine(Engine):
                 )
 
     def _call(self, method: Callable[..., T], *arguments: Any) -> T:
-        with reported(self.location.shown, psycopg.Error):
+        with calling(self.location.shown, psycopg.Error):
             answer: T = self._retrying(method, *arguments)
             return answer
 
@@ -132,7 +132,7 @@ class PostgresqlEngine(Engine):
             wanted = [doc_id for doc_id in doc_ids if "\0" not in doc_id]
             yield from self._call(lambda: list(self._rows(wanted, where)))
             return
-        with reported(self.location.shown, psycopg.Error):
+        with calling(self.location.shown, psycopg.Error):
             yield from self._rows(None, where)
 
     def _rows(self, doc_ids: list[str] | None, where: Filter) -> Iterator[Document]:
