@@ -86,10 +86,11 @@ class PostgresqlEngine(Engine):
 
     def _check_columns(self) -> None:
         options = self._options
-        named = {"id": options.id, "text": options.text, "tenant": "" if options.metadata else options.tenant}
+        tenant = "" if options.metadata else options.tenant.partition(".")[0]
+        named = {"id": options.id, "text": options.text, "tenant": tenant}
         named |= options.model_dump(include={"title", "metadata"}, exclude_unset=True)
         for option, name in named.items():
-            if (name or option in ("id", "text")) and name.partition(".")[0] not in self._columns:
+            if (name or option in ("id", "text")) and name not in self._columns:
                 raise IndexMismatchError(
                     f"{self.location.shown} has no column {name!r}; name an existing one by the option"
                     f" {option}=COLUMN. There are: {', '.join(self._columns)}."
