@@ -12,8 +12,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from json_server import JsonServer
 from serving_stand_ins import running
+from shared import PLACES
 
 from acqo_rl.cli import main
+from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.retrieval.engines.filters import read_filter
 from acqo_rl.retrieval.engines.opening import documents_of
@@ -23,7 +25,7 @@ from acqo_rl.searching.assemble import load_searcher
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.retriever_app import make_retriever_app
 from acqo_rl.text import one_line
-from acqo_rl.types import Query, Scope, Turn, well_formed
+from acqo_rl.types import Document, Query, Scope, Turn, well_formed
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = sorted((ROOT / "configs" / "engines").glob("*.yaml"))
@@ -68,7 +70,7 @@ def opened(server, tmp_path):
     return write
 
 
-REPEATED = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+REPEATED = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @REPEATED
@@ -346,11 +348,11 @@ def test_a_shipped_template_reads_the_answers_of_its_engine(server, opened, monk
         assert (document.title, document.text) == ("Lima", "Lima is in Peru.")
 
 
-@pytest.mark.slow
-def test_auto_searches_the_same_through_a_template(tmp_path, monkeypatch):
+def test_auto_searches_the_same_through_a_template(tmp_path):
     """The retriever server is real; the template is the shipped one."""
-    monkeypatch.chdir(ROOT)
-    data, index = "docs/example", tmp_path / "index"
+    data = str(tmp_path / "data")
+    index = tmp_path / "index"
+    write_beir(data, [Document(p, p, f"{city} is the capital of {p}.") for p, city in PLACES.items()], [], {})
     main(["index", "--data", data, "--output", str(index)])
     app = make_retriever_app(load_retriever(index), describe(str(index)), Limits())
     with running(app) as url:
@@ -358,9 +360,8 @@ def test_auto_searches_the_same_through_a_template(tmp_path, monkeypatch):
         (tmp_path / "acqo.yaml").write_text(yaml.safe_dump({**template, "url": url}), encoding="utf-8")
         searchers = [load_searcher(place, data) for place in (url, f"http+json:{tmp_path}/acqo.yaml")]
         queries = [
-            Query("a", "Which countries use it?", (Turn("user", "What is the Czech Koruna?"),)),
-            Query("b", "Compare the currencies of Peru and Chad"),
-            Query("c", "What languages are spoken where people pay with the Sol?"),
+            Query("a", "What is its capital?", (Turn("user", "Where is Norway?"),)),
+            Query("b", "Compare the capitals of Peru and Chad"),
         ]
         for query in queries:
             through, direct = (searcher.search(query, 10) for searcher in reversed(searchers))

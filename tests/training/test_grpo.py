@@ -11,6 +11,7 @@ from itertools import groupby
 import pytest
 import torch
 from forked import CONTEXT, two_processes
+from test_warm_start import Stop
 from transformers import AutoTokenizer, LlamaForCausalLM, TrainerCallback
 from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
 from transformers.training_args import OptimizerNames
@@ -171,16 +172,6 @@ def test_a_missing_package_is_named_before_data_is_read(command, tmp_path):
     names = [name for name in PACKAGES if not find_spec(name) and (name, command) != ("vllm", "warm-start")]
     assert [name for name in names if name.replace("_", "-") not in said.replace("_", "-")] == []
     assert said.count("\n") < len(OPTIONAL)  # some need no package
-
-
-class Stop(TrainerCallback):
-    """Stops training after a checkpoint."""
-
-    def __init__(self, step):
-        self.step = step
-
-    def on_save(self, args, state, control, **_):
-        control.should_training_stop |= state.global_step == self.step
 
 
 def steps_of(trainer):

@@ -1,5 +1,6 @@
 """Training of hops, choice and order: options are searched once, and the reward teaches which one to take."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -142,33 +143,42 @@ def measured(kind, folder, trained):
 
 
 @pytest.mark.parametrize("kind", TABLES)
-def test_a_resumed_run_equals_an_uninterrupted_one_and_the_reward_teaches(kind, config, folder, tmp_path, capsys):
-    """It learns the bridge, or to ask the policy that knows it. ScoredOptions that are there are not searched again."""
+def test_a_resumed_run_equals_an_uninterrupted_one_and_the_reward_teaches(
+    kind, config, folder, tmp_path, monkeypatch, capsys
+):
+    """It learns the bridge, or to ask the policy that knows it. Options that are there are not searched again.
+
+    A run is not resumed with other features.
+    """
     main = module_of("train-scorer").main
-    main(config(kind, tmp_path / "whole"))
-    without, learned = (measured(kind, folder, model)[0] for model in ("", tmp_path / "whole" / "model"))
+    model = tmp_path / "run" / "model"
+    main(config(kind, tmp_path / "run"))
+    without, learned = (measured(kind, folder, trained)[0] for trained in ("", model))
     if kind == "hop":
         assert learned > without + 0.1
     else:
         assert learned == pytest.approx(without, abs=0.02)
-    assert len((tmp_path / "whole" / "report.md").read_text().splitlines()) == 7
+    assert len((tmp_path / "run" / "report.md").read_text().splitlines()) == 7
 
-    main(config(kind, tmp_path / "cut"))
-    (tmp_path / "cut" / "model").rename(tmp_path / "removed model")
-    kept, *others = sorted((tmp_path / "cut" / "options" / "1").glob("*.npz"))
+    whole = (model / "scorer.safetensors").read_bytes()
+    shutil.rmtree(model)
+    kept, *others = sorted((tmp_path / "run" / "options" / "1").glob("*.npz"))
     for file in others:
         file.unlink()
     written = kept.stat().st_mtime_ns
-    main(config(kind, tmp_path / "cut"))
+    main(config(kind, tmp_path / "run"))
     assert kept.stat().st_mtime_ns == written
+    assert (model / "scorer.safetensors").read_bytes() == whole
     for content in (kept.read_bytes()[:-30], b"", b"damaged"):
         (tmp_path / "damaged.npz").write_bytes(content)
         with pytest.raises(ConfigError, match="delete it"):
             read_options(tmp_path / "damaged.npz")
-    name = "model/scorer.safetensors"
-    assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
-    main(config(kind, tmp_path / "cut"))
+    main(config(kind, tmp_path / "run"))
     assert "is finished" in capsys.readouterr().out
+    shutil.rmtree(model)
+    monkeypatch.setitem(train_scorer.TABLES, kind, replace(TABLES[kind], of_query={}))
+    with pytest.raises(ConfigError, match="features changed"):
+        main(config(kind, tmp_path / "run"))
 
 
 def test_a_search_that_is_too_dear_is_not_made(config, folder, tmp_path):
@@ -273,14 +283,6 @@ def test_the_order_learns_which_documents_are_relevant():
         gold = set(searched.qrels[query.id])
         assert set(before.fused.doc_ids[:2]) != gold
         assert set(after.fused.doc_ids[:2]) == gold
-
-
-def test_a_run_is_not_resumed_with_other_features(config, tmp_path, monkeypatch):
-    module_of("train-scorer").main(config("order", tmp_path))
-    (tmp_path / "model").rename(tmp_path / "removed model")
-    monkeypatch.setitem(train_scorer.TABLES, "order", replace(TABLES["order"], of_query={}))
-    with pytest.raises(ConfigError, match="features changed"):
-        module_of("train-scorer").main(config("order", tmp_path))
 
 
 @pytest.mark.parametrize(

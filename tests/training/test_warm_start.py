@@ -158,7 +158,7 @@ class Stop(TrainerCallback):
         self.steps += 1
 
     def on_save(self, args, state, control, **_):
-        control.should_training_stop = state.global_step == self.step
+        control.should_training_stop |= state.global_step == self.step
 
 
 def learn(policy, folder, epochs, callbacks=(), lora_rank=0, **changed):
