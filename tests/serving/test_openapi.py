@@ -13,7 +13,7 @@ from acqo_rl.searching.searcher import Timeouts
 CONFIG = """[checks.negative_data_rejection]
 expected-statuses = [400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 428, 429, "5xx"]
 """
-OPTIONS = ["--max-examples", "10", "--generation-deterministic", "--no-color", "--workers", "1"]
+OPTIONS = ["--max-examples", "25", "--generation-deterministic", "--no-color", "--workers", "1"]
 
 
 def service():
