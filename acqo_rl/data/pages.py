@@ -66,6 +66,9 @@ _UNSEEN_MARKDOWN = re.compile(
 _FEW = 0.01
 """Share of letters that may be missing without a message: the two ways to count differ a little."""
 
+_DEPTH = 100
+"""Maximum depth of front matter."""
+
 _HEADINGS = "h1, h2, h3, h4, h5, h6"
 _HIDDEN = f"nav, noscript, svg, iframe, select, button:not(:is({_HEADINGS}, summary, dt) *)"
 _ROLES = ", ".join(f"[role={role}]" for role in ("navigation", "complementary", "banner", "contentinfo", "search"))
@@ -175,6 +178,12 @@ def _read_front(file: Path, content: str) -> tuple[dict[str, Any], str]:
             for field in re.split(r"\n(?=\S)", match["fields"].strip()):
                 name, _, value = field.partition(":")
                 front[name] = " ".join(value.split())
+        inner = [front] if isinstance(front, dict) else []
+        for _ in range(_DEPTH):
+            inner = [each for value in inner for each in (value.values() if isinstance(value, dict) else value)]
+            inner = [value for value in inner if isinstance(value, dict | list)]
+        if inner:
+            raise ValueError(f"it is nested more than {_DEPTH} levels deep")
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = str(error).splitlines()[0]
         raise DataError(f"{file}: the front matter cannot be read ({reason}); mend it or take it out.") from error

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import TypeAdapter
+from pydantic import FiniteFloat, TypeAdapter
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.files import read_json, sha256_of
@@ -23,7 +23,7 @@ SETTINGS, WEIGHTS = "acqo_scorer.json", "scorer.safetensors"
 CLIP = 5.0
 """Limit of a standardised feature."""
 _LANGUAGES = TypeAdapter(Languages)
-_HARM = TypeAdapter(tuple[tuple[float, float], ...])
+_HARM = TypeAdapter(tuple[tuple[FiniteFloat, FiniteFloat], ...])
 _SHOWN = 5
 """Maximum number of features that an error names."""
 

@@ -192,12 +192,15 @@ def test_a_page_that_needs_too_much_is_named_and_the_next_one_is_read(tmp_path):
     light = tmp_path / "light.html"
     heavy.write_text("".join(f"<p><font size={n}>" for n in range(20_000)))
     light.write_text("<p>light")
+    (tmp_path / "deep.md").write_text(f"+++\na{'.a' * 3000} = 1\n+++\nText.")
     (tmp_path / "bomb.md").write_text(f"---\na: &a [x]\n{BOMB}\n---\nText.")
     with PageReader(seconds=1) as reader:
         with pytest.raises(DataError, match=r"heavy\.html: needs more than 1 s"):
             reader.read(heavy)
         with pytest.raises(DataError, match=r"bomb\.md: .*aliases"):
             reader.read(tmp_path / "bomb.md")
+        with pytest.raises(DataError, match=r"deep\.md: .*nested"):
+            reader.read(tmp_path / "deep.md")
         assert reader.read(light)["text"] == "light"
 
 

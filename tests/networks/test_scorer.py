@@ -41,6 +41,7 @@ SHIFTED = {
     "scale": [np.zeros(SIZE, np.float32), np.full(SIZE, np.inf, np.float32)],
     "margin": [float("nan"), 1e308],
     "languages": ["en"],
+    "harm": [((float("nan"), 0.1),)],
     "layers": [
         random_scorer().layers[1:],
         *(
