@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, StrictStr, model_validator
+from pydantic import BaseModel, Field, FiniteFloat, PositiveInt, StrictStr, TypeAdapter, model_validator
 
 from acqo_rl.errors import SearchError
 from acqo_rl.language_models.http_clients import key_in
@@ -27,10 +27,10 @@ class OneRanking(BaseModel):
 
     doc_ids: list[StrictStr]
     scores: list[Annotated[float, Field(strict=True, allow_inf_nan=False)]]
-    ceiling: float | None = Field(
+    ceiling: FiniteFloat | None = Field(
         default=None, description="Upper bound on the score of any document for the text; None if unknown."
     )
-    windows: int = Field(default=1, description="Number of parts of the text that were searched.")
+    windows: PositiveInt = Field(default=1, description="Number of parts of the text that were searched.")
     spans: dict[str, Span] = Field(
         default={}, description="Start and end of the passage that matched, of documents that were split."
     )
@@ -129,4 +129,4 @@ class RemoteRetriever(Retriever):
         Raises:
             SearchError: as in :meth:`search`.
         """
-        return self._server.call("GET", "/info", lambda body: IndexInfo(**body), is_first=True)
+        return self._server.call("GET", "/info", TypeAdapter(IndexInfo).validate_python, is_first=True)

@@ -98,6 +98,8 @@ class Fixed(JsonServer):
             for odd in (
                 {"scores": [float("nan")]},
                 {"scores": []},
+                {"ceiling": float("inf")},
+                {"windows": -3},
                 {"doc_ids": [1]},
                 {"doc_ids": ["a", "b", "c"], "scores": [0.3, 0.2, 0.1]},
                 {"doc_ids": ["a", "a"], "scores": [0.2, 0.1]},
