@@ -6,6 +6,7 @@ it is dequantised once into a folder that transformers can load.
 ``embedded:smollm2-20-layers``: the same model without ten of its 30 layers, for adapters that were trained on it.
 ``trained:four_sets`` and ``trained:demo``: LoRA adapters in bfloat16. The first was trained on multi-hop questions,
 factoid questions and two data sets of conversations; its base has 20 layers. scripts/demo.sh trains the second.
+``trained:corpora``: the first, trained further on the questions of 23 corpora.
 """
 
 import importlib.util

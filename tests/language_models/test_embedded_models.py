@@ -33,7 +33,7 @@ def test_smollm2_loads_like_other_models(tokenizer):
     assert chat.endswith("<|im_start|>user\nx<|im_end|>\n<|im_start|>assistant\n")
 
 
-@pytest.mark.parametrize("name", ["trained:demo", "trained:four_sets"])
+@pytest.mark.parametrize("name", ["trained:demo", "trained:four_sets", "trained:corpora"])
 class TestTrainedPolicy:
     """The policies in the package."""
 
@@ -45,7 +45,7 @@ class TestTrainedPolicy:
         assert words == sorted(set(words))
         assert all(word.isascii() and word.isalpha() and word.islower() for word in words)
         config = json.loads((folder / "adapter_config.json").read_text())
-        base = {"trained:demo": "embedded:smollm2", "trained:four_sets": "embedded:smollm2-20-layers"}[name]
+        base = "embedded:smollm2" if name == "trained:demo" else "embedded:smollm2-20-layers"
         assert config["base_model_name_or_path"] == base
 
 
