@@ -82,6 +82,16 @@ def test_the_demo_shows_the_rewards_of_the_stages_that_its_configs_train(recipe,
     assert runpy.run_path(str(ROOT / "scripts" / "show_demo.py"))["curve"](tmp_path) == tuple(wanted)
 
 
+@pytest.mark.parametrize(("gain", "advised"), [(0.2, False), (0.0, True), (-0.2, True)])
+def test_the_end_says_whether_the_policy_is_better_than_auto_without_one(recipe, tmp_path, gain, advised):
+    scores = dict(zip(recipe.AUTO, (0.5, 0.5 + gain), strict=True)) | {"raw": 0.1}
+    rows = [{"system": name, "measures": {"nDCG@10": s, "R@10": 1}} for name, s in scores.items() for _ in range(50)]
+    (tmp_path / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    said = recipe.verdict(tmp_path)
+    assert f"0.500, and with this policy {0.5 + gain:.3f}" in said
+    assert ("search without --model" in said) == advised
+
+
 def test_missing_splits_of_a_folder_are_reported_before_the_first_step(recipe, tmp_path):
     """The settings of the demo name splits that only its data set has."""
     (tmp_path / "data" / "qrels").mkdir(parents=True)
@@ -113,6 +123,7 @@ def test_a_plan_measures_the_model_and_runs_nothing(recipe, tmp_path, capsys, na
 
 def test_settings_of_unfinished_stages_may_change(recipe, tmp_path, monkeypatch):
     monkeypatch.setattr(recipe, "plan", lambda config: [])
+    monkeypatch.setattr(recipe, "verdict", str)
     out = tmp_path / "out"
     recipe.main(config_of(recipe, "embedded.yaml", "--output_dir", str(out)))
     (out / "warm_start" / "model").mkdir(parents=True)

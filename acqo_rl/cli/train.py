@@ -17,11 +17,14 @@ import json
 import shlex
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+import numpy as np
 
 from acqo_rl.addresses import Address, whole_of
 from acqo_rl.cli import command, module_of
@@ -31,6 +34,8 @@ from acqo_rl.cli.warm_start import WarmStartConfig
 from acqo_rl.data.beir import read_queries, read_splits
 from acqo_rl.data.importer import write_embedded
 from acqo_rl.errors import ConfigError
+from acqo_rl.evaluation.significance import paired_bootstrap
+from acqo_rl.evaluation.tables import interval
 from acqo_rl.files import read_json
 from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.reformulation.policy import Policy
@@ -43,6 +48,8 @@ from acqo_rl.training.warm_start import Example, train
 from acqo_rl.types import Seed
 
 Settings = dict[str, Any]
+AUTO = "auto_without_model", "auto"
+"""Names of ``auto`` in the evaluation: as it is shipped, and with the policy."""
 _TRAINED = ("warm_start", "stage1", "stage2", "hop")
 """Steps whose folders have a model when they are finished."""
 
@@ -123,7 +130,23 @@ def main(config: RecipeConfig) -> None:
         print(f"\n== {number}/{len(steps)} {step.name}  ({minutes:.0f} min so far)", flush=True)
         print(f"   {step.shown()}", flush=True)
         run_program(f"The step '{step.name}'", step.argv())
-    print(f"\nAll steps finished after {(time.monotonic() - begin) / 60:.1f} minutes: {config.output_dir}")
+    print(f"\n{verdict(out / 'evaluation')}")
+    print(f"All steps finished after {(time.monotonic() - begin) / 60:.1f} minutes: {config.output_dir}")
+
+
+def verdict(evaluation: Path) -> str:
+    """Whether the policy brings anything to ``auto``, which needs none, on the questions of the evaluation."""
+    scores = defaultdict(list)
+    for line in (evaluation / "queries.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        scores[row["system"]].append(next(iter(row["measures"].values())))
+    shipped, own = (np.array(scores[name]) for name in AUTO)
+    gain = paired_bootstrap(own - shipped)
+    advice = "" if gain.low > 0 else " A gain is not shown, so search without --model."
+    return (
+        f"On {gain.queries} test questions, auto without a model has {shipped.mean():.3f}, and with this policy "
+        f"{own.mean():.3f}: {interval(gain, starred=False)}.{advice}"
+    )
 
 
 def check_splits(config: RecipeConfig) -> None:
@@ -201,9 +224,11 @@ def plan(config: RecipeConfig) -> list[Step]:
     launch = launcher_of(config)
     export = {"model": two, "repo_id": f"me/{out.name}", "run": out, "output": out / "policy", "dry_run": True}
     prompted = [f"prompted={config.model}"] if config.prompted_baseline else []
-    systems = ["raw", "rules", *prompted, start, f"stage1={one}", f"policy={out / 'policy'}"]
+    policy = f"policy={out / 'policy'}"
+    shipped, own = (f"{name}={model}" for name, model in zip(AUTO, ("auto", out / "policy"), strict=True))
+    systems = ["raw", "rules", *prompted, start, f"stage1={one}", policy, shipped, own]
     evaluation = {**searched, "split": config.test_split}
-    with_hops = {"reformulator": [systems[0], systems[1], systems[-1]], "hops": hops["hops"], "hop": hop}
+    with_hops = {"reformulator": ["raw", "rules", policy], "hops": hops["hops"], "hop": hop}
     steps = [
         Step("data", "data", {"dataset": "embedded_bridge", "output": data, "seed": config.seed}) if embedded else None,
         Step("index", "index", {"data": data, **config.index_settings, "output": index}) if not config.index else None,
