@@ -137,6 +137,7 @@ def test_a_run_keeps_hashes_of_what_it_reads(data, index, tiny, tmp_path, monkey
     main = module_of(name).main
     for module in (module_of(name), run_folder):
         monkeypatch.setattr(module, "open_run", open_run, raising=False)
+    monkeypatch.setattr("acqo_rl.training.headroom.FEWEST", 1)  # the data has eight training queries
     with pytest.raises(Opened) as opened:
         main(command.parse(main, [text for key, value in given.items() for text in (f"--{key}", str(value))]))
     [kept] = opened.value.args
