@@ -3,8 +3,7 @@
 Each message says what was found, what was expected and what to do.
 """
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any
@@ -64,27 +63,6 @@ class SearchError(AcqoError):
 
 class NotFoundError(AcqoError):
     """A request names an unknown strategy or collection."""
-
-
-@contextmanager
-def reported(kind: type[AcqoError], fault: str, remedy: str, *caught: type[Exception]) -> Iterator[None]:
-    """Turns exceptions of libraries into one of this package; those of this package pass.
-
-    Args:
-        kind: class of the exception that is raised.
-        fault: begins its message; type and text of the caught exception follow.
-        remedy: ends its message.
-        caught: the exceptions; by default all, because libraries raise all kinds.
-    """
-    try:
-        yield
-    except AcqoError:
-        raise
-    except Exception as error:
-        if caught and not isinstance(error, caught):
-            raise
-        reason = " ".join(str(error).split())[:300]
-        raise kind(f"{fault} ({type(error).__name__}: {reason}){remedy}") from error
 
 
 def missing_package(what: str, error: ImportError, extra: str) -> MissingPackageError:

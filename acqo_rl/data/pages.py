@@ -27,7 +27,8 @@ from typing import TYPE_CHECKING, Any
 from markdown_it import MarkdownIt
 from markdown_it.common.html_blocks import block_names
 
-from acqo_rl.errors import DataError, reported
+from acqo_rl.errors import DataError
+from acqo_rl.libraries import reported
 from acqo_rl.settings import read_yaml
 
 if TYPE_CHECKING:
@@ -70,11 +71,12 @@ _DEPTH = 100
 """Maximum depth of front matter."""
 
 _HEADINGS = "h1, h2, h3, h4, h5, h6"
-_HIDDEN = f"nav, noscript, svg, iframe, select, button:not(:is({_HEADINGS}, summary, dt) *)"
+_UNREAD = "nav, noscript, svg, iframe, select"
+_HIDDEN = f"{_UNREAD}, button:not(:is({_HEADINGS}, summary, dt) *)"
 _ROLES = ", ".join(f"[role={role}]" for role in ("navigation", "complementary", "banner", "contentinfo", "search"))
 _LANDMARKS = f"aside, header:not(article *, section *), footer:not(article *, section *), {_ROLES}"
 """Parts that HTML marks as not the main content; a header or footer in an article belongs to it."""
-_PARTS = "nav, noscript, svg, iframe, select, button, aside, header, footer, main"
+_PARTS = f"{_UNREAD}, button, aside, header, footer, main"
 
 # Signs for the breaks of lines, paragraphs and cells, in code for lines, spaces and tabs, and for links. Unicode keeps
 # them free for the use within programs.

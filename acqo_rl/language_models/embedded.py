@@ -13,8 +13,9 @@ import importlib.util
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from acqo_rl.errors import ConfigError, reported
+from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.cache import cached
+from acqo_rl.libraries import reported
 
 _GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _TRAINED = Path(__file__).parents[1] / "trained"

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 
@@ -82,6 +82,8 @@ class SentenceTransformerEncoder(Encoder):
         """
         for name, value in (("batch_size", batch_size), ("max_length", max_length)):
             check_positive(f"The encoder's {name}", value)
+        if dtype not in get_args(Precision):
+            raise ConfigError(f"The encoder's dtype is {dtype!r}; it must be one of {', '.join(get_args(Precision))}.")
         remedy = f"Check revision {revision} and device {device}; or give a folder, a Hub id or embedded:minilm."
         with loading("The encoder", model, remedy):
             self._model = _loaded(model, revision, dtype, device)

@@ -15,8 +15,9 @@ from typing import Annotated, Any, Literal
 from annotated_types import MinLen
 from pydantic import ConfigDict, TypeAdapter
 
-from acqo_rl.errors import IndexMismatchError, reported
+from acqo_rl.errors import IndexMismatchError
 from acqo_rl.files import read_json, write_atomic
+from acqo_rl.libraries import reported
 from acqo_rl.retrieval import tokens
 from acqo_rl.types import Amount, Positive, Share
 

@@ -95,6 +95,7 @@ def test_a_static_model_embeds_the_mean_of_the_tokens_without_a_maximum_length(s
         {"model": "/nowhere/model"},
         {"model": "embedded:nothing"},
         {"dtype": "int8"},
+        {"dtype": "float64"},
         {"batch_size": 0},
         {"max_length": 0},
     ],

@@ -10,8 +10,9 @@ from typing import Literal, Protocol
 
 from cachetools import LRUCache
 
-from acqo_rl.errors import SearchError, reported
+from acqo_rl.errors import SearchError
 from acqo_rl.files import hash_of
+from acqo_rl.libraries import reported
 from acqo_rl.retrieval.engines.location import Location
 from acqo_rl.retrieval.manifest import IndexInfo
 from acqo_rl.roles import Vectors
