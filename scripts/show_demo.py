@@ -5,7 +5,6 @@ python scripts/show_demo.py --output_dir outputs/demo
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -44,11 +43,12 @@ def main(config: ShowDemoConfig) -> None:
     import numpy as np
 
     from acqo_rl.data.beir import read_corpus
+    from acqo_rl.evaluation.report import results_in
     from acqo_rl.evaluation.significance import paired_bootstrap
     from acqo_rl.evaluation.tables import Table, aligned, interval
 
     out = Path(config.output_dir)
-    results = results_of(out / "evaluation")
+    results = results_in(out / "evaluation")
     scores = {system: np.array([row["measures"][MEASURE] for row in rows]) for system, rows in results.items()}
     titles = {doc_id: document.title for doc_id, document in read_corpus(out / "data").items()}
     print(f"\nOn {len(results['raw'])} held-out test questions:\n")
@@ -67,7 +67,7 @@ def main(config: ShowDemoConfig) -> None:
     print("\nThree questions before and after:")
     for kind in KINDS:
         show_example(kind, results["raw"], results["policy"], titles)
-    answers = (results["policy"], results_of(out / "evaluation_hops")["policy"])
+    answers = (results["policy"], results_in(out / "evaluation_hops")["policy"])
     without, hops = ([row for row in rows if row["kind"] == "bridge"] for rows in answers)
     before, after = (np.array([row["measures"][MEASURE] for row in rows]) for rows in (without, hops))
     gain = interval(paired_bootstrap(after - before))
@@ -88,15 +88,6 @@ def curve(out: Path) -> tuple[tuple[str, ...], ...]:
                 rise = f"{entry['eval_gain']:+.3f} ± {entry['eval_gain_error']:.3f}" if entry["step"] else ""
                 rows.append((stage, str(entry["step"]), f"{entry['eval_greedy_reward']:.3f}", rise))
     return tuple(rows)
-
-
-def results_of(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """The results of an evaluation by system."""
-    results: dict[str, list[dict[str, Any]]] = {}
-    for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        results.setdefault(row["system"], []).append(row)
-    return results
 
 
 def show_example(

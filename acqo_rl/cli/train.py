@@ -17,7 +17,6 @@ import json
 import shlex
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -34,6 +33,7 @@ from acqo_rl.cli.warm_start import WarmStartConfig
 from acqo_rl.data.beir import read_queries, read_splits
 from acqo_rl.data.importer import write_embedded
 from acqo_rl.errors import ConfigError
+from acqo_rl.evaluation.report import results_in
 from acqo_rl.evaluation.significance import paired_bootstrap
 from acqo_rl.evaluation.tables import interval
 from acqo_rl.files import read_json
@@ -136,11 +136,8 @@ def main(config: RecipeConfig) -> None:
 
 def verdict(evaluation: Path) -> str:
     """Whether the policy brings anything to ``auto``, which needs none, on the questions of the evaluation."""
-    scores = defaultdict(list)
-    for line in (evaluation / "queries.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        scores[row["system"]].append(next(iter(row["measures"].values())))
-    shipped, own = (np.array(scores[name]) for name in AUTO)
+    results = results_in(evaluation)
+    shipped, own = (np.array([next(iter(row["measures"].values())) for row in results[name]]) for name in AUTO)
     gain = paired_bootstrap(own - shipped)
     advice = "" if gain.low > 0 else " A gain is not shown, so search without --model."
     return (
@@ -225,8 +222,8 @@ def plan(config: RecipeConfig) -> list[Step]:
     export = {"model": two, "repo_id": f"me/{out.name}", "run": out, "output": out / "policy", "dry_run": True}
     prompted = [f"prompted={config.model}"] if config.prompted_baseline else []
     policy = f"policy={out / 'policy'}"
-    shipped, own = (f"{name}={model}" for name, model in zip(AUTO, ("auto", out / "policy"), strict=True))
-    systems = ["raw", "rules", *prompted, start, f"stage1={one}", policy, shipped, own]
+    autos = [f"{AUTO[0]}=auto", f"{AUTO[1]}={out / 'policy'}"]
+    systems = ["raw", "rules", *prompted, start, f"stage1={one}", policy, *autos]
     evaluation = {**searched, "split": config.test_split}
     with_hops = {"reformulator": ["raw", "rules", policy], "hops": hops["hops"], "hop": hop}
     steps = [

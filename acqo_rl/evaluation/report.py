@@ -77,6 +77,15 @@ def write_report(folder: Path, study: Study, settings: Mapping[str, Any]) -> tup
     return answer, tables
 
 
+def results_in(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """The rows of ``queries.jsonl`` in the folder of a report, by the name of the system."""
+    results: dict[str, list[dict[str, Any]]] = {}
+    for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        results.setdefault(row["system"], []).append(row)
+    return results
+
+
 def answer_of(study: Study) -> str:
     """The result in a sentence: the best system, its difference to the reference and its cost."""
     measure = study.measures[0]
