@@ -40,6 +40,8 @@ def cached(name: str, write: Callable[[Path], None], replaces: Iterable[str] = (
 
 def _write(target: Path, write: Callable[[Path], None]) -> None:
     if target.exists():
+        if _is_whole(target):  # another process has written it since it was looked at
+            return
         _log.warning("%s is not as it was written, and is written again", target)
         shutil.rmtree(target)
     try:

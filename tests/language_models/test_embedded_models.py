@@ -8,6 +8,7 @@ from threading import Event
 import pytest
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.language_models import cache
 from acqo_rl.language_models.embedded import cached, resolve
 
 
@@ -80,6 +81,16 @@ def test_what_is_cached_is_written_once_and_completely(tmp_path, monkeypatch):
     assert cached("model", fail) == place
     assert {path.name for path in place.iterdir()} == {"first", "checksums.json"}
     assert {path.name for path in place.parent.iterdir()} == {"model", "checksums.json"}
+
+
+def test_what_was_written_after_the_look_at_the_cache_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    place = cached("model", lambda folder: (folder / "first").touch())
+    is_whole = cache._is_whole
+    looks = iter([False, False])
+    monkeypatch.setattr(cache, "_is_whole", lambda folder: next(looks, True) and is_whole(folder))
+    assert cached("model", lambda folder: (folder / "second").touch()) == place
+    assert {path.name for path in place.iterdir()} == {"first", "checksums.json"}
 
 
 @pytest.mark.parametrize("name", ["weights", "checksums.json"])
