@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from acqo_rl.types import Document, Query, SubQuery, Turn
+from acqo_rl.types import Document, Query, Span, SubQuery, Turn
 
 MAX_QUERY, MAX_TURN = 8_000, 4_000
 """Maximum number of characters of a query and of an earlier turn; longer texts are shortened."""
@@ -101,7 +101,7 @@ def _to_space(text: str) -> str:
     return text[:space] if 2 * space > len(text) else text
 
 
-def word_spans(text: str, pattern: re.Pattern[str] = TOKEN) -> list[tuple[int, int]]:
+def word_spans(text: str, pattern: re.Pattern[str] = TOKEN) -> list[Span]:
     """Start and end of the words of a text, in order.
 
     Accents and vowel signs belong to the letter before them. ICU splits words of scripts without spaces (UAX #29).
@@ -113,7 +113,7 @@ def word_spans(text: str, pattern: re.Pattern[str] = TOKEN) -> list[tuple[int, i
     found = [match.span() for match in pattern.finditer(text)]
     if text.isascii():
         return found
-    spans: list[tuple[int, int]] = []
+    spans: list[Span] = []
     for start, end in found:
         while end < len(text) and unicodedata.category(text[end]) in _IN_WORDS:
             end += 1
@@ -123,7 +123,7 @@ def word_spans(text: str, pattern: re.Pattern[str] = TOKEN) -> list[tuple[int, i
     return [part for span in spans for part in _parts(text, *span)] if _MAY_LACK_SPACES.search(text) else spans
 
 
-def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _parts(text: str, start: int, end: int) -> Iterator[Span]:
     from icu4py.breakers import WordBreaker
 
     word = text[start:end]

@@ -306,6 +306,11 @@ class Ranking:
         """Each document with its score."""
         return list(zip(self.doc_ids, self.scores, strict=True))
 
+    @property
+    def ranks(self) -> dict[str, int]:
+        """The rank of each document, from 1."""
+        return {doc_id: rank for rank, doc_id in enumerate(self.doc_ids, start=1)}
+
     def first(self, k: int) -> Ranking:
         """The top ``k`` documents of this ranking."""
         return replace(self, doc_ids=self.doc_ids[:k], scores=self.scores[:k], similarities=self.similarities[:k])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acqo_rl.measures import MEASURES, check_measures, judged, measurable, per_query, to_run
+from acqo_rl.measures import MEASURES, check_measures, gold_of, judged, measurable, per_query, to_run
 from acqo_rl.reformulation.pass_through import RecentTurns
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.result import SearchResult
@@ -127,11 +127,12 @@ def evaluate(
             reformulation=result.reformulation,
             ranking=result.fused,
             measures={measure: values[measure][query.id] for measure in measures},
-            gold_ranks=_gold_ranks(result.fused, relevant[query.id]),
+            gold_ranks={doc_id: ranks.get(doc_id) for doc_id in gold_of(relevant, query.id)},
             kind=(kinds or {}).get(query.id, ""),
             **paid,
         )
         for query, (result, paid) in zip(measured, found, strict=True)
+        for ranks in [result.fused.ranks]
     )
     return Evaluation(name, results_of_all, len(queries) - len(measured))
 
@@ -140,8 +141,3 @@ def searched_texts(reformulation: Reformulation) -> list[str]:
     """The distinct texts that are searched, including that of the first search for feedback."""
     first = RecentTurns().reformulate([reformulation.query]) if reformulation.query.feedback else []
     return list(dict.fromkeys(searched_text(s) for made in (*first, reformulation) for s in made.sub_queries))
-
-
-def _gold_ranks(ranking: Ranking, judgements: Mapping[str, int]) -> dict[str, int | None]:
-    rank = {doc_id: place for place, doc_id in enumerate(ranking.doc_ids, start=1)}
-    return {doc_id: rank.get(doc_id) for doc_id, relevance in judgements.items() if relevance > 0}

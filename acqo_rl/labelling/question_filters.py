@@ -12,7 +12,7 @@ from acqo_rl.reformulation.pass_through import PassThrough, RecentTurns
 from acqo_rl.roles import Fusion, Reformulator, Retriever
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.sub_queries import DEPTH
-from acqo_rl.text import folded, normalised
+from acqo_rl.text import folded, normalised, text_of
 
 CALL_FAILED, NOT_READABLE = "call failed", "not readable"
 COPIED, OTHER_KIND, NOT_GROUNDED, DUPLICATE, NOT_FOUND = (
@@ -100,7 +100,7 @@ def is_grounded(question: Question) -> bool:
     weak repeat the worked example of the prompt, or ask about one passage only.
     """
     draft = question.draft
-    asked = words_of(" ".join([*(turn.text for turn in question.query.history), question.query.text]))
+    asked = words_of(text_of(question.query))
     words = [words_of(f"{d.title} {passage}") for d, passage in zip(draft.documents, draft.passages, strict=True)]
     if draft.kind == "ambiguous":
         return any(asked & some for some in words)
@@ -127,7 +127,7 @@ def found_questions(questions: Sequence[Question], retriever: Retriever, fusion:
 
 def _all_words(question: Question) -> frozenset[str]:
     """The words of a question and of the conversation before it."""
-    return frozenset(_words(" ".join([*(turn.text for turn in question.query.history), question.query.text])))
+    return frozenset(_words(text_of(question.query)))
 
 
 def _words(text: str) -> list[str]:

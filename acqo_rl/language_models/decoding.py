@@ -168,21 +168,21 @@ def _positions(mask: torch.Tensor) -> torch.Tensor:
     return (mask.cumsum(dim=1) - 1).clamp(min=0)
 
 
+@dataclass(frozen=True)
 class _Guide(LogitsProcessor):  # type: ignore[misc]  # transformers is not typed
     """Applies the constraints to a batch of left-padded prompts."""
 
-    def __init__(self, decoding: Decoding, prompts: Sequence[Sequence[int]], start: int) -> None:
-        self._decoding = decoding
-        self._prompts = prompts
-        self._start = start
+    decoding: Decoding
+    prompts: Sequence[Sequence[int]]
+    start: int
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """The logits of the next token, float[rows, vocabulary]; finished rows are only padded."""
-        forbidden = self._decoding.forbidden
-        known_words = self._decoding.known_words
-        rows = zip(scores, self._prompts, input_ids[:, self._start :].tolist(), strict=True)
+        forbidden = self.decoding.forbidden
+        known_words = self.decoding.known_words
+        rows = zip(scores, self.prompts, input_ids[:, self.start :].tolist(), strict=True)
         for row, prompt, written in rows:
-            if first_end(written, self._decoding.ends) < len(written):
+            if first_end(written, self.decoding.ends) < len(written):
                 continue
             if forbidden is not None:
                 row[torch.from_numpy(forbidden(written))] = -torch.inf

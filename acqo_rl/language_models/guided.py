@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ _PUNCTUATION = 3
 _ON_ONE_LINE = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 
 
+@dataclass(eq=False)
 class GuidedDecoding:
     """Forbids every token after which a completion could no longer match.
 
@@ -35,11 +37,10 @@ class GuidedDecoding:
         vocabulary: number of logits of the model; may be larger than the number of tokens.
     """
 
-    def __init__(self, tokenizer: Any, ends: Sequence[int], form: str | Schema, vocabulary: int) -> None:
-        self.tokenizer = tokenizer
-        self.ends = ends
-        self.form = form
-        self.vocabulary = vocabulary
+    tokenizer: Any
+    ends: Sequence[int]
+    form: str | Schema
+    vocabulary: int
 
     def __call__(self, written: Sequence[int]) -> npt.NDArray[np.int64]:
         """Returns the ids of the tokens that are forbidden as the next token.

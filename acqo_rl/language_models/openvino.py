@@ -19,7 +19,6 @@ from threading import Condition
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from acqo_rl import time_limit
 from acqo_rl.errors import ConfigError
@@ -27,7 +26,7 @@ from acqo_rl.language_models.cache import cached, checksums
 from acqo_rl.language_models.chat import Chat, StoredChat, save_chat
 from acqo_rl.language_models.embedded import loading, resolve
 from acqo_rl.language_models.local import TransformersModel, base_model_of, default_device, file_of
-from acqo_rl.roles import LanguageModel
+from acqo_rl.roles import LanguageModel, Vectors
 from acqo_rl.types import Completion, Conversation, Schema
 
 PREFIX = "openvino:"
@@ -340,7 +339,7 @@ def _add_vocabulary(writer: Any, tokenizer: Any, size: int) -> None:
     writer.add_eos_token_id(tokenizer.eos_token_id)
 
 
-def _interleaved(name: str, weights: NDArray[np.float32], config: Any) -> NDArray[np.float32]:
+def _interleaved(name: str, weights: Vectors, config: Any) -> Vectors:
     """Rows of query and key weights in the order of GGUF, whose rotations pair neighbouring numbers."""
     heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}.get(name.split(".")[-2])
     if heads is None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from acqo_rl.networks.corpus_words import LONGEST_TITLE, WORDS_READ, CorpusWords, joined_words, title_of
 from acqo_rl.text import stem, word_spans
-from acqo_rl.types import Document
+from acqo_rl.types import Document, Span
 
 SOURCES = ("title_of_result", "title_in_text", "capitalised_phrase", "name_in_question", "rare_phrase")
 """Where a name was found."""
@@ -20,7 +20,7 @@ _WINDOW = 12
 _PHRASES = 2
 """Rare phrases per passage."""
 
-_Spans = list[tuple[int, int]]
+_Spans = list[Span]
 """First and last word of each phrase."""
 
 

@@ -6,12 +6,12 @@ from functools import partial
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from acqo_rl.networks.corpus_words import CorpusWords, whole_and_lead
 from acqo_rl.networks.features import FeatureTable, View, mean, score_ratios, shares
+from acqo_rl.roles import Vectors
 from acqo_rl.text import stems, words
-from acqo_rl.types import Document, Query, Ranking, Reformulation
+from acqo_rl.types import Corpus, Query, Ranking, Reformulation
 
 ARMS = ("query", "last turn", "last two turns", "first question", "rules", "model")
 """Ways to search; the last one is the reformulator of the path."""
@@ -31,9 +31,7 @@ _FUNCTION_WORDS = words(
 class _Asked(View):
     """A query, its conversation, and the results of its arms; the words are of the raw query's results, and so on."""
 
-    def __init__(
-        self, query: Query, by_arm: Mapping[int, Ranking], known: CorpusWords, documents: Mapping[str, Document]
-    ) -> None:
+    def __init__(self, query: Query, by_arm: Mapping[int, Ranking], known: CorpusWords, documents: Corpus) -> None:
         turns = [set(stems(turn.text)) for turn in query.history]
         last, before = [*reversed(turns), set(), set()][:2]
         self.query = set(stems(query.text))
@@ -188,10 +186,10 @@ FEATURES = FeatureTable(
 def features_of(
     options: Sequence[tuple[Sequence[int], Reformulation, Sequence[Ranking], Ranking]],
     known: CorpusWords,
-    documents: Mapping[str, Document],
+    documents: Corpus,
     *,
     may_ask: bool,
-) -> NDArray[np.float32]:
+) -> Vectors:
     """The features of each option, float32[options, features].
 
     Args:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import islice
 
 from acqo_rl.text import stems, words
-from acqo_rl.types import Document
+from acqo_rl.types import Corpus, Document
 
 WORDS_READ, LEAD = 150, 30
 """Words read of a passage, and words of its beginning."""
@@ -45,7 +45,7 @@ class CorpusWords:
     all_counted: bool = False
 
     @classmethod
-    def of(cls, corpus: Mapping[str, Document]) -> CorpusWords:
+    def of(cls, corpus: Corpus) -> CorpusWords:
         """Reads the titles of a corpus, and counts the words of an evenly spaced sample of 10,000 documents."""
         titles: dict[str, list[str]] = {}
         for document in corpus.values():

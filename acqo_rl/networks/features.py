@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acqo_rl.networks.corpus_words import CorpusWords
+from acqo_rl.roles import Vectors
 from acqo_rl.types import Reformulation
 
 Feature = Callable[[Any], float]
@@ -55,7 +56,7 @@ class FeatureTable:
         """The name of each column."""
         return tuple(name for _, name in self.columns)
 
-    def read(self, query: Any, options: Sequence[Any]) -> NDArray[np.float32]:
+    def read(self, query: Any, options: Sequence[Any]) -> Vectors:
         """The features of each option, float32[options, features]."""
         shared = np.tile(_values(self.of_query, [query]), (len(options), 1))
         compared = _values(self.compared, options).astype(self.precision)

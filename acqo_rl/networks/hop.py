@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from acqo_rl.networks.candidates import SOURCES, Candidate, CandidateFinder
 from acqo_rl.networks.corpus_words import CorpusWords, title_key, whole_and_lead
 from acqo_rl.networks.features import FeatureTable, Matrix, View, mean, question_of, score_ratio, score_ratios, shares
+from acqo_rl.roles import Vectors
 from acqo_rl.text import stems
-from acqo_rl.types import Document, Ranking, Reformulation
+from acqo_rl.types import Corpus, Document, Ranking, Reformulation
 
 READ = 5
 """Number of results whose text is read."""
@@ -33,7 +33,7 @@ class HopOptions:
     """
 
     names: tuple[str, ...]
-    features: NDArray[np.float32]
+    features: Vectors
 
 
 class _Asked(View):
@@ -59,7 +59,7 @@ class _Asked(View):
         self.made = made
         self.texts = texts
         self.titles = [set(stems(document.title)) for document in results]
-        self.ranks = {doc_id: rank for rank, doc_id in enumerate(fused.doc_ids, start=1)}
+        self.ranks = fused.ranks
         self.scores = fused.similarities or fused.scores
         self.candidates = candidates
 
@@ -180,8 +180,8 @@ def _reciprocal(rank: int) -> float:
 def options_of(
     made: Reformulation,
     fused: Ranking,
-    documents: Mapping[str, Document],
-    corpus: Mapping[str, Document],
+    documents: Corpus,
+    corpus: Corpus,
     known: CorpusWords,
 ) -> HopOptions:
     """The options of one query.

@@ -7,10 +7,10 @@ from functools import lru_cache, partial
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from acqo_rl.networks.corpus_words import WORDS_READ, CorpusWords, joined_words, title_key, whole_and_lead
 from acqo_rl.networks.features import FeatureTable, View, question_of, score_ratio, shares
+from acqo_rl.roles import Vectors
 from acqo_rl.text import stems
 from acqo_rl.types import Document, Ranking, Reformulation, SubQueryKind
 
@@ -69,11 +69,10 @@ class _Asked(View):
         self.by_kind: dict[SubQueryKind, list[dict[str, int]]] = defaultdict(list)
         for ranking in lists:
             kind = kinds.get(str(ranking.query), "original")
-            ranks = {doc_id: rank for rank, doc_id in enumerate(ranking.doc_ids, start=1)}
-            self.by_kind[kind if kind in _KINDS else "reading"].append(ranks)
+            self.by_kind[kind if kind in _KINDS else "reading"].append(ranking.ranks)
         self.ranks = [ranks for of_kind in self.by_kind.values() for ranks in of_kind]
         first = lists[0] if lists else Ranking((), ())
-        self.first = {d: score_ratio(first.scores, rank) for rank, d in enumerate(first.doc_ids, start=1)}
+        self.first = {d: score_ratio(first.scores, rank) for d, rank in first.ranks.items()}
 
 
 class _Document(View):
@@ -162,7 +161,7 @@ FEATURES = FeatureTable(
 
 def features_of(
     made: Reformulation, lists: Sequence[Ranking], fused: Ranking, pages: Sequence[Page], known: CorpusWords
-) -> NDArray[np.float32]:
+) -> Vectors:
     """The features of the first documents of a query, float32[documents, features].
 
     Args:

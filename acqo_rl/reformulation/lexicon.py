@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from itertools import islice
 
 from acqo_rl.text import TOKEN, one_line
-from acqo_rl.types import Document
+from acqo_rl.types import Document, Span
 
 _CAPITALS = "".join(filter(str.isupper, map(chr, range(0x3000))))
 _REST = "[\\w\u0300-\u036f'\u2019-]{0,50}+"
@@ -70,7 +70,7 @@ _YEAR = re.compile(
 _NUMBERED = re.compile(r"(?:ports?|room|error|code|rfc|iso|model|version|page|number|no\.?|bus|flight|line) $", re.I)
 
 
-def _capitalised(text: str) -> list[tuple[int, int]]:
+def _capitalised(text: str) -> list[Span]:
     """Start and end of the capitalised spans of a text, without words that often start a sentence."""
     found = []
     text = _NOUN.sub(lambda match: match[0].lower(), text)
@@ -137,7 +137,7 @@ class Lexicon:
         """The names in a text, in order; see :meth:`spans`."""
         return [text[start:end] for start, end in self.spans(text)]
 
-    def spans(self, text: str) -> list[tuple[int, int]]:
+    def spans(self, text: str) -> list[Span]:
         """Start and end of the names in a text, in order.
 
         Where names overlap, titles with "and" or a comma come first, then capitalised spans, then other titles. Titles
@@ -145,13 +145,13 @@ class Lexicon:
         """
         titles = self._titles_in(text)
         joined = [span for span in titles if _JOINED.search(text[slice(*span)])]
-        found: list[tuple[int, int]] = []
+        found: list[Span] = []
         for start, end in [*joined, *filter(partial(self._may_name, text), _capitalised(text)), *titles]:
             if all(end <= first or last <= start for first, last in found):
                 found.append((start, end))
         return sorted(found)
 
-    def _may_name(self, text: str, span: tuple[int, int]) -> bool:
+    def _may_name(self, text: str, span: Span) -> bool:
         """Whether a capitalised span is a name: not a single word that starts a sentence and is in no title."""
         start, end = span
         starts = not (before := text[:start].rstrip()) or before[-1] in ".?!:"
@@ -161,10 +161,10 @@ class Lexicon:
     def _title_words(self) -> frozenset[str]:
         return frozenset(word.strip("(),.") for title in self.titles for word in title.split())
 
-    def _titles_in(self, text: str) -> list[tuple[int, int]]:
+    def _titles_in(self, text: str) -> list[Span]:
         known = (self.titles, self.joined)
         words = [match.span() for match in re.finditer(r"[^\s,;:?!]+", text)] if any(known) else []
-        found: list[tuple[int, int]] = []
+        found: list[Span] = []
         place = 0
         while place < len(words):
             start = words[place][0]

@@ -5,6 +5,7 @@ Given reformulations walk the same path.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from acqo_rl.reformulation.languages import Languages, can_read, with_language_note
 from acqo_rl.roles import Reformulator
@@ -80,25 +81,23 @@ def past_small_talk(
     ]
 
 
+@dataclass
 class RecentTurns(Reformulator):
     """Searches the last turns and the query as one text; without a history, the raw query.
 
     It makes the first search for feedback, with two turns.
 
     The turns keep their speaker marks ("U:", "S:"), which gave better results.
+
+    Attributes:
+        turns: number of turns.
+        repeats: how often the query stands after them, so that it weighs more.
     """
 
+    turns: int = 2
+    repeats: int = 1
+
     name = "turns"
-
-    def __init__(self, turns: int = 2, *, repeats: int = 1) -> None:
-        """Creates a baseline.
-
-        Args:
-            turns: number of turns.
-            repeats: how often the query stands after them, so that it weighs more.
-        """
-        self.turns = turns
-        self.repeats = repeats
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order; small talk passes."""

@@ -121,17 +121,19 @@ class PolicySettings:
         return settings
 
 
+@dataclass(eq=False)
 class Policy(Reformulator):
     """A trained reformulator; an invalid completion falls back to the raw query and is reported in ``problem``."""
 
+    model: LanguageModel
+    prompt: Prompt
+    settings: PolicySettings
+    name: str = "policy"
+
     max_calls = 1
 
-    def __init__(self, model: LanguageModel, prompt: Prompt, settings: PolicySettings, name: str = "policy") -> None:
-        self.model = model
-        self.prompt = prompt
-        self.settings = settings
-        self.name = name
-        self.feedback = settings.feedback
+    def __post_init__(self) -> None:
+        self.feedback = self.settings.feedback
 
     @classmethod
     def from_pretrained(cls, path: str | Path, *, name: str = "policy", **generation: Any) -> Policy:
@@ -152,13 +154,11 @@ class Policy(Reformulator):
         from acqo_rl.language_models.openvino import PREFIX, OpenVinoModel
 
         settings = read_settings(str(path))
-        place = str(path).removeprefix(PREFIX)
-        options = {"max_new_tokens": settings.max_new_tokens, **generation}
-        if str(path).startswith(PREFIX):
-            options["regex"] = settings.grammar.ascii_regex
-            return cls.of(OpenVinoModel.from_pretrained(place, **options), settings, name=name)
-        options["regex"] = settings.grammar.regex
-        return cls.of(TransformersModel.from_pretrained(place, **options), settings, name=name)
+        with_openvino = str(path).startswith(PREFIX)
+        engine: Any = OpenVinoModel if with_openvino else TransformersModel
+        regex = settings.grammar.ascii_regex if with_openvino else settings.grammar.regex
+        options = {"max_new_tokens": settings.max_new_tokens, "regex": regex, **generation}
+        return cls.of(engine.from_pretrained(str(path).removeprefix(PREFIX), **options), settings, name=name)
 
     @classmethod
     def of(cls, model: Any, settings: PolicySettings, *, name: str = "policy") -> Policy:

@@ -235,7 +235,7 @@ class FederatedFusion(Fusion):
     def _fuse(self, rankings: Sequence[Ranking], k: int) -> Ranking:
         first: dict[str, int] = {}  # the best rank of each collection over all rankings
         for ranking in rankings:
-            for position, doc_id in enumerate(ranking.doc_ids, start=1):
+            for doc_id, position in ranking.ranks.items():
                 collection = split_id(doc_id)[0]
                 first[collection] = min(position, first.get(collection, position))
         steps = sorted(set(first.values())) or [1]

@@ -1,7 +1,5 @@
 """Opens search paths from their descriptions: for commands, service, evaluation, training and adapters."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

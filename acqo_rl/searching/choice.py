@@ -6,11 +6,8 @@ them, two of them fused, or asks the language model. Then the model's searches a
 once more.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
-from numpy.typing import NDArray
 
 from acqo_rl.networks.choice import ARMS, READ, features_of
 from acqo_rl.networks.corpus_words import CorpusWords
@@ -18,11 +15,11 @@ from acqo_rl.networks.scorer import NetworkStep, Scorer
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.pass_through import FirstQuestion, PassThrough, RecentTurns
-from acqo_rl.roles import Fusion, Reformulator
+from acqo_rl.roles import Fusion, Reformulator, Vectors
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.text import distinct
-from acqo_rl.types import Document, Ranking, Reformulation
+from acqo_rl.types import Corpus, Ranking, Reformulation
 
 OPTIONS = ((0,), (1,), (2,), (3,), (4,), (0, 1), (0, 2), (0, 3), (0, 4), (2, 4), (5,), (0, 5), (2, 5), (4, 5))
 """The arms whose rankings are fused."""
@@ -43,7 +40,7 @@ class Options:
 
     arms: tuple[tuple[int, ...], ...]
     searched: tuple[Reformulation, ...]
-    features: NDArray[np.float32]
+    features: Vectors
 
 
 class Choice(NetworkStep):
@@ -51,9 +48,7 @@ class Choice(NetworkStep):
 
     name = "auto"
 
-    def __init__(
-        self, scorer: Scorer | None, corpus: Mapping[str, Document], words: CorpusWords, *, asks: bool = True
-    ) -> None:
+    def __init__(self, scorer: Scorer | None, corpus: Corpus, words: CorpusWords, *, asks: bool = True) -> None:
         """Creates a choice.
 
         Args:
@@ -114,7 +109,7 @@ class Choice(NetworkStep):
     def _options(
         self,
         found: Sequence[tuple[tuple[int, ...], Reformulation, Sequence[Ranking], Ranking]],
-        documents: Mapping[str, Document],
+        documents: Corpus,
         may_ask: bool,
     ) -> Options:
         features = features_of(found, self._words, documents, may_ask=may_ask)

@@ -1,12 +1,12 @@
 """Feedback for a policy: title and first words of the top results of a first search."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from acqo_rl.errors import IndexMismatchError
 from acqo_rl.roles import RemoteCorpus
 from acqo_rl.text import one_line
-from acqo_rl.types import Document, FeedbackSpec, Query, Ranking, Snippet
+from acqo_rl.types import Corpus, Document, FeedbackSpec, Query, Ranking, Snippet
 
 _TITLE_CHARACTERS, _WORD_CHARACTERS = 200, 16
 """Maximum characters of a title, and maximum mean characters per word including the space.
@@ -16,7 +16,7 @@ They prevent a document from filling the prompt.
 
 
 def with_feedback(
-    queries: Sequence[Query], tops: Sequence[Ranking], corpus: Mapping[str, Document], feedback: FeedbackSpec
+    queries: Sequence[Query], tops: Sequence[Ranking], corpus: Corpus, feedback: FeedbackSpec
 ) -> list[Query]:
     """Adds title and first words of the top documents of one ranking to each query; 16 characters a word on average."""
     tops = [top.first(feedback.results) for top in tops]
@@ -30,7 +30,7 @@ def with_feedback(
     ]
 
 
-def fetch(corpus: Mapping[str, Document], doc_ids: Sequence[str]) -> dict[str, Document]:
+def fetch(corpus: Corpus, doc_ids: Sequence[str]) -> dict[str, Document]:
     """Looks up documents that a search returned, in the given order; a search engine is called once.
 
     A ranking may be older than the documents of a search engine. Those that were deleted since, or moved out of the

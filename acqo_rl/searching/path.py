@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -28,7 +28,7 @@ from acqo_rl.searching.sub_queries import (
 from acqo_rl.searching.threshold import check_cosine, fuse_similar
 from acqo_rl.searching.trace import Trace
 from acqo_rl.text import within_limits
-from acqo_rl.types import Document, FeedbackSpec, Query, Ranking, Reformulation
+from acqo_rl.types import Corpus, FeedbackSpec, Query, Ranking, Reformulation
 
 T = TypeVar("T")
 
@@ -83,7 +83,7 @@ class SearchPath:
     reformulator: Reformulator
     retrievers: Retrievers
     fusion: Fusion
-    corpus: Mapping[str, Document] | None = None
+    corpus: Corpus | None = None
     feedback: FeedbackSpec | None = None
     hops: Hops | None = None
     depth: int = DEPTH

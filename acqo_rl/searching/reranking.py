@@ -1,6 +1,6 @@
 """Reorders the top of a fused ranking by a reranker, which reads the documents."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from acqo_rl.errors import SearchError, check_positive
@@ -8,7 +8,7 @@ from acqo_rl.reformulation.pass_through import RecentTurns
 from acqo_rl.roles import Reranker
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.text import passage_text
-from acqo_rl.types import Document, Ranking, Reformulation, SubQueryKind
+from acqo_rl.types import Corpus, Ranking, Reformulation, SubQueryKind
 
 RERANKER = "reranker"
 """Name of the scores of any reranker."""
@@ -37,7 +37,7 @@ class Reranking:
     """
 
     reranker: Reranker
-    corpus: Mapping[str, Document]
+    corpus: Corpus
     depth: int = RERANK_DEPTH
 
     def __post_init__(self) -> None:

@@ -284,14 +284,11 @@ def cluster_by_sub_query(found: SearchResult) -> dict[str, tuple[str, ...]]:
     Returns:
         Sub-query text -> document ids, in the order of the fused ranking.
     """
-    rank: dict[str, tuple[int, str]] = {}
-    for ranking in found.rankings:
-        for position, doc_id in enumerate(ranking.doc_ids):
-            if doc_id not in rank or position < rank[doc_id][0]:
-                rank[doc_id] = (position, ranking.query)
     clusters: dict[str, list[str]] = {s.text: [] for s in found.reformulation.sub_queries}
     for doc_id in found.fused.doc_ids:
-        clusters.setdefault(rank[doc_id][1], []).append(doc_id)
+        having = (ranking for ranking in found.rankings if doc_id in ranking.doc_ids)
+        best = min(having, key=lambda ranking: ranking.doc_ids.index(doc_id))
+        clusters.setdefault(best.query, []).append(doc_id)
     return {text: tuple(doc_ids) for text, doc_ids in clusters.items()}
 
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from acqo_rl.data.beir import read_beir
 from acqo_rl.errors import ConfigError
 from acqo_rl.files import atomic
 from acqo_rl.measures import gold_of
 from acqo_rl.networks.corpus_words import CorpusWords
-from acqo_rl.roles import Reformulator, Retriever
+from acqo_rl.roles import Reformulator, Retriever, Vectors
 from acqo_rl.searching.assemble import open_path
 from acqo_rl.searching.concurrent import ConcurrentSearch
 from acqo_rl.searching.description import PathSpec
@@ -24,7 +23,7 @@ from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.training.materials import with_gold
 from acqo_rl.training.rewards import Reward, gold_ranks
-from acqo_rl.types import Document, Qrels, Query, Ranking, Reformulation
+from acqo_rl.types import Corpus, Qrels, Query, Ranking, Reformulation
 
 _BATCH = 32
 _CHUNK = 128
@@ -48,10 +47,10 @@ class ScoredOptions:
     query_id: str
     searched: tuple[str, ...]
     names: tuple[str, ...]
-    features: NDArray[np.float32]
-    rewards: NDArray[np.float32]
+    features: Vectors
+    rewards: Vectors
 
-    def gains(self, cost: float) -> NDArray[np.float32]:
+    def gains(self, cost: float) -> Vectors:
         """The rewards minus that of stopping, and minus ``cost`` for each option except stopping."""
         return self.rewards - self.rewards[0] - np.float32(cost) * (np.arange(len(self.rewards)) > 0)
 
@@ -69,7 +68,7 @@ class TrainingSet:
         folder: for the options.
     """
 
-    corpus: Mapping[str, Document]
+    corpus: Corpus
     queries: Sequence[Query]
     qrels: Qrels
     path: SearchPath
@@ -83,7 +82,7 @@ class TrainingSet:
         split: str,
         limit: int,
         seed: int,
-        open_index: Callable[[Mapping[str, Document]], Retriever],
+        open_index: Callable[[Corpus], Retriever],
         spec: PathSpec,
         reformulator: Reformulator,
         folder: Path,

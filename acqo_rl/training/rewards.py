@@ -47,8 +47,8 @@ def rank_map(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def gold_ranks(ranking: Ranking, gold: Sequence[str]) -> NDArray[np.float64]:
     """Ranks of the gold documents, best first, float64[gold]; infinity for a document that was not found."""
-    rank_of = {doc_id: rank for rank, doc_id in enumerate(ranking.doc_ids, start=1)}
-    return np.sort(np.array([rank_of.get(doc_id, np.inf) for doc_id in gold], np.float64))
+    ranks = ranking.ranks
+    return np.sort(np.array([ranks.get(doc_id, np.inf) for doc_id in gold], np.float64))
 
 
 class Reward:
