@@ -30,8 +30,8 @@ def to_run(rankings: Mapping[str, Ranking]) -> Run:
 
 
 def gold_of(qrels: Qrels, query_id: str) -> list[str]:
-    """Ids of the relevant documents of a query."""
-    return [doc_id for doc_id, relevance in qrels[query_id].items() if relevance > 0]
+    """Ids of the relevant documents of a query; none if it was not judged."""
+    return [doc_id for doc_id, relevance in qrels.get(query_id, {}).items() if relevance > 0]
 
 
 def judged(qrels: Qrels) -> Qrels:

@@ -15,6 +15,7 @@ COMMANDS = {
     "index": "build a dense, BM25 or hybrid index",
     "search": "search a corpus: one query, or a conversation",
     "evaluate": "evaluate reformulators, indexes and fusions on a data set",
+    "shadow": "report what a search would do to the queries of a log",
     "label": "make a data set from documents without queries",
     "headroom": "estimate whether training is worth it, before anything is trained",
     "train": "run the whole recipe: warm start, both stages of GRPO, export, evaluation",

@@ -10,7 +10,7 @@ queries.jsonl       one row per system and query: reformulation, ranking, measur
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from html import escape
 from pathlib import Path
@@ -18,13 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from acqo_rl.evaluation.run import Evaluation, QueryResult
+from acqo_rl.evaluation.run import QueryResult
 from acqo_rl.evaluation.summary import EQUAL, TIMED, Study, compare, summarise
 from acqo_rl.evaluation.systems import System
 from acqo_rl.evaluation.tables import Table, aligned, escaped, interval, study_tables
 from acqo_rl.files import write_atomic
 
-_EXAMPLES = 5
 _LONGEST = 300
 """Maximum length of a query or sub-query in the report, in characters."""
 _STYLE = (
@@ -69,12 +68,17 @@ def write_report(folder: Path, study: Study, settings: Mapping[str, Any]) -> tup
     rows = ((study.name(system), result) for system, e in study.evaluations.items() for result in e.results)
     write_atomic(folder / "queries.jsonl", (json.dumps({"system": name, **asdict(result)}) for name, result in rows))
     title = f"Evaluation of {', '.join(dict.fromkeys(system.reformulator for system in study.evaluations))}"
+    write_page(folder, title, answer, [*tables, *examples(study)], settings)
+    return answer, tables
+
+
+def write_page(folder: Path, title: str, answer: str, tables: Sequence[Table], settings: Mapping[str, Any]) -> None:
+    """Writes ``report.html``: the answer, the tables, and at the end the settings."""
     used = tuple((key, value if isinstance(value, str) else json.dumps(value)) for key, value in settings.items())
     lines = [f"# {escaped(title)}", escaped(answer)]
-    for table in [*tables, *_examples(study), Table("Settings", "", ("", ""), used, labels=2)]:
+    for table in [*tables, Table("Settings", "", ("", ""), used, labels=2)]:
         lines += [f"## {escaped(table.title)}", escaped(table.note), aligned(table)]
     write_atomic(folder / "report.html", [_html(title, "\n\n".join(lines))])
-    return answer, tables
 
 
 def results_in(folder: Path) -> dict[str, list[dict[str, Any]]]:
@@ -118,28 +122,43 @@ def _seconds(study: Study, system: System) -> float:
     return sum(quantities[f"{step}_ms"] for step in TIMED) / 1000
 
 
-def _examples(study: Study) -> Iterator[Table]:
-    """The biggest gains and losses of each system that shares retriever and fusion with the reference."""
+def _ranks(before: QueryResult, after: QueryResult) -> str:
+    return ", ".join(f"{d[:_LONGEST]} {_rank(before, d)} → {_rank(after, d)}" for d in after.gold_ranks)
+
+
+Shown = Mapping[str, Callable[[QueryResult, QueryResult], str]]
+"""Header of a column -> its cell, from the results of the baseline and of a system."""
+_RANKS: Shown = {"rank of the relevant documents": _ranks}
+
+
+def examples(study: Study, most: int = 5, shown: Shown = _RANKS) -> Iterator[Table]:
+    """The biggest gains and losses of each system that shares retriever and fusion with the reference.
+
+    Args:
+        study: all evaluations.
+        most: maximum number of gains, and of losses.
+        shown: the last columns.
+    """
     baseline, *others = study.with_same_retrieval()
     measure = study.measures[0]
     for system in others:
         gains = system.scores(measure) - baseline.scores(measure)
         order = np.argsort(-gains, kind="stable")
-        chosen = dict.fromkeys([*order[:_EXAMPLES], *order[-_EXAMPLES:]])
-        rows = tuple(_example(gains[i], baseline, system, i) for i in chosen if abs(gains[i]) > EQUAL)
+        chosen = dict.fromkeys([*order[:most], *order[-most:]])
+        rows = tuple(
+            (f"{gains[i]:+.3f}", *_searched(after), *(cell(baseline.results[i], after) for cell in shown.values()))
+            for i in chosen
+            if abs(gains[i]) > EQUAL and (after := system.results[i])
+        )
         if rows:
-            header = (measure, "query", "route", "searches", "rank of the relevant documents")
-            yield Table(f"{system.name}: biggest gains and losses", f"Against {baseline.name}.", header, rows, labels=5)
+            header = (measure, "query", "route", "searches", *shown)
+            yield Table(f"{system.name}: biggest differences", f"Against {baseline.name}.", header, rows, labels=9)
 
 
-def _example(gain: float, baseline: Evaluation, system: Evaluation, position: int) -> tuple[str, ...]:
-    before = baseline.results[position]
-    after = system.results[position]
-    made = after.reformulation
+def _searched(result: QueryResult) -> tuple[str, str, str]:
+    made = result.reformulation
     query = " / ".join([*map(str, made.query.history), made.query.text])
-    searches = " · ".join(sub_query.text[:_LONGEST] for sub_query in made.sub_queries)
-    ranks = ", ".join(f"{d[:_LONGEST]} {_rank(before, d)} → {_rank(after, d)}" for d in after.gold_ranks)
-    return f"{gain:+.3f}", query[-_LONGEST:], made.route, searches, ranks
+    return query[-_LONGEST:], made.route, " · ".join(sub_query.text[:_LONGEST] for sub_query in made.sub_queries)
 
 
 def _rank(result: QueryResult, doc_id: str) -> str:

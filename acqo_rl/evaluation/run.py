@@ -70,7 +70,7 @@ class Evaluation:
 def evaluate(
     searcher: SearchPath,
     queries: Sequence[Query],
-    qrels: Qrels,
+    qrels: Qrels | None,
     *,
     name: str,
     measures: Sequence[str] = MEASURES,
@@ -85,7 +85,7 @@ def evaluate(
     Args:
         searcher: the system to evaluate, or another object with the same method ``search``.
         queries: queries without a relevant document in ``qrels`` are left out and counted.
-        qrels: judgements.
+        qrels: judgements; with ``None``, all queries are searched and nothing is measured.
         name: of the evaluation.
         measures: see ``acqo_rl.measures``.
         k: length of the fused ranking.
@@ -101,8 +101,8 @@ def evaluate(
     from tqdm import tqdm
 
     check_measures(measures, DEPTH)
-    measured = measurable(queries, qrels)
-    relevant = judged(qrels)
+    measured = queries if qrels is None else measurable(queries, qrels)
+    relevant = judged(qrels or {})
     found: list[tuple[SearchResult, dict[str, Any]]] = []
     with tqdm(total=len(measured), desc=f"evaluate {name}", unit="query", disable=not progress) as bar:
         for start in range(0, len(measured), batch_size):
@@ -121,12 +121,12 @@ def evaluate(
             bar.update(len(batch))
 
     rankings = {query.id: result.fused for query, (result, _) in zip(measured, found, strict=True)}
-    values = per_query(measures, {query.id: relevant[query.id] for query in measured}, to_run(rankings))
+    values = per_query(measures, relevant, to_run(rankings)) if relevant else {}
     results_of_all = tuple(
         QueryResult(
             reformulation=result.reformulation,
             ranking=result.fused,
-            measures={measure: values[measure][query.id] for measure in measures},
+            measures={measure: value[query.id] for measure, value in values.items()},
             gold_ranks={doc_id: ranks.get(doc_id) for doc_id in gold_of(relevant, query.id)},
             kind=(kinds or {}).get(query.id, ""),
             **paid,

@@ -99,8 +99,8 @@ class Comparison:
     baseline: str
     differences: dict[str, Difference]
     by_kind: dict[str, Difference]
-    helped: float
-    hurt: float
+    helped: Difference
+    hurt: Difference
 
 
 def compare(system: Evaluation, baseline: Evaluation, measures: Sequence[str]) -> Comparison:
@@ -121,8 +121,8 @@ def compare(system: Evaluation, baseline: Evaluation, measures: Sequence[str]) -
         baseline=baseline.name,
         differences={m: paired_bootstrap(system.scores(m) - baseline.scores(m)) for m in measures},
         by_kind={str(kind): paired_bootstrap(gains[kinds == kind]) for kind in np.unique(kinds) if kind},
-        helped=float(np.mean(gains > EQUAL)),
-        hurt=float(np.mean(gains < -EQUAL)),
+        helped=paired_bootstrap(gains > EQUAL),
+        hurt=paired_bootstrap(gains < -EQUAL),
     )
 
 

@@ -51,6 +51,11 @@ def interval(difference: Difference, *, starred: bool = True) -> str:
     return f"{difference.mean:+.3f}{star} [{difference.low:+.3f}, {difference.high:+.3f}]"
 
 
+def proportion(share: Difference) -> str:
+    """A share of the queries and its 95 % confidence interval."""
+    return f"{share.mean:.1%} [{share.low:.1%}, {share.high:.1%}]"
+
+
 def results_table(study: Study, gains: Mapping[System, Comparison]) -> Table:
     """One row per system: means of the measures, mean number of sub-queries, difference to the baseline.
 
@@ -92,7 +97,7 @@ def study_tables(study: Study, gains: Mapping[System, Comparison]) -> Iterator[T
     if any(kinds):
         yield groups_table(group, measure, f"Differences are to {study.baseline}. {_STAR}")
     summaries = {evaluation.name: summarise(evaluation) for evaluation in group}
-    yield _by_route(summaries, measure)
+    yield by_route(summaries, measure)
     if kinds & FITTING.keys():
         yield _routes(summaries)
 
@@ -132,9 +137,9 @@ def _comparisons(study: Study, gains: Mapping[System, Comparison], part: Part) -
         (
             *_label(study, system),
             *(interval(gain.differences[measure]) for measure in study.measures),
-            f"{gain.helped:.1%}",
-            f"{1 - gain.helped - gain.hurt:.1%}",
-            f"{gain.hurt:.1%}",
+            proportion(gain.helped),
+            f"{1 - gain.helped.mean - gain.hurt.mean:.1%}",
+            proportion(gain.hurt),
         )
         for system, gain in gains.items()
     )
@@ -161,9 +166,9 @@ def _costs(study: Study) -> Table:
     )
     note = (
         "Means per query. Calls: calls of a language model. Embedded: number of embedded texts. Searches include the "
-        "first search for feedback, and are counted for each index. Milliseconds (p50 / p95) were measured in batches, "
-        "without fusion; --batch_size 1 in a new folder measures single queries. Problems: queries whose "
-        "completion could not be used, so the raw query was searched; queries.jsonl has the reason for each query."
+        "first search for feedback, and are counted for each index. Milliseconds are p50 / p95; acqo evaluate "
+        "measures batches, without fusion, and single queries with --batch_size 1 in a new folder. Problems: queries "
+        "whose completion could not be used, so the raw query was searched; queries.jsonl has each reason."
     )
     header = (*_names(study), *means, *(f"{step} ms" for step in steps), "problems")
     return Table("Cost", note, header, rows, len(_names(study)))
@@ -190,7 +195,8 @@ def _robustness(study: Study) -> Table:
     return Table("Robustness", note, header, rows, len(_names(study)) + 1)
 
 
-def _by_route(summaries: Mapping[str, Summary], measure: str) -> Table:
+def by_route(summaries: Mapping[str, Summary], measure: str) -> Table:
+    """One row per system and route."""
     rows = tuple(
         (
             name,

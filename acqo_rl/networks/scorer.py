@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ SETTINGS, WEIGHTS = "acqo_scorer.json", "scorer.safetensors"
 CLIP = 5.0
 """Limit of a standardised feature."""
 _LANGUAGES = TypeAdapter(Languages)
+_SHARE = TypeAdapter(FiniteFloat | None)
 _HARM = TypeAdapter(tuple[tuple[FiniteFloat, FiniteFloat], ...])
 _SHOWN = 5
 """Maximum number of features that an error names."""
@@ -45,6 +47,9 @@ class Scorer:
         columns: place of each feature in the table; empty if they are those of the table in its order.
         harm: margins, and the share of queries that become worse than with the first option; with each margin, the
             share is at most this one with 95 % confidence.
+        clipped: share of the features of its training that are clipped; ``None`` if it is not known.
+        read: number of features that this process has read, and of those that were clipped, because they are outside
+            the range of the training. Threads that read at once may lose a few.
     """
 
     features: tuple[str, ...]
@@ -55,6 +60,8 @@ class Scorer:
     languages: Languages = None
     columns: Sequence[int] = ()
     harm: Sequence[tuple[float, float]] = ()
+    clipped: float | None = None
+    read: Counter[str] = field(default_factory=Counter, compare=False)
 
     def within(self, max_harm: float) -> Scorer:
         """The scorer with the smallest margin with which at most this share of queries becomes worse.
@@ -72,7 +79,9 @@ class Scorer:
 
     def score(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         """The score of each option, float32[options], from the features of the table, float32[options, features]."""
-        hidden = np.clip((features[:, self.columns or slice(None)] - self.mean) / self.scale, -CLIP, CLIP)[None]
+        standardised = (features[:, self.columns or slice(None)] - self.mean) / self.scale
+        self.read.update(features=standardised.size, clipped=int((np.abs(standardised) > CLIP).sum()))
+        hidden = np.clip(standardised, -CLIP, CLIP)[None]
         for number, (weight, bias) in enumerate(self.layers):
             hidden = hidden @ weight + bias
             if number < len(self.layers) - 1:
@@ -106,6 +115,7 @@ class Scorer:
             "margin": self.margin,
             "languages": self.languages,
             "harm": self.harm,
+            "clipped": self.clipped,
             "checksum": sha256_of(folder / WEIGHTS),
         }
         (folder / SETTINGS).write_text(json.dumps(settings, indent=2), encoding="utf-8")
@@ -130,13 +140,14 @@ class Scorer:
             layers, margin = settings["layers"], float(settings["margin"])
             languages = _LANGUAGES.validate_python(settings.get("languages")) or None
             harm = _HARM.validate_python(settings.get("harm", ()))
+            clipped = _SHARE.validate_python(settings.get("clipped"))
             if sha256_of(folder / WEIGHTS) != settings["checksum"]:
                 raise ValueError(f"{WEIGHTS} is not the one that was saved with {SETTINGS}")
             with safe_open(folder / WEIGHTS, "numpy") as file:
                 names = tuple(json.loads((file.metadata() or {}).get("features", "[]")))
             tensors = load_file(folder / WEIGHTS)
             pairs = tuple((tensors[f"weight.{i}"], tensors[f"bias.{i}"]) for i in range(layers))
-            scorer = cls(names, tensors["mean"], tensors["scale"], pairs, margin, languages, harm=harm)
+            scorer = cls(names, tensors["mean"], tensors["scale"], pairs, margin, languages, harm=harm, clipped=clipped)
             width = len(names or scorer.mean)
             shapes: list[tuple[int, ...]] = [(width,), (width,)]
             for weight, _ in pairs:
@@ -161,7 +172,7 @@ class Scorer:
                 f"{path} was trained with other features than those of this version: {_some('it lacks', lacks)}"
                 f"{_some('it also has', adds)}train it again with acqo train-scorer, or give another network."
             )
-        return replace(scorer, columns=[known.index(name) for name in names])
+        return replace(scorer, columns=[known.index(name) for name in names], read=Counter())
 
 
 class NetworkStep:

@@ -102,7 +102,9 @@ def train(options: Sequence[ScoredOptions], settings: Training) -> tuple[Scorer,
         )
     )
     mean, scale = features[valid].mean(0), features[valid].std(0) + 1e-3
-    features = ((features - mean) / scale).clamp(-CLIP, CLIP)
+    features = (features - mean) / scale
+    clipped = (features[valid].abs() > CLIP).float().mean().item()
+    features = features.clamp(-CLIP, CLIP)
     best = gains.masked_fill(~valid, -torch.inf).argmax(1)
     torch.manual_seed(settings.seed)
     networks = [_network(len(columns)) for _ in range(settings.seeds)]
@@ -134,7 +136,7 @@ def train(options: Sequence[ScoredOptions], settings: Training) -> tuple[Scorer,
         for layers in zip(*linear, strict=True)
     )
     names = tuple(settings.table.names[i] for i in columns)
-    return Scorer(names, mean.numpy(), scale.numpy(), stacked, settings.margin, columns=columns), curve
+    return Scorer(names, mean.numpy(), scale.numpy(), stacked, settings.margin, columns=columns, clipped=clipped), curve
 
 
 def calibrated(scorer: Scorer, decisions: Sequence[ScoredOptions], max_harm: float) -> Scorer:

@@ -25,6 +25,19 @@ def test_a_scorer_is_saved_and_loaded(tmp_path):
     assert np.allclose(sum([one.score(features) for one in scorer.networks()]) / 2, scorer.score(features), atol=1e-5)
 
 
+def test_a_scorer_counts_what_is_outside_the_range_of_its_training(tmp_path):
+    """Five standard deviations from the mean are inside, more are clipped."""
+    replace(random_scorer(), scale=np.full(SIZE, 2.0, np.float32), clipped=0.25).save(tmp_path)
+    scorer = Scorer.load(str(tmp_path), FEATURES)
+    features = np.full((3, SIZE), 10.0, np.float32)
+    features[1, :4] = [10.1, -10.1, 1e9, -9.9]
+    scorer.score(features)
+    replace(scorer, margin=9.0).best([features, features[:2]])
+    assert scorer.read == {"features": 8 * SIZE, "clipped": 9}
+    assert scorer.clipped == 0.25
+    assert not random_scorer().read
+
+
 def test_the_margin_follows_the_harm_that_may_be_done(tmp_path):
     calibrated = replace(random_scorer(), margin=1.0, harm=((4.0, 0.01), (1.0, 0.05), (0.0, 0.2)))
     calibrated.save(tmp_path)
@@ -42,6 +55,7 @@ SHIFTED = {
     "margin": [float("nan"), 1e308],
     "languages": ["en"],
     "harm": [((float("nan"), 0.1),)],
+    "clipped": [float("nan")],
     "layers": [
         random_scorer().layers[1:],
         *(
