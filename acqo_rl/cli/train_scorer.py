@@ -51,7 +51,7 @@ from acqo_rl.settings import setting
 from acqo_rl.training import choice, hop, order
 from acqo_rl.training.options import TrainingSet
 from acqo_rl.training.run_folder import inputs_of, open_run
-from acqo_rl.training.scorer import Training, train_in
+from acqo_rl.training.scorer import Training, calibrated, train_in
 from acqo_rl.types import Amount, Count, Positive, Seed, Share
 
 TABLES = {"hop": of_hop.FEATURES, "choice": of_choice.FEATURES, "order": of_order.FEATURES}
@@ -105,15 +105,16 @@ class TrainScorerConfig(TrainingSettings, IndexSettings):
         of="choice",
     )
     calibration: Count = setting(
-        "number of folders, the last ones, that are not trained on: their questions set the margin, for max_harm.",
+        "number of folders, the last ones, that are not trained on: their questions tell how many become worse than "
+        "with the raw query, for each margin.",
         0,
-        of="choice",
+        of="choice, order",
     )
-    calibration_split: str = setting("their questions: qrels/SPLIT.tsv.", "dev", of="choice")
+    calibration_split: str = setting("their questions: qrels/SPLIT.tsv.", "dev", of="calibration")
     max_harm: Share = setting(
-        "share of the questions that may become worse than with the raw query, at most and with 95 % confidence.",
-        Training.max_harm,
-        of="choice",
+        "share of the questions that may become worse, at most and with 95 % confidence; sets the margin.",
+        0.05,
+        of="choice with calibration",
     )
     reformulator: str = setting("searches before the first hop: raw, auto, ...", "raw", of="hop, order")
     hops: Annotated[int, Ge(1), Le(MOST_HOPS)] = setting(
@@ -177,20 +178,27 @@ def main(config: TrainScorerConfig) -> None:
         )
     given = {name: getattr(config, name) for name in ("steps", "seeds", "seed")}
     searched = list(sets.values())
+    calibrate = None
     if config.task == "hop":
         settings = Training(table, cost=2 * config.cost, margin=HOP_MARGIN, **given)
         options = hop.options_of(searched, config.hops, settings)
     elif config.task == "choice":
-        settings = Training(table, max_harm=config.max_harm, loss_weight=config.loss_weight, **given)
+        settings = Training(table, loss_weight=config.loss_weight, **given)
         costs = config.cost, config.price if config.model else None, config.topic_changes
         options = choice.options_of(searched, config.hops, *costs, settings)
+        kinds = 3 if config.model else 1
+        unasked = [decision for held in options[trained:] for decision in held[-(len(held) // kinds) :]]
+        calibrate = partial(calibrated, decisions=unasked, max_harm=config.max_harm)
     else:
         settings = Training(table, imitation=1.0, margin=ORDER_MARGIN, **given)
-        options = order.options_of(searched)
-    named = dict(zip(sets, options, strict=True))
-    held = [named.popitem()[1] for _ in range(config.calibration)]
-    kinds = 3 if config.model else 1
-    unasked = [decision for decisions in held for decision in decisions[-(len(decisions) // kinds) :]]
-    lines = train_in(folder, named, settings, ablate=config.ablation, calibration=unasked)
+        options = order.options_of(searched[:trained])
+        calibrate = partial(order.calibrated, sets=searched[trained:])
+    lines = train_in(
+        folder,
+        dict(zip(sets, options[:trained], strict=False)),
+        settings,
+        ablate=config.ablation,
+        calibrate=calibrate if config.calibration else None,
+    )
     print("\n".join(lines))
     print(f"The networks are in {folder / 'model'}.")

@@ -34,8 +34,8 @@ class PathSpec:
         strategy: settings of the reformulator.
         retry_below: see :class:`acqo_rl.searching.path.SearchPath`.
         choice: folder of the network that chooses the first searches; ``None``: the reformulator makes them.
-        max_harm: largest share of queries that the choice may make worse than the raw query; see
-            :meth:`acqo_rl.networks.scorer.Scorer.within`. ``None``: the margin of the network.
+        max_harm: largest share of queries that choice and order may make worse than the raw query; see
+            :meth:`acqo_rl.networks.scorer.Scorer.within`. ``None``: the margins of the networks.
         hops: maximum number of hops.
         hop: folder of the network that chooses the names.
         order: folder of the network that orders the first results; ``None``: the order of the fusion.
@@ -70,13 +70,11 @@ class PathSpec:
             ConfigError: a folder contains no such network.
         """
         chooses = network(self.choice, choice) if self.choice else None
+        orders = network(self.order, order) if self.order else None
         if chooses and self.max_harm is not None:
             chooses = chooses.within(self.max_harm)
-        return (
-            chooses,
-            network(self.hop, hop) if self.hops else None,
-            network(self.order, order) if self.order else None,
-        )
+            orders = orders and orders.within(self.max_harm)
+        return chooses, network(self.hop, hop) if self.hops else None, orders
 
     @property
     def prompts(self) -> bool:

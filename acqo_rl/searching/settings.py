@@ -30,8 +30,9 @@ class StepSettings:
     engine: InferenceEngine = setting(ENGINE_HELP, "auto")
     choice: str = setting("Folder of the network that chooses the first searches of the reformulator auto.", CHOICE)
     max_harm: Share | None = setting(
-        "With the reformulator auto: share of the questions that the choice may make worse than the raw query, at most "
-        "and with 95 % confidence, as measured on questions it was not trained on. By default that of the network.",
+        "With the reformulator auto: share of the questions that choice and order may make worse than the raw query, "
+        "at most and with 95 % confidence, as measured on questions they were not trained on. By default, they keep "
+        "the margins of their training.",
         None,
     )
     hops: Annotated[int, Ge(0), Le(MOST_HOPS)] | None = setting(

@@ -6,7 +6,7 @@ reward under the softmax of the scores.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,8 +34,10 @@ IMITATION = 1 / 7
 _HELD_OUT, _SEEDS = 5, 3
 """Every fifth query is left out to compare two trainings, by at least three networks of each."""
 _MARGINS = [step / 2 for step in range(32, -1, -1)]
-_LOSS, _CONFIDENCE = 0.05, 0.95
-"""Loss of reward, costs included, from which a query is worse, and the confidence of the share of such queries."""
+LOSS = 0.05
+"""Loss of reward, costs included, from which a query is worse."""
+_CONFIDENCE = 0.95
+"""That the share of queries that become worse is not larger."""
 _NOTE = "Gain in reward over the first option, less the costs, on queries left out of the training."
 
 
@@ -55,7 +57,6 @@ class Training:
         seeds: number of networks, trained independently.
         seed: of the first network.
         left_out: group of features that the networks do not read.
-        max_harm: of the margin; see :func:`calibrated`.
         loss_weight: factor of what an option loses against the first one.
     """
 
@@ -69,7 +70,6 @@ class Training:
     seeds: int = 4
     seed: int = 0
     left_out: str = ""
-    max_harm: float = 0.05
     loss_weight: float = 1.0
 
 
@@ -142,16 +142,11 @@ def train(options: Sequence[ScoredOptions], settings: Training) -> tuple[Scorer,
 def calibrated(scorer: Scorer, decisions: Sequence[ScoredOptions], max_harm: float) -> Scorer:
     """The scorer with a margin that limits the share of queries that become worse, and with the curve of this limit.
 
-    The margins are tested from the largest one down, so the confidence holds for the one that is chosen (fixed-sequence
-    testing, as in Angelopoulos et al., "Learn then Test", 2021); the bounds are those of Clopper and Pearson.
-
     Args:
         scorer: trained on other queries.
         decisions: one per query.
         max_harm: largest share; if it cannot be promised, the largest margin is taken.
     """
-    from scipy.stats import beta
-
     plain = replace(scorer, margin=0.0)
     leads = []  # of the best other option over the first one, where it is worse
     for decision in decisions:
@@ -159,20 +154,35 @@ def calibrated(scorer: Scorer, decisions: Sequence[ScoredOptions], max_harm: flo
         first = scores[0]
         scores[0] = -np.inf
         best = scores.argmax()
-        if decision.rewards[best] < decision.rewards[0] - _LOSS:
+        if decision.rewards[best] < decision.rewards[0] - LOSS:
             leads.append(scores[best] - first)
-    worse = np.array([np.greater(leads, margin).sum() for margin in _MARGINS])
-    bounds = np.nan_to_num(beta.ppf(_CONFIDENCE, worse + 1, len(decisions) - worse), nan=1.0)  # if all become worse
-    curve = tuple(zip(_MARGINS, np.maximum.accumulate(bounds).tolist(), strict=True))
-    chosen = [margin for margin, share in curve if share <= max_harm]
-    return replace(scorer, margin=min(chosen, default=_MARGINS[0]), harm=curve)
+    worse = [int(np.greater(leads, margin).sum()) for margin in _MARGINS]
+    scorer = with_harm(scorer, dict(zip(_MARGINS, worse, strict=True)), len(decisions))
+    chosen = [margin for margin, share in scorer.harm if share <= max_harm]
+    return replace(scorer, margin=min(chosen, default=_MARGINS[0]))
 
 
-def harm_table(scorer: Scorer, queries: int) -> Table:
+def with_harm(scorer: Scorer, worse: Mapping[float, int], queries: int) -> Scorer:
+    """The scorer with the curve of its harm.
+
+    The margins are tested from the largest one down, so the confidence holds for any one that is chosen (fixed-sequence
+    testing, as in Angelopoulos et al., "Learn then Test", 2021); the bounds are those of Clopper and Pearson.
+
+    Args:
+        scorer: trained on other queries.
+        worse: margin -> number of queries that become worse with it, from the largest margin down.
+        queries: number of all queries.
+    """
+    from scipy.stats import beta
+
+    counts = np.array(list(worse.values()))
+    bounds = np.nan_to_num(beta.ppf(_CONFIDENCE, counts + 1, queries - counts), nan=1.0)  # if all become worse
+    return replace(scorer, harm=tuple(zip(worse, np.maximum.accumulate(bounds).tolist(), strict=True)))
+
+
+def harm_table(scorer: Scorer) -> Table:
     """A table of the margins of a calibrated scorer."""
-    note = (
-        f"Of {queries} queries that were not trained on, at most this share becomes worse than with the first option."
-    )
+    note = "At most this share of queries that were not trained on becomes worse than with the raw query."
     rows = tuple((f"{margin:g}", f"{share:.3f}") for margin, share in scorer.harm if margin == int(margin))
     return Table("Harm", f"{note} The network has the margin {scorer.margin:g}.", ("margin", "at most (95 %)"), rows)
 
@@ -260,7 +270,7 @@ def train_in(
     settings: Training,
     *,
     ablate: bool,
-    calibration: Sequence[ScoredOptions] = (),
+    calibrate: Callable[[Scorer], Scorer] | None = None,
 ) -> list[str]:
     """Trains networks on the options of several sets and writes them to a folder, with a report.
 
@@ -269,7 +279,7 @@ def train_in(
         sets: name -> options.
         settings: of the networks.
         ablate: whether the report says what each group of features is worth.
-        calibration: one decision of each query of other sets, for the margin; see :func:`calibrated`.
+        calibrate: adds the harm on other sets; see :func:`with_harm`.
 
     Returns:
         The lines of the report.
@@ -279,9 +289,9 @@ def train_in(
         tables.append(ablation(sets, settings))
     everything = [decision for options in sets.values() for decision in options]
     scorer, curve = train(everything, settings)
-    if calibration:
-        scorer = calibrated(scorer, calibration, settings.max_harm)
-        tables.append(harm_table(scorer, len(calibration)))
+    if calibrate:
+        scorer = calibrate(scorer)
+        tables.append(harm_table(scorer))
     write_json(folder / "curve.json", curve)
     lines = [line for table in tables for line in (f"# {table.title}", "", aligned(table), "", table.note, "")][:-1]
     write_atomic(folder / "report.md", lines)

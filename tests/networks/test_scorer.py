@@ -11,6 +11,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.networks import choice, hop, order
 from acqo_rl.networks.hop import FEATURES
 from acqo_rl.networks.scorer import SETTINGS, WEIGHTS, Scorer
+from acqo_rl.searching.description import CHOICE, ORDER, PathSpec
 
 SIZE = len(FEATURES.names)
 
@@ -47,6 +48,12 @@ def test_the_margin_follows_the_harm_that_may_be_done(tmp_path):
         loaded.within(0.001)
     with pytest.raises(ConfigError, match="not calibrated"):
         random_scorer().within(0.5)
+
+
+def test_the_harm_that_may_be_done_sets_the_margins_of_choice_and_order():
+    strict, loose = (PathSpec(choice=CHOICE, order=ORDER, max_harm=share).networks() for share in (0.05, 0.09))
+    assert [scorer.margin for scorer in strict[::2]] > [scorer.margin for scorer in loose[::2]]
+    assert strict[2].margin > loose[2].margin
 
 
 SHIFTED = {

@@ -4,8 +4,10 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
-from stand_ins import search_given
+from scipy.stats import beta
+from stand_ins import linear_scorer, search_given
 from tiny_policy import full_model
 
 from acqo_rl.cli import main, module_of, train_scorer
@@ -31,6 +33,7 @@ from acqo_rl.training.choice import collect as choice_options
 from acqo_rl.training.choice import topic_changes_of
 from acqo_rl.training.hop import collect
 from acqo_rl.training.options import TrainingSet, read_options
+from acqo_rl.training.order import calibrated as order_harm
 from acqo_rl.training.order import collect as order_examples
 from acqo_rl.training.rewards import Reward, gold_ranks
 from acqo_rl.training.scorer import Training, train
@@ -283,6 +286,25 @@ def test_the_order_learns_which_documents_are_relevant():
         gold = set(searched.qrels[query.id])
         assert set(before.fused.doc_ids[:2]) != gold
         assert set(after.fused.doc_ids[:2]) == gold
+
+
+def test_the_harm_of_an_order_is_that_of_the_whole_search():
+    """An order that reverses results harms, less with a larger margin; max_harm chooses the margin."""
+    searched = training_set()
+    scorer = linear_scorer(TABLES["order"], reciprocal_rank_in_fused_ranking=-8.0)
+    harm = dict(order_harm(scorer, [searched]).harm)
+    raw = searched.path.search(searched.queries, DEPTH)
+    count = len(searched.queries)
+    for margin in (4.0, 1.0, 0.0):
+        order = LearnedOrder(replace(scorer, margin=margin), searched.corpus, searched.words)
+        found = replace(searched.path, order=order).search(searched.queries, DEPTH)
+        before, after = (
+            np.array([searched.value(query, result.fused) for query, result in zip(searched.queries, one, strict=True)])
+            for one in (raw, found)
+        )
+        worse = (after < before - 0.05).sum()
+        assert worse == count or harm[margin] == pytest.approx(beta.ppf(0.95, worse + 1, count - worse))
+    assert harm[4.0] < harm[0.0]
 
 
 @pytest.mark.parametrize(
