@@ -220,9 +220,7 @@ def _is_finished(folder: Path, wanted: Manifest) -> bool:
 
 def _finish(folder: Path, wanted: Manifest, doc_ids: Sequence[str]) -> Manifest:
     write_atomic(folder / IDS_NAME, [json.dumps(list(doc_ids))])
-    names = (IDS_NAME, INDEX_NAME, SPANS_NAME, f"{BM25_NAME}/*")
-    paths = [path for name in names for path in sorted(folder.glob(name))]
-    return write_manifest(folder, wanted, [path.relative_to(folder).as_posix() for path in paths])
+    return write_manifest(folder, wanted)
 
 
 def _check_documents(documents: Sequence[Document]) -> None:

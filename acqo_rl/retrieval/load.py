@@ -103,8 +103,8 @@ def _load(
         faiss_index.set_parameters(index, settings.search_parameters)
         index = to_device(index, device)
         encoder = fitting_encoder(folder, settings.encoder, settings.encoder_fingerprint, encoder, seconds)
-        path = folder / SPANS_NAME
-        return FaissRetriever(index, doc_ids, encoder, fingerprint, np.load(path) if path.exists() else None)
+        spans = np.load(folder / SPANS_NAME) if settings.passages else None
+        return FaissRetriever(index, doc_ids, encoder, fingerprint, spans)
 
 
 def describe(index: str) -> IndexInfo:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
@@ -27,6 +26,7 @@ IDS_NAME = "doc_ids.json"
 INDEX_NAME = "index.faiss"
 SPANS_NAME = "spans.npy"
 BM25_NAME = "bm25"
+_FILES = (IDS_NAME, INDEX_NAME, SPANS_NAME, f"{BM25_NAME}/*")
 PARTS = ("dense", "bm25")
 """Folders of the parts of a hybrid index."""
 _EXACT = ConfigDict(strict=True, extra="forbid")
@@ -89,7 +89,7 @@ class Manifest:
         settings: settings of the index; their type is the kind of index.
         document_count: number of documents.
         corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the documents.
-        checksums: file name -> checksum.
+        checksums: name -> checksum of every file of the index.
     """
 
     settings: DenseSettings | Bm25Settings
@@ -148,18 +148,17 @@ class IndexInfo:
     encoder: str
 
 
-def write_manifest(folder: Path, manifest: Manifest, files: Iterable[str]) -> Manifest:
+def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
     """Writes the manifest. It must be the last file written, because it marks the index as complete.
 
     Args:
         folder: of the index.
         manifest: without checksums.
-        files: names of the files of the index.
 
     Returns:
         The manifest with checksums.
     """
-    manifest = replace(manifest, checksums={name: _checksum(folder / name) for name in files})
+    manifest = replace(manifest, checksums={name: _checksum(folder / name) for name in sorted(_files(folder))})
     row = {"format_version": FORMAT_VERSION, "kind": manifest.kind, **asdict(manifest)}
     write_atomic(folder / FILE_NAME, [json.dumps(row, indent=2, ensure_ascii=False)])
     return manifest
@@ -169,14 +168,23 @@ def check_contents(folder: Path, manifest: Manifest) -> None:
     """Checks the contents of the files of an index; takes about 0.2 s per GB.
 
     Raises:
-        IndexMismatchError: a file is missing or has changed since the index was built.
+        IndexMismatchError: a file is missing, has changed since the index was built, or is not in the manifest.
     """
+    if unknown := _files(folder) - manifest.checksums.keys():
+        raise IndexMismatchError(
+            f"{folder / FILE_NAME} has no checksum of {min(unknown)}; delete {folder} and build it again."
+        )
     for name, checksum in manifest.checksums.items():
         path = folder / name
         if not path.is_file() or _checksum(path) != checksum:
             raise IndexMismatchError(
                 f"{path} is missing or has changed since the index was built; delete {folder} and build it again."
             )
+
+
+def _files(folder: Path) -> set[str]:
+    """Names of the files of an index, without its manifest."""
+    return {path.relative_to(folder).as_posix() for name in _FILES for path in folder.glob(name)}
 
 
 def _checksum(path: Path) -> str:

@@ -177,6 +177,9 @@ def test_damages_whose_checksums_fit_are_refused(tmp_path, documents, encoder, k
                 (changed if inner is row else changed["settings"])[entry] = wrong
                 (tmp_path / "manifest.json").write_text(json.dumps(changed))
                 is_refused((entry, wrong))
+    for listed in ({}, *({name: row["checksums"][name]} for name in row["checksums"])):
+        (tmp_path / "manifest.json").write_text(json.dumps(row | {"checksums": listed}))
+        is_refused(listed)
 
 
 def test_an_index_of_another_corpus_or_encoder_is_refused(dense, documents, encoder, make_encoder):
