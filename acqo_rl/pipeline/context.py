@@ -21,13 +21,13 @@ _LEAST_CHARACTERS, _LEAST_NUMBERED = 300, 50
 def window(text: str, about: str, characters: int = SHOWN_CHARACTERS, span: Span | None = None) -> tuple[int, str]:
     """Returns the part of a text that matches best, and its place: the number of characters before it.
 
-    Texts of at most ``characters`` are returned whole; others are cut to the ``span``, if a vector matched it, and then
+    Texts of at most ``characters`` are returned whole; others are cut to the ``span``, if they have it, and then
     to the region with most words of ``about``, which is split into overlapping parts. The part with most of these words
     wins. A word has weight 1 / regions or parts that have it. The time is linear in the length of the text.
     """
     if len(text) <= characters:
         return 0, text
-    if span:
+    if span and 0 <= span[0] < span[1] <= len(text):
         place, part = window(text[slice(*span)], about, characters)
         return span[0] + place, part
     from semantic_text_splitter import TextSplitter
@@ -42,12 +42,18 @@ def window(text: str, about: str, characters: int = SHOWN_CHARACTERS, span: Span
         start = text.find(" ", start, best) + 1 or start
     read = text[start : best + size + characters]
     parts = TextSplitter(characters, overlap=characters // 2).chunk_indices(read) or [(0, read[:characters])]
-    place, part = parts[_best([set(content_words(_plain(part))).intersection(wanted) for _, part in parts])]
+    place, part = parts[_best([_found(wanted, _plain(part)) for _, part in parts])]
     return start + place, part
 
 
 def _plain(text: str) -> str:
     return folded(compatible(text))
+
+
+def _found(wanted: Sequence[str], text: str) -> set[str]:
+    """The words that a text has. Of other scripts, a part of a word is enough, because they inflect without stemming."""
+    own = set(content_words(text))
+    return {word for word in wanted if word in own or (word in text and not word.isascii())}
 
 
 def _best(found: Sequence[set[str]]) -> int:

@@ -71,17 +71,23 @@ def test_an_excerpt_is_a_part_of_the_text_within_the_limit(text, about, characte
         ("天气很好我们去公园玩", "阀门的扭矩是十二牛米", "阀门扭矩"),
         ("यह एक पंप है। ", "वाल्व का बल बारह है।", "वाल्व बल"),
         ("นี่คือปั๊มน้ำ", "แรงบิดของวาล์วคือสิบสอง", "แรงบิดวาล์ว"),
+        ("이것은 펌프다. ", "밸브의 토크는 십이다.", "밸브 토크"),
     ],
 )
 @pytest.mark.parametrize("size", [1_000, 200_000])
 def test_the_shown_part_has_the_words_of_the_question_in_any_script(other, sentence, about, size):
-    """Also of a text without spaces or ends of sentences, in a time that is linear in its length."""
+    """Also of a text without spaces or ends of sentences, in a time that is linear in its length.
+
+    A place beyond the text, which an index server may send, counts for nothing.
+    """
     text = (before := other * (size // len(other) // 2)) + sentence + before
     begin = time.process_time()
     start, part = window(text, about, 100)
     assert sentence[-9:] in part
     assert text[start:].startswith(part)
     assert time.process_time() - begin < 2
+    for wrong in ((0, len(text) + 1), (len(text), 2 * len(text)), (-9, -1), (9, 9), (9, 5)):
+        assert window(text, about, 100, wrong) == (start, part)
 
 
 @pytest.mark.parametrize(
