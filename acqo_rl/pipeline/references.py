@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from acqo_rl.data.pages import without_markup
 from acqo_rl.pipeline.calls import PassageSearch
@@ -30,12 +31,15 @@ _INITIALS = re.compile(r"(?:\w\.)+")
 _AND_SECTION = re.compile(rf"\s(?:and|or)\s(?=[\d\"'\u201c\u2018]|(?:the\s)?(?:{_NOUN})s?\s)")
 _AND = re.compile(rf"{_AND_SECTION.pattern}|\s(?:and|or)\s(?=(?:the\s)?{_CAPITAL})")
 _POINTER = re.compile(
-    r"(?P<list>\b(?:See\salso|SEE\sALSO|See\sAlso)\b|(?:\(|^[^\w\n]*+)see\salso\b"
+    r"(?:(?P<list>\b(?:See\salso|SEE\sALSO|See\sAlso)\b|(?:\(|^[^\w\n]*+)see\salso\b"
     r"|\bsee\salso(?=:|\s(?:the\s)?[A-Z\u00c0-\u00de]))"
     r"|\b(?:[Rr]efer(?:s|ring)?\sto|[Rr]ead(?=:)|[Aa]s\s(?:described|explained|shown|defined|discussed)\sin"
-    r"|[Ff]or\s(?:more|further)\s(?:information|details?)(?:\s(?:on|about)\s[^,.;]{1,60})?,?\s(?:see|read|consult))\b",
+    r"|[Ff]or\s(?:more|further)\s(?:information|details?)(?:\s(?:on|about)\s[^,.;]{1,60})?,?\s(?:see|read|consult))\b)"
+    r"(?=(?P<rest>(?s:.{0,1000})(?!\S))?)",
     re.M,
 )
+_MOST_POINTERS = 200
+_MOST_CHARACTERS = 100_000
 _BETWEEN = " \t.,;:!?\u2022-"
 _MARKS = f"{_BETWEEN}\"'[]\u201c\u201d\u2018\u2019"
 
@@ -45,11 +49,12 @@ def find_references(text: str) -> tuple[str, ...]:
 
     "See also" begins a list of anything: the rest of the sentence, or the lines after it. After "refers to" and similar
     phrases only sections, quotations, addresses, identifiers and capitalised names are references; "recall refers to
-    the share found" contains none. A reference consists of whole words.
+    the share found" contains none. A reference consists of whole words. Of the first 200 pointers, 1,000 characters are
+    read, and of a text the first 100,000.
     """
-    plain, found = without_markup(text)
-    for pointer in _POINTER.finditer(plain):
-        rest = plain[pointer.end() :].lstrip(": ")
+    plain, found = without_markup(text[:_MOST_CHARACTERS])
+    for pointer in islice(_POINTER.finditer(plain), _MOST_POINTERS):
+        rest = (pointer["rest"] or "").lstrip(": ")
         block = rest.lstrip("\n").partition("\n\n")[0]
         lines = block.split("\n")
         if not pointer["list"]:

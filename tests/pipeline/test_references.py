@@ -1,5 +1,7 @@
 """What a text points to, and following it."""
 
+import time
+
 import pytest
 from pipeline_stand_ins import AnyDocument, Endless
 
@@ -48,6 +50,13 @@ from acqo_rl.types import Query
 )  # fmt: skip
 def test_find_references(text, references):
     assert find_references(text) == references
+
+
+@pytest.mark.parametrize("part", ["See also\n", "It refers to Torque. ", 'refers to "', "(see also "])
+def test_any_number_of_pointers_is_read_in_time_in_proportion_to_the_text(part):
+    begin = time.process_time()
+    find_references(part * 2000)
+    assert time.process_time() - begin < 1
 
 
 FOUND = {"q": ("bert", "undated"), "Transformer": ("transformer", "bert"), "Attention Is All You Need": ("attention",)}
