@@ -51,7 +51,7 @@ def _plain(text: str) -> str:
 
 
 def _found(wanted: Sequence[str], text: str) -> set[str]:
-    """The words that a text has. Of other scripts, a part of a word is enough, because they inflect without stemming."""
+    """The words that a text has; of other scripts, a part of a word is enough, because their words are not stemmed."""
     own = set(content_words(text))
     return {word for word in wanted if word in own or (word in text and not word.isascii())}
 
