@@ -23,22 +23,24 @@ Queries are sent to the index and to the model, and nowhere else. The output fol
 interruption, the same command continues; it asks the model only for what is missing.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from acqo_rl.addresses import Address
 from acqo_rl.data.draw import draw
 from acqo_rl.errors import DataError
+from acqo_rl.evaluation.cache import CachedReformulator, reformulator_key
 from acqo_rl.evaluation.report import examples, write_page
 from acqo_rl.evaluation.run import evaluate
 from acqo_rl.evaluation.shadow import documents_of, drift_of, read_log, tables_of
 from acqo_rl.evaluation.summary import Study
-from acqo_rl.evaluation.systems import Evaluations, open_systems
+from acqo_rl.evaluation.systems import Evaluations, System
 from acqo_rl.evaluation.tables import aligned, study_tables
 from acqo_rl.reformulation.settings import WithStrategy
 from acqo_rl.retrieval.settings import INDEX_HELP
-from acqo_rl.searching.assemble import check_path
+from acqo_rl.searching.assemble import check_path, open_path
+from acqo_rl.searching.description import PathSpec
 from acqo_rl.searching.settings import SearcherSettings
 from acqo_rl.settings import setting
 from acqo_rl.training.run_folder import open_run
@@ -62,9 +64,8 @@ class ShadowConfig(SearcherSettings, WithStrategy):
 
 def main(config: ShadowConfig) -> None:
     """Searches the queries, then reports."""
-    paths = config.paths(["raw", config.reformulator], config.strategy)
-    for spec in paths.values():
-        check_path(spec)
+    [(name, spec)] = config.paths([config.reformulator], config.strategy).items()
+    check_path(spec)
     log = read_log(Path(config.log))
     lines = draw(log, config.limit or len(log), 0)
     corpus, retriever = config.open_with_documents(config.index, config.data)
@@ -76,32 +77,34 @@ def main(config: ShadowConfig) -> None:
         )
     folder = Path(config.output)
     open_run(folder, {"log": str(Path(config.log).resolve())})
-    systems = open_systems(paths, {"": retriever}, [config.fusion], corpus, folder / "cache.sqlite")
+    raw = open_path(PathSpec(), corpus, retriever)
+    path = open_path(spec, corpus, retriever)
+    key = reformulator_key(spec.reformulator, spec.model, spec.strategy)
+    cached = CachedReformulator(name, lambda: path.reformulator, key, folder / "cache.sqlite")
+    paths = {"raw query": raw, name: replace(path, reformulator=cached)}
     queries = [query for query, _ in lines]
 
     def measure(qrels: Qrels | None, **how: Any) -> Evaluations:
         """Evaluates the raw query and the search that is tried."""
         return {
-            system: evaluate(path, queries, qrels, name=system.reformulator, measures=_MEASURES, **how)
-            for system, path in systems.items()
+            System(name, "", ""): evaluate(path, queries, qrels, name=name, measures=_MEASURES, **how)
+            for name, path in paths.items()
         }
 
+    before, after = measure(None, k=10, batch_size=1).values()
+    tables = tables_of(before, after, [row for _, row in lines], corpus, cached.ms)
     networks = dict(zip(("choice", "hop", "order"), spec.networks(), strict=True))
-    raw, new = measure(None, k=10, batch_size=1).values()
-    _, tried = systems.values()
-    tables = tables_of(raw, new, [row for _, row in lines], corpus, tried.reformulator)
     answer = (
-        f"{len(lines):,} of the {len(log):,} queries of {config.log}, as they are served today and with {new.name}. "
-        "Leave the first ten: share of today's first ten documents that would not be among them. More, or fewer, query "
-        "words: share of the queries whose first ten documents would contain more, or fewer, words of the query. "
+        f"{len(lines):,} of the {len(log):,} queries of {config.log}, as they are served today and with {name}. Leave "
+        "the first ten: share of today's first ten documents that would not be among them. More, or fewer, query "
+        "words: share of the queries of which the first ten documents would contain more, or fewer, words. "
         f"{drift_of(networks)}"
     )
-    printed = tables[:1]
+    judged = []
     relevant = {query.id: dict.fromkeys(row["relevant"], 1) for query, row in lines}
     if any(relevant.values()):
-        study = Study(measure(relevant), {}, "raw", _MEASURES)
+        study = Study(measure(relevant), {}, "raw query", _MEASURES)
         judged = [*study_tables(study, study.comparisons())][:2]
         tables += [*judged, *examples(study)]
-        printed += judged
     write_page(folder, f"Shadow of {Path(config.log).name}", answer, tables, asdict(config))
-    print(*map(aligned, printed), answer, f"Report: {folder / 'report.html'}", sep="\n\n")
+    print(*map(aligned, [tables[0], *judged]), answer, f"Report: {folder / 'report.html'}", sep="\n\n")

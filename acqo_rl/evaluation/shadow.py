@@ -1,9 +1,8 @@
 """What a search would do to the queries of a log, compared with what is served today."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from acqo_rl.data.beir import queries_of
 from acqo_rl.data.lines import Faults, Row, read_jsonl, shorten
@@ -15,7 +14,7 @@ from acqo_rl.evaluation.tables import Table, study_tables
 from acqo_rl.networks.scorer import Scorer
 from acqo_rl.roles import RemoteCorpus
 from acqo_rl.searching.feedback import fetch
-from acqo_rl.text import content_words, one_line, passage_text, stems
+from acqo_rl.text import content_words, one_line, passage_text
 from acqo_rl.types import Corpus, Document, Query, Ranking
 
 MEASURES = ("leave the first ten", "more query words", "fewer query words")
@@ -55,7 +54,7 @@ def documents_of(corpus: Corpus, ids: Sequence[str]) -> list[Document]:
 
 
 def tables_of(
-    raw: Evaluation, new: Evaluation, logged: Sequence[Row], corpus: Corpus, reformulator: Any
+    raw: Evaluation, new: Evaluation, logged: Sequence[Row], corpus: Corpus, ms: Callable[[Query], float]
 ) -> list[Table]:
     """What would change, and the queries that would change most, side by side.
 
@@ -64,7 +63,7 @@ def tables_of(
         new: that of the search that is tried.
         logged: fields of the lines; results in them replace those of the raw query.
         corpus: the documents.
-        reformulator: of the search that is tried, with a cache; it knows how long each reformulation took.
+        ms: milliseconds of the reformulation of a query, without the time of a cache.
     """
 
     def titles(result: QueryResult) -> str:
@@ -79,14 +78,14 @@ def tables_of(
         left = len(set(seen).difference(after.ranking.doc_ids)) / max(1, len(seen))
         words = set(content_words(made.query.text))
         were, are = (
-            sum(len(words.intersection(stems(passage_text(one)))) for one in documents_of(corpus, ids))
+            len(words.intersection(content_words(" ".join(map(passage_text, documents_of(corpus, ids))))))
             for ids in (seen, after.ranking.doc_ids)
         )
         measures = dict(zip(MEASURES, map(float, (left, are > were, are < were)), strict=True))
-        ms = after.reformulation_ms and reformulator.ms(made.query)  # without that of the cache
+        took = after.reformulation_ms and ms(made.query)
         none = dict.fromkeys(MEASURES, 0.0)
         today.append(replace(before, ranking=Ranking(seen, ()), measures=none, reformulation_ms=0.0))
-        changed.append(replace(after, measures=measures, reformulation_ms=ms))
+        changed.append(replace(after, measures=measures, reformulation_ms=took))
     evaluations = Evaluation("today", tuple(today)), replace(new, results=tuple(changed))
     study = Study({System(one.name, "", ""): one for one in evaluations}, {}, "today", MEASURES)
     shown = {"today": lambda before, _: titles(before), new.name: lambda _, after: titles(after)}

@@ -9,7 +9,7 @@ from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.cli import command, module_of
 from acqo_rl.data.beir import read_corpus
-from acqo_rl.errors import DataError
+from acqo_rl.errors import DataError, SearchError
 from acqo_rl.language_models import load as language_models
 from acqo_rl.retrieval.build import build_bm25_index
 
@@ -51,10 +51,19 @@ def test_results_are_compared_with_those_in_the_log_or_else_with_those_of_the_ra
     assert numbers("rules", shadow(SIMPLE, reformulator="rules")[0])[:3] == [0, 0, 0]
     logged = {**SIMPLE, "results": ["country-CC-area", "a", "b", "c"], "user": 7}
     printed, page = shadow(logged, SIMPLE, reformulator="rules")
-    assert numbers("rules", printed)[:3] == [0.375, 0.5, 0]  # more of ten documents than of one have the words
+    assert numbers("rules", printed)[:3] == [0.375, 0, 0]
     assert "2 of the 2 queries" in printed
     assert page.count("<td>Area of Cocos Islands</td>") == 1  # all that is known of today's
     assert page.count("<td>Area of Cocos Islands · ") == 1
+    printed, _ = shadow({**SIMPLE, "results": ["currency-CZK-codes"]}, SIMPLE, reformulator="rules")
+    assert numbers("rules", printed)[:3] == [0.5, 0.5, 0]  # today's document has none of the words of the query
+
+
+def test_the_search_that_is_tried_has_all_settings_of_acqo_search(shadow):
+    """Also those that evaluations give otherwise: of a fusion, and a reranker that is not there."""
+    numbers("raw", shadow(SIMPLE, reformulator="raw")[0])
+    with pytest.raises(SearchError, match="nobody"):
+        shadow(SIMPLE, reformulator="rules", reranker="rerank:m@http://127.0.0.1:9/nobody")
 
 
 def test_queries_that_change_stand_side_by_side_and_relevant_documents_say_who_is_helped(shadow):
