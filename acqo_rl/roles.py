@@ -117,8 +117,8 @@ class Retriever(Protocol):
         if scope == UNRESTRICTED:
             return self
         raise ConfigError(
-            f"The index {self.name!r} searches all of its documents; only a collection of a search engine can be"
-            " searched with a filter or a tenant."
+            f"The index {self.name!r} searches all of its documents; only an index folder and a search engine"
+            " can be searched with a filter or a tenant."
         )
 
 

@@ -2,6 +2,7 @@
 
 import re
 import zlib
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from urllib.parse import urlencode
@@ -10,10 +11,15 @@ import numpy as np
 import yaml
 from json_server import JsonServer
 
+from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
 from acqo_rl.roles import Encoder
 from acqo_rl.types import Document
 
 ENGINES = ("http+json", "postgresql")
+
+
+FOLDERS = ("dense", "split", "bm25", "hybrid")
+"""Kinds of index folders; in ``split``, each document has two passages."""
 
 
 class UnitEncoder(Encoder):
@@ -96,6 +102,16 @@ def put_rows(engine, index, rows, encoder=None):
     """
     vectors = (encoder or UnitEncoder()).encode_passages([row["body"] for row in rows]).tolist()
     PUT[engine](index, [{**DEFAULTS, **row, "vec": vector} for row, vector in zip(rows, vectors, strict=True)])
+
+
+def index_folder(kind, folder, documents):
+    """Writes an index folder of a kind."""
+    parts = [replace(d, text=f"{d.text}{part}") for d in documents for part in ("", " more")]
+    if kind != "bm25":
+        dense = folder / "dense" if kind == "hybrid" else folder
+        build_dense_index(dense, documents, UnitEncoder(), passages=parts if kind == "split" else None)
+    if kind in ("bm25", "hybrid"):
+        build_bm25_index(folder / "bm25" if kind == "hybrid" else folder, documents)
 
 
 def drop_rows(engine, index, numbers):

@@ -6,6 +6,8 @@ r"""Search a corpus with a reformulator: one query, or a conversation.
     acqo search --index http+json:configs/engines/elasticsearch.yaml --reformulator rules --query "What is in Peru?"
     acqo search --data data/embedded --index indexes/embedded --reformulator multi_query+hyde \
         --model openai:qwen3@http://localhost:8000/v1 --fusion rrf --query "Why did Peru change its currency?"
+    acqo search --data data/embedded --index "indexes/embedded?tenant=owner" --tenant anna \
+        --filter '{"lang": "en", "year": {"gte": 2020}}' --query "What is in Peru?"
 
 Reformulators: auto (reads the results of searches without a model, and asks the policy in --model, if there is one,
 only where it should help), policy (a trained policy), raw, rules, turns, prompted, adaptive,
@@ -25,18 +27,20 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from io import TextIOWrapper
+from typing import Any
 
 from acqo_rl.addresses import Address
 from acqo_rl.cli.search_output import as_json, cut, lines
 from acqo_rl.conversations import read_history
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.settings import WithStrategy
+from acqo_rl.retrieval.engines.filters import read_filter
 from acqo_rl.retrieval.settings import INDEX_HELP
 from acqo_rl.searching.assemble import open_searcher
 from acqo_rl.searching.settings import SearcherSettings
 from acqo_rl.settings import setting
 from acqo_rl.text import one_line
-from acqo_rl.types import Positive, Query, Turn
+from acqo_rl.types import Positive, Query, Scope, Turn
 
 _WORDS = ":new starts a new conversation, :quit ends."
 
@@ -52,6 +56,12 @@ class SearchConfig(SearcherSettings, WithStrategy):
     history: list[str] = setting(
         'Earlier turns, oldest first: "U: ..." "S: ...", or alternating without "U:" and "S:".', []
     )
+    filter: dict[str, Any] = setting(
+        "Conditions on the metadata of documents: a value, a list of allowed values, or bounds, such as "
+        """--filter.lang en or --filter '{"lang": "en", "year": {"gte": 2020}}'.""",
+        {},
+    )
+    tenant: str | None = setting("Tenant of the documents, if the index has tenants (INDEX?tenant=FIELD).", None)
     k: Positive = setting("Number of documents in the fused ranking.", 10)
     json: bool = setting("Print only one JSON object per query.", False)
 
@@ -63,7 +73,8 @@ def main(config: SearchConfig) -> None:
     for stream in (sys.stdin, sys.stdout):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
-    searcher = open_searcher(config, config.index, config.data, config.reformulator, config.strategy)
+    scope = Scope(read_filter(config.filter), config.tenant)
+    searcher = open_searcher(config, config.index, config.data, config.reformulator, config.strategy, scope)
     corpus = searcher.path.corpus or {}
 
     def answer(text: str, history: object) -> None:

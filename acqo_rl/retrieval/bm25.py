@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acqo_rl.errors import ConfigError, DataError, check_positive
+from acqo_rl.retrieval.fields import FolderRetriever, Mask
 from acqo_rl.retrieval.tokens import make_tokenizer
-from acqo_rl.roles import Retriever, Vectors
+from acqo_rl.roles import Vectors
 from acqo_rl.types import Ranking
 
 _PROGRESS_FROM = 50_000  # documents
 
 
-class Bm25Retriever(Retriever):
+class Bm25Retriever(FolderRetriever):
     """BM25 (Lucene variant). Documents with equal scores keep the order of the corpus."""
 
     name = "bm25"
@@ -127,18 +128,21 @@ class Bm25Retriever(Retriever):
         """Returns at most ``k`` documents per text that share a word with it, in input order.
 
         Raises:
-            ConfigError: ``k`` is less than 1.
+            ConfigError: ``k`` is less than 1, or the index has tenants and none is named.
         """
         check_positive("k", k)
-        rankings = {text: self._search_one(text, k) for text in dict.fromkeys(texts)}
+        selected = self.selected()
+        rankings = {text: self._search_one(text, k, selected) for text in dict.fromkeys(texts)}
         return [rankings[text] for text in texts]
 
-    def _search_one(self, text: str, k: int) -> Ranking:
+    def _search_one(self, text: str, k: int, selected: Mask | None) -> Ranking:
         tokens = self._tokenize(text)
         token_ids = self._index.get_tokens_ids(tokens)
         if not token_ids:
             return Ranking((), (), self.name, text)
         scores = self._index.get_scores_from_ids(token_ids)
+        if selected is not None:
+            scores[~selected] = 0
         best = _best(scores, k)
         doc_ids = tuple(self._doc_ids[i] for i in best)
         return Ranking(doc_ids, tuple(scores[best].tolist()), self.name, text, ceiling=self._ceiling(tokens))

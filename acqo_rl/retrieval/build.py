@@ -1,6 +1,7 @@
 """Builds index folders.
 
     manifest.json  doc_ids.json  and  index.faiss (dense)  or  bm25/ (sparse);  shards/ only while a build runs
+    fields.json: the metadata of the documents, for filters
     spans.npy  (dense, with split documents): where the passage of each vector is in its document
     dense/  and  bm25/  (hybrid)
 
@@ -23,8 +24,10 @@ from acqo_rl.errors import DataError, IndexMismatchError, check_positive
 from acqo_rl.files import atomic, write_atomic, writing
 from acqo_rl.retrieval import faiss_index
 from acqo_rl.retrieval.bm25 import Bm25Retriever
+from acqo_rl.retrieval.fields import lines_of
 from acqo_rl.retrieval.manifest import (
     BM25_NAME,
+    FIELDS_NAME,
     FILE_NAME,
     IDS_NAME,
     INDEX_NAME,
@@ -151,7 +154,7 @@ def build_dense_index(
         passages="" if digest == shards.corpus_hash else shards.corpus_hash,
     )
     wanted = Manifest(settings, len(documents), digest)
-    if _is_finished(folder, wanted):
+    if _is_finished(folder, wanted, documents):
         return read_manifest(folder)
     _check_documents(documents)
     doc_ids = [passage.id for passage in passages]
@@ -164,7 +167,7 @@ def build_dense_index(
     if settings.passages:
         with atomic(folder / SPANS_NAME) as unfinished, unfinished.open("wb") as file:
             np.save(file, np.array([one.span if isinstance(one, Part) else (0, 0) for one in passages], np.int32))
-    manifest = _finish(folder, wanted, doc_ids)
+    manifest = _finish(folder, wanted, doc_ids, documents)
     shutil.rmtree(shards.folder, ignore_errors=True)
     return manifest
 
@@ -188,7 +191,7 @@ def build_bm25_index(
     """
     folder = Path(folder)
     wanted = Manifest(Bm25Settings(language, k1, b), len(documents), corpus_hash(documents))
-    if _is_finished(folder, wanted):
+    if _is_finished(folder, wanted, documents):
         return read_manifest(folder)
     _check_documents(documents)
     doc_ids = [document.id for document in documents]
@@ -197,10 +200,10 @@ def build_bm25_index(
     folder.mkdir(parents=True, exist_ok=True)
     with writing(folder / BM25_NAME):
         retriever.save(folder / BM25_NAME)
-    return _finish(folder, wanted, doc_ids)
+    return _finish(folder, wanted, doc_ids, documents)
 
 
-def _is_finished(folder: Path, wanted: Manifest) -> bool:
+def _is_finished(folder: Path, wanted: Manifest, documents: Sequence[Document]) -> bool:
     """Whether the folder already contains the complete index.
 
     Raises:
@@ -211,14 +214,19 @@ def _is_finished(folder: Path, wanted: Manifest) -> bool:
         if other := next(filter(Path.exists, around), None):
             raise IndexMismatchError(f"{other.parent} contains another index; build into another folder than {folder}.")
         return False
-    if reasons := read_manifest(folder).differences(wanted):
+    reasons = read_manifest(folder).differences(wanted)
+    fields = folder / FIELDS_NAME
+    if fields.exists() and fields.read_text(encoding="utf-8") != "\n".join([*lines_of(documents), ""]):
+        reasons.append("the metadata of its documents")
+    if reasons:
         raise IndexMismatchError(
             f"{folder} contains another index: {'; '.join(reasons)}. Build into another folder, or delete this one."
         )
     return True
 
 
-def _finish(folder: Path, wanted: Manifest, doc_ids: Sequence[str]) -> Manifest:
+def _finish(folder: Path, wanted: Manifest, doc_ids: Sequence[str], documents: Sequence[Document]) -> Manifest:
+    write_atomic(folder / FIELDS_NAME, lines_of(documents))
     write_atomic(folder / IDS_NAME, [json.dumps(list(doc_ids))])
     return write_manifest(folder, wanted)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.files import atomic
@@ -115,6 +116,38 @@ def read_index(path: Path, count: int, dimension: int) -> Any:
         if not np.isfinite(numbers @ numbers):
             raise ValueError(f"{path.name} contains numbers that are not finite")
     return index
+
+
+def search_selected(index: Any, selected: NDArray[np.bool_], vectors: Vectors, k: int) -> Any:
+    """Scores and positions of the ``k`` nearest among the selected vectors, all of which are compared.
+
+    Args:
+        index: an index on the CPU.
+        selected: bool[vectors of the index].
+        vectors: float32[n, dim].
+        k: number of positions per vector; -1 stands for none.
+
+    Raises:
+        ConfigError: FAISS cannot select vectors of an index of this type.
+    """
+    faiss = import_faiss()
+    selector = faiss.IDSelectorBitmap(np.packbits(selected, bitorder="little"))
+    while isinstance(index, faiss.IndexPreTransform):  # such as OPQ
+        for place in range(index.chain.size()):
+            vectors = faiss.downcast_VectorTransform(index.chain.at(place)).apply(vectors)
+        index = faiss.downcast_index(index.index)
+    if isinstance(index, faiss.IndexHNSW):  # its graph leads to few of the selected ones
+        index = faiss.downcast_index(index.storage)
+    lists = _lists(index)
+    parameters = faiss.SearchParametersIVF(nprobe=lists) if lists else faiss.SearchParameters()
+    parameters.sel = selector
+    try:
+        return index.search(vectors, k, params=parameters)
+    except RuntimeError as error:
+        raise ConfigError(
+            f"A {type(index).__name__} cannot be searched with a filter or a tenant: {reason_of(error)}. Build a Flat,"
+            " IVF or HNSW index."
+        ) from error
 
 
 def import_faiss() -> Any:

@@ -1,6 +1,7 @@
 """Loads and describes indexes: folders, servers, collections of search engines, and several of these as one hybrid."""
 
 from collections.abc import Collection
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,10 @@ from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.engines.opening import open_collection, retriever_of
 from acqo_rl.retrieval.faiss_devices import check_device, to_device
 from acqo_rl.retrieval.faiss_retriever import FaissRetriever
+from acqo_rl.retrieval.fields import Fields
 from acqo_rl.retrieval.manifest import (
     BM25_NAME,
+    FIELDS_NAME,
     INDEX_NAME,
     SPANS_NAME,
     Bm25Settings,
@@ -28,7 +31,7 @@ from acqo_rl.retrieval.manifest import (
     read_ids,
     read_manifest,
 )
-from acqo_rl.retrieval.places import is_url, parts_of
+from acqo_rl.retrieval.places import folder_of, is_url, parts_of
 from acqo_rl.retrieval.remote import RemoteRetriever
 from acqo_rl.roles import Encoder, Retriever
 from acqo_rl.types import IndexDevice
@@ -85,7 +88,7 @@ def _load(
         _check_corpus(place, info.corpus_hash, corpus_hash)
         is_dense = info.kind == "dense"  # the name is that of the index when it is loaded in this process
         return RemoteRetriever(place, name=info.kind, seconds=seconds, fingerprint=info.fingerprint, cosine=is_dense)
-    folder = Path(place)
+    folder, tenant = folder_of(place)
     manifest = read_manifest(folder)
     if isinstance(manifest.settings, DenseSettings):
         check_device(device)
@@ -93,18 +96,25 @@ def _load(
     _check_corpus(folder, manifest.corpus_hash, corpus_hash)
     settings = manifest.settings
     fingerprint = manifest.fingerprint
+    fields = Fields(folder, manifest.document_count, manifest.checksums.get(FIELDS_NAME, ""), tenant)
     with checked(folder):
         doc_ids = read_ids(folder, manifest)
         if ids and list(ids) != list(dict.fromkeys(doc_ids)):
             raise ValueError("its document ids are not those of its corpus, in the same order")
         if isinstance(settings, Bm25Settings):
-            return Bm25Retriever.load(folder / BM25_NAME, doc_ids, language=settings.language, fingerprint=fingerprint)
-        index = faiss_index.read_index(folder / INDEX_NAME, len(doc_ids), settings.dimension)
+            bm25 = Bm25Retriever.load(folder / BM25_NAME, doc_ids, language=settings.language, fingerprint=fingerprint)
+            bm25.fields = fields
+            return bm25
+        read = partial(faiss_index.read_index, folder / INDEX_NAME, len(doc_ids), settings.dimension)
+        index = read()
         faiss_index.set_parameters(index, settings.search_parameters)
-        index = to_device(index, device)
         encoder = fitting_encoder(folder, settings.encoder, settings.encoder_fingerprint, encoder, seconds)
         spans = np.load(folder / SPANS_NAME) if settings.passages else None
-        return FaissRetriever(index, doc_ids, encoder, fingerprint, spans)
+        placed = to_device(index, device)
+        on_cpu = None if placed is index else cache(read)
+        dense = FaissRetriever(placed, doc_ids, encoder, fingerprint, spans, on_cpu)
+        dense.fields = fields
+        return dense
 
 
 def describe(index: str) -> IndexInfo:
@@ -132,7 +142,7 @@ def _describe(index: Address) -> IndexInfo:
     if is_engine(index):
         return open_collection(index).info
     if not is_url(index):
-        manifest = read_manifest(Path(index))
+        manifest = read_manifest(folder_of(index)[0])
         settings = manifest.settings
         encoder = settings.encoder_fingerprint if isinstance(settings, DenseSettings) else ""
         return IndexInfo(manifest.kind, manifest.fingerprint, manifest.corpus_hash, manifest.document_count, encoder)

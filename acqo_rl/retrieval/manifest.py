@@ -25,8 +25,9 @@ FILE_NAME = "manifest.json"
 IDS_NAME = "doc_ids.json"
 INDEX_NAME = "index.faiss"
 SPANS_NAME = "spans.npy"
+FIELDS_NAME = "fields.json"
 BM25_NAME = "bm25"
-_FILES = (IDS_NAME, INDEX_NAME, SPANS_NAME, f"{BM25_NAME}/*")
+_FILES = (IDS_NAME, INDEX_NAME, SPANS_NAME, FIELDS_NAME, f"{BM25_NAME}/*")
 PARTS = ("dense", "bm25")
 """Folders of the parts of a hybrid index."""
 _EXACT = ConfigDict(strict=True, extra="forbid")

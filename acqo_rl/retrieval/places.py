@@ -18,9 +18,20 @@ def is_url(index: str | Path) -> bool:
     return str(index).startswith(("http://", "https://"))
 
 
+def folder_of(place: str | Path) -> tuple[Path, str]:
+    """The folder of an index location, and the metadata field after ``?tenant=``, or an empty text."""
+    folder, _, field = whole_of(place).partition("?tenant=")
+    return Path(folder), field
+
+
+def tenant_of(place: str | Path) -> str:
+    """The metadata field that holds the tenant of a document, as the location of a single index names it."""
+    return read_location(str(place)).options.tenant if is_engine(place) else folder_of(place)[1]
+
+
 def is_place(text: str) -> bool:
     """Whether the text is a URL, a collection of a search engine or an existing folder."""
-    return is_url(text) or is_engine(text) or (bool(text) and Path(whole_of(text)).exists())
+    return is_url(text) or is_engine(text) or (bool(text) and folder_of(text)[0].exists())
 
 
 def split_places(text: str | Path, known: Callable[[str], bool] = is_place) -> list[Address]:
@@ -70,5 +81,6 @@ def parts_of(index: str | Path) -> list[Address]:
 def _singles(place: Address) -> list[Address]:
     if is_engine(place):
         return read_location(place).singles
-    parts = [Address(Path(place, name)) for name in PARTS]
-    return parts if any(Path(part, FILE_NAME).is_file() for part in parts) else [place]
+    folder, field = folder_of(place)
+    parts = [folder / name for name in PARTS if any((folder / part / FILE_NAME).is_file() for part in PARTS)]
+    return [Address(f"{part}?tenant={field}" if field else part) for part in parts] or [place]

@@ -6,7 +6,7 @@ from typing import Any
 from acqo_rl.errors import ConfigError
 from acqo_rl.roles import Retriever
 from acqo_rl.settings import setting
-from acqo_rl.types import Corpus, IndexDevice
+from acqo_rl.types import UNRESTRICTED, Corpus, IndexDevice, Scope
 
 INDEX_HELP = (
     "Index folder written by acqo index, URL of a retriever server, or collection of a search engine: "
@@ -55,23 +55,30 @@ class IndexSettings:
             check_overlap(part, list(corpus))
         return retriever
 
-    def open_with_documents(self, index: str, data: str | None) -> tuple[Corpus, Retriever]:
+    def open_with_documents(
+        self, index: str, data: str | None, scope: Scope = UNRESTRICTED
+    ) -> tuple[Corpus, Retriever]:
         """Returns the documents of a BEIR folder, or of the search engine of the index, and the retriever.
 
         Raises:
-            ConfigError: there is no folder, and the index contains no documents.
+            ConfigError: there is no folder, and the index contains no documents; or the index has tenants and the scope
+                names none, or the reverse; or it cannot be filtered.
             DataError: the documents cannot be read.
             IndexMismatchError: see :meth:`open_index_of`.
         """
         from acqo_rl.data.beir import read_corpus
+        from acqo_rl.retrieval.engines.filters import conditions_of
         from acqo_rl.retrieval.engines.location import is_engine
         from acqo_rl.retrieval.engines.opening import documents_of
-        from acqo_rl.retrieval.places import parts_of
+        from acqo_rl.retrieval.fields import SelectedDocuments
+        from acqo_rl.retrieval.places import parts_of, tenant_of
 
         if data is not None:
             corpus = read_corpus(data)
-            return corpus, self.open_index_of(index, corpus)
+            retriever = self.open_index_of(index, corpus).restrict(scope)
+            where = conditions_of(index, tenant_of(parts_of(index)[0]), scope)
+            return (dict(SelectedDocuments(corpus, where)) if where else corpus), retriever
         engines = [*filter(is_engine, parts_of(index))]
         if not engines:
             raise ConfigError(f"The index {index} does not contain the documents; give their BEIR folder: --data.")
-        return documents_of(engines[0]), self.open_index(index)
+        return documents_of(engines[0]).restrict(scope), self.open_index(index).restrict(scope)

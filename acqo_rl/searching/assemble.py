@@ -1,6 +1,6 @@
 """Opens search paths from their descriptions: for commands, service, evaluation, training and adapters."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -9,6 +9,7 @@ from acqo_rl.networks.corpus_words import CorpusWords
 from acqo_rl.reformulation.load import check_strategy, lexicon_for, load_reformulator
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.retrieval.composite import FederatedFusion
+from acqo_rl.retrieval.engines.filters import read_filter
 from acqo_rl.retrieval.rerankers import load_reranker
 from acqo_rl.roles import Reformulator, RemoteCorpus, Reranker
 from acqo_rl.searching.choice import Choice
@@ -20,7 +21,7 @@ from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.searching.settings import SearcherSettings
 from acqo_rl.searching.sub_queries import Retrievers
-from acqo_rl.types import Corpus
+from acqo_rl.types import UNRESTRICTED, Corpus, Scope
 
 
 def check_path(spec: PathSpec) -> None:
@@ -88,13 +89,18 @@ def words_of(corpus: Corpus) -> CorpusWords:
 
 
 def open_searcher(
-    settings: SearcherSettings, index: str, data: str | None, reformulator: str, strategy: StrategySettings | None
+    settings: SearcherSettings,
+    index: str,
+    data: str | None,
+    reformulator: str,
+    strategy: StrategySettings | None,
+    scope: Scope = UNRESTRICTED,
 ) -> AdaptiveSearcher:
     """Opens a searcher, and searches once, because the first search of a process is slow; see :func:`load_searcher`."""
     [spec] = settings.paths([reformulator], strategy).values()
     check_path(spec)
     reranker = load_reranker(spec.reranker) if spec.reranker else None
-    corpus, retriever = settings.open_with_documents(index, data)
+    corpus, retriever = settings.open_with_documents(index, data, scope)
     retriever.search(["the first search of a process is slow"], 1)
     return AdaptiveSearcher.along(open_path(spec, corpus, retriever, reranker=reranker))
 
@@ -104,6 +110,8 @@ def load_searcher(
     data: str | None = None,
     reformulator: str = "auto",
     strategy: StrategySettings | None = None,
+    filter: Mapping[str, Any] | None = None,
+    tenant: str | None = None,
     **settings: Any,
 ) -> AdaptiveSearcher:
     """Opens the searcher that ``acqo search`` uses with the same settings.
@@ -113,11 +121,15 @@ def load_searcher(
         data: BEIR folder with the documents; a search engine has its own.
         reformulator: a name, or a policy such as ``trained:demo``; see ``acqo search --help``.
         strategy: settings of the reformulator.
+        filter: conditions on the metadata of documents, such as ``{"lang": "en", "year": {"gte": 2020}}``.
+        tenant: searches only documents of this tenant, if the index has tenants (``INDEX?tenant=FIELD``).
         settings: further settings of ``acqo search``, such as ``model="trained:demo"``, ``hops=0`` or ``fusion="rrf"``.
 
     Raises:
-        ConfigError: a name or setting is unknown, or a part does not exist.
+        ConfigError: a name, setting or filter is unknown, or a part does not exist; or the index has tenants and none
+            is named, or the reverse.
         DataError: the documents cannot be read.
         IndexMismatchError: the index was built from other documents.
     """
-    return open_searcher(SearcherSettings(**settings), index, data, reformulator, strategy)
+    scope = Scope(read_filter(filter or {}), tenant)
+    return open_searcher(SearcherSettings(**settings), index, data, reformulator, strategy, scope)

@@ -9,7 +9,9 @@ from acqo_rl.addresses import Address, whole_of
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.composite import FederatedRetriever, HybridRetriever, InCollection, split_id
+from acqo_rl.retrieval.engines.filters import conditions_of
 from acqo_rl.retrieval.engines.opening import EngineDocuments
+from acqo_rl.retrieval.fields import SelectedDocuments
 from acqo_rl.roles import Encoder, RemoteCorpus, Retriever
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.sub_queries import RawQueryOnly
@@ -26,7 +28,7 @@ class Collection:
         documents: document id -> document.
         retrievers: retrievers of the indexes, in the given order.
         originals: retrievers of the indexes that search only the raw query, as separate lists.
-        has_tenants: whether each search must name a tenant.
+        tenant: metadata field that holds the tenant of a document, which each search must name; empty without tenants.
         scope: the part of the documents that is searched.
     """
 
@@ -34,8 +36,13 @@ class Collection:
     documents: Corpus
     retrievers: tuple[InCollection, ...]
     originals: tuple[InCollection, ...] = ()
-    has_tenants: bool = False
+    tenant: str = ""
     scope: Scope = UNRESTRICTED
+
+    @property
+    def has_tenants(self) -> bool:
+        """Whether each search must name a tenant."""
+        return bool(self.tenant)
 
     def restrict(self, scope: Scope) -> Collection:
         """Restricts the collection to a part of the documents.
@@ -53,9 +60,13 @@ class Collection:
             )
         if scope == UNRESTRICTED:
             return self
+        if isinstance(self.documents, EngineDocuments):
+            documents: Corpus = self.documents.restrict(scope)
+        else:
+            documents = SelectedDocuments(self.documents, conditions_of(self.name, self.tenant, scope))
         return replace(
             self,
-            documents=self.documents.restrict(scope) if isinstance(self.documents, EngineDocuments) else self.documents,
+            documents=documents,
             retrievers=tuple(retriever.restrict(scope) for retriever in self.retrievers),
             originals=tuple(retriever.restrict(scope) for retriever in self.originals),
             scope=scope,
@@ -92,11 +103,11 @@ def open_collection(
     """
     from acqo_rl.data.beir import corpus_hash, read_corpus
     from acqo_rl.retrieval.encoders import embed_once
-    from acqo_rl.retrieval.engines.location import is_engine, read_location
+    from acqo_rl.retrieval.engines.location import is_engine
     from acqo_rl.retrieval.engines.opening import documents_of
     from acqo_rl.retrieval.faiss_retriever import FaissRetriever
     from acqo_rl.retrieval.load import describe, load_retriever
-    from acqo_rl.retrieval.places import is_url
+    from acqo_rl.retrieval.places import is_url, tenant_of
     from acqo_rl.searching.names import ORIGINAL, check_name, name_indexes
 
     known = {} if encoders is None else encoders
@@ -109,10 +120,10 @@ def open_collection(
     check_name(name, {})
     parts = name_indexes([Address(f"{name}={'+'.join(index.whole() for index in indexes)}")])[name]
     singles = [part.removesuffix(ORIGINAL) for part in parts]
-    tenants = {is_engine(index) and read_location(index).options.tenant for index in singles}
+    tenants = {tenant_of(index) for index in singles}
     if len(tenants) > 1:
         raise ConfigError(f"The indexes of {name} differ in their tenant field; use the same field in all of them.")
-    if data and any(tenants):
+    if data and any(tenants) and any(map(is_engine, singles)):
         raise ConfigError(
             f"{name} has tenants, whose documents are read from the search engine; use {name}={indexes[0]}."
         )
@@ -145,7 +156,7 @@ def open_collection(
         raise ConfigError(
             f"{name} has two indexes of the same kind ({', '.join(indexes)}); give one dense and one BM25 index."
         )
-    return Collection(name, documents, retrievers, originals, has_tenants=any(tenants))
+    return Collection(name, documents, retrievers, originals, tenant=tenants.pop())
 
 
 def searched_as_one(collections: Sequence[Collection], label: str = "indexes") -> Retriever:

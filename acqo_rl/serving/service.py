@@ -167,13 +167,14 @@ class Service:
             NotFoundError: the strategy is unknown.
         """
         reformulator = self.strategies.get(strategy, num_variants)
+        names = {collection.name for collection in collections}
         path = open_path(
             replace(self.strategies.paths[strategy], federated=len(collections) > 1),
             DocumentsOf(collections),
             [searched_as_one(collections), *searched_apart(collections)],
             reformulator=reformulator,
             reranker=self.reranker,
-            words=partial(self._words, collections),
+            words=partial(self._words, tuple(one for one in self.collections if one.name in names)),
         )
         cache = self._cache_of(collections)
         return AdaptiveSearcher.along(path, timeouts=self.timeouts, workers=self._workers, **cache)
@@ -212,8 +213,9 @@ class Service:
 
     @_kept("words")
     def _words(self, collections: tuple[Collection, ...]) -> CorpusWords:
-        """Titles and words of local documents; those of a search engine are not read."""
-        return CorpusWords() if _may_change(collections) else CorpusWords.of(DocumentsOf(collections))
+        """Titles and words of local documents without tenants; those of a search engine are not read."""
+        is_read = not _may_change(collections) and not any(one.has_tenants for one in collections)
+        return CorpusWords.of(DocumentsOf(collections)) if is_read else CorpusWords()
 
     def _cache_of(self, collections: Sequence[Collection]) -> dict[str, Any]:
         seconds = min(self.cache_ttl, _CHANGING) if _may_change(collections) else self.cache_ttl

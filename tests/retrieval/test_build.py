@@ -12,10 +12,11 @@ from acqo_rl.data.beir import corpus_hash
 from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
 from acqo_rl.retrieval import tokens
 from acqo_rl.retrieval.build import Shards, build_bm25_index, build_dense_index
+from acqo_rl.retrieval.engines.filters import read_filter
 from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.manifest import _checksum, read_manifest
 from acqo_rl.text import passage_text
-from acqo_rl.types import Document
+from acqo_rl.types import Document, Scope
 
 
 def files_of(folder):
@@ -156,7 +157,7 @@ def test_damages_whose_checksums_fit_are_refused(tmp_path, documents, encoder, k
 
     def is_refused(what):
         with pytest.raises(IndexMismatchError) as refused:
-            load_retriever(tmp_path, encoder=encoder, expected_ids=ids)
+            load_retriever(tmp_path, encoder=encoder, expected_ids=ids).restrict(Scope(read_filter({"lang": "en"})))
         assert "\n" not in str(refused.value), what
 
     for name, checksum in json.loads(manifest)["checksums"].items():

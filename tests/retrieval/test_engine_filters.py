@@ -1,16 +1,19 @@
-"""Filters mean the same in every engine: what they find is what a test of each document's metadata finds."""
+"""Filters mean the same in every engine and index folder: they find what a test of each document's metadata finds."""
 
 import operator
 from datetime import UTC, datetime
 
 import pytest
-from engine_cases import ENGINES, UnitEncoder, located, put_documents, put_rows
+from engine_cases import ENGINES, FOLDERS, UnitEncoder, index_folder, located, put_documents, put_rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.engines.filters import read_filter
 from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.retrieval.load import load_retriever
+from acqo_rl.searching.feedback import fetch
+from acqo_rl.serving.collections import Collection
 from acqo_rl.types import Document, Scope
 
 BOUNDS = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
@@ -75,20 +78,20 @@ typed_filters = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=ENGINES)
-def typed(request, engine_index):
+@pytest.fixture(scope="module", params=[*ENGINES, *FOLDERS])
+def typed(request, engine_index, tmp_path_factory):
     """A collection that another program made: fields with one type each, and one with values of all types."""
+    fields = [{"more": {"v": v}, **ROWS[n % len(ROWS)]} for n, v in enumerate(VALUES)]
+    if request.param in FOLDERS:
+        documents = {f"k{n}": Document(f"k{n}", "", f"common {n}", row) for n, row in enumerate(fields)}
+        folder = tmp_path_factory.mktemp("typed") / "index"
+        index_folder(request.param, folder, [*documents.values()])
+        return load_retriever(folder, encoder=UnitEncoder()), Collection("typed", documents, ())
     index = engine_index(request.param, "typed")
-    put_rows(
-        request.param,
-        index,
-        [
-            {"number": n, "key": f"k{n}", "body": f"t{n}", "more": {"v": v}, **ROWS[n % len(ROWS)]}
-            for n, v in enumerate(VALUES)
-        ],
-    )
+    rows = [{"number": n, "key": f"k{n}", "body": f"common {n}", **row} for n, row in enumerate(fields)]
+    put_rows(request.param, index, rows)
     place = located(request.param, index, metadata="")
-    return load_retriever(place, encoder=UnitEncoder()), documents_of(place)
+    return load_retriever(place, encoder=UnitEncoder()), Collection("typed", documents_of(place), ())
 
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -100,9 +103,9 @@ def typed(request, engine_index):
     )
 )
 def test_a_filter_finds_what_a_test_of_each_value_finds(typed, given):
-    (retriever, documents) = typed
+    retriever, collection = typed
     scope = Scope(read_filter(given))
-    [ranking] = retriever.restrict(scope).search(["t"], 100)
+    [ranking] = retriever.restrict(scope).search(["common"], 100)
 
     rows = [
         {
@@ -114,16 +117,23 @@ def test_a_filter_finds_what_a_test_of_each_value_finds(typed, given):
     ]
     wanted = {f"k{n}" for n, row in enumerate(rows) if all(holds(row.get(name), w) for name, w in given.items())}
     assert set(ranking.doc_ids) == wanted
-    assert set(documents.restrict(scope).fetch([f"k{n}" for n in range(len(VALUES))])) == wanted
+    assert set(fetch(collection.restrict(scope).documents, [f"k{n}" for n in range(len(VALUES))])) == wanted
 
 
-def test_a_tenant_may_be_a_number_in_the_documents(engine_index, engine):
-    index = engine_index(engine, "tenants")
+@pytest.mark.parametrize("kind", [*ENGINES, *FOLDERS])
+def test_a_tenant_may_be_a_number_in_the_documents(engine_index, kind, tmp_path):
     owners = [7, 7.0, "7", 70, True, "07", -7]
-    documents = [Document(f"d{i}", "", f"t {i}", {"owner": o}) for i, o in enumerate(owners)]
-    retriever = load_retriever(put_documents(engine, index, documents)(tenant="owner"), encoder=UnitEncoder())
+    documents = [Document(f"d{i}", "", f"common {i}", {"owner": o}) for i, o in enumerate(owners)]
+    if kind in FOLDERS:
+        index_folder(kind, tmp_path / "index", documents)
+        place = f"{tmp_path}/index?tenant=owner"
+    else:
+        place = put_documents(kind, engine_index(kind, "tenants"), documents)(tenant="owner")
+    retriever = load_retriever(place, encoder=UnitEncoder())
 
-    found = {
-        tenant: set(retriever.restrict(Scope(tenant=tenant)).search(["t"], 9)[0].doc_ids) for tenant in ("7", "1", "-7")
-    }
-    assert found == {"7": {"d0", "d1", "d2"}, "1": set(), "-7": {"d6"}}
+    def found(tenant):
+        return set(retriever.restrict(Scope(tenant=tenant)).search(["common"], 9)[0].doc_ids)
+
+    assert [found(tenant) for tenant in ("7", "1", "-7")] == [{"d0", "d1", "d2"}, set(), {"d6"}]
+    with pytest.raises(ConfigError):
+        retriever.search(["common"], 9)

@@ -1,7 +1,8 @@
-"""A collection of a search engine behind the service: filters, tenants, caches and batches."""
+"""A collection of a search engine or an index folder behind the service: filters, tenants, caches and batches."""
 
 import time
 from functools import partial
+from urllib.parse import urlencode
 
 import pytest
 from engine_cases import put_documents
@@ -27,7 +28,17 @@ CITIES = [
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
+    """Location of the cities in an engine, by mode and options."""
     return put_documents("http+json", f"http+json:{tmp_path_factory.mktemp('cities')}/cities.yaml", CITIES)
+
+
+@pytest.fixture(scope="module", params=["engine", "folder"])
+def place(request, index, tmp_path_factory):
+    """Location of the cities in an engine or in a folder, by options."""
+    if request.param == "engine":
+        return lambda **options: index("text", **options)
+    folder = bm25_folder(tmp_path_factory.mktemp("cities"), CITIES)
+    return lambda **options: f"{folder}?{urlencode(options)}" if options else folder
 
 
 def serving_cities(place, steps=None, **options):
@@ -37,14 +48,14 @@ def serving_cities(place, steps=None, **options):
 
 
 @pytest.fixture(scope="module")
-def client(index):
-    with serving_cities(index("text")) as client:
+def client(place):
+    with serving_cities(place()) as client:
         yield client
 
 
 @pytest.fixture(scope="module")
-def of_tenants(index):
-    with serving_cities(index("text", tenant="owner")) as client:
+def of_tenants(place):
+    with serving_cities(place(tenant="owner")) as client:
         yield client
 
 
@@ -112,10 +123,10 @@ def test_all_indexes_of_a_collection_have_tenants_or_none(index):
     ],
 )
 @pytest.mark.parametrize("strategy", ["rules", "auto"])
-def test_choice_and_hops_read_and_search_only_what_may_be_seen(index, tmp_path, strategy, seen, hidden, restriction):
+def test_choice_and_hops_read_and_search_only_what_may_be_seen(place, tmp_path, strategy, seen, hidden, restriction):
     eager_scorer().save(tmp_path)
     steps = StepSettings(hops=2, hop=str(tmp_path))
-    with serving_cities(index("text", tenant="owner"), steps=steps) as client:
+    with serving_cities(place(tenant="owner"), steps=steps) as client:
         answer = found(client, rewriting_strategy=strategy, **restriction)
     assert ids(answer) == seen
     assert "'kind': 'hop'" in str(answer)

@@ -33,7 +33,6 @@ from pydantic import (
 from pydantic_core import to_jsonable_python
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.engines.location import Location
 from acqo_rl.types import Condition, Filter, Scope
 
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,18}")
@@ -137,14 +136,17 @@ def kind_of(value: Any) -> str | None:
     return "text" if isinstance(value, str) else None
 
 
-def conditions_of(location: Location, scope: Scope) -> Filter:
+def conditions_of(shown: str, tenant_field: str, scope: Scope) -> Filter:
     """The conditions of a scope: the part of the documents of a collection that may be seen.
+
+    Args:
+        shown: location of the collection, for messages.
+        tenant_field: metadata field that holds the tenant of a document; empty if there are none.
+        scope: the part.
 
     Raises:
         ConfigError: the collection has tenants and the scope names none, or the reverse.
     """
-    shown = location.shown
-    tenant_field = location.options.tenant
     if scope.tenant is None and tenant_field:
         raise ConfigError(
             f"{shown} has tenants (field {tenant_field!r}), but the search names none. Name the tenant, or omit the"

@@ -84,7 +84,8 @@ class EngineRetriever(Retriever):
         return search_windows(self.encoder, texts, k, lambda parts: self._search(parts, k))
 
     def _search(self, texts: Sequence[str], k: int) -> list[Ranking]:
-        where = conditions_of(self.engine.location, self.scope)
+        location = self.engine.location
+        where = conditions_of(location.shown, location.options.tenant, self.scope)
         missing = {search_key(text): text for text in texts if self.encoder or one_line(text)}
         found: dict[object, dict[str, float]] = {search_key(text): {} for text in texts}
         asked = k
@@ -156,7 +157,8 @@ class EngineDocuments(Mapping[str, Document], RemoteCorpus):
         return self.engine.count
 
     def _read(self, doc_ids: Sequence[str] | None) -> Iterator[Document]:
-        return self.engine.documents(doc_ids, conditions_of(self.engine.location, self.scope))
+        location = self.engine.location
+        return self.engine.documents(doc_ids, conditions_of(location.shown, location.options.tenant, self.scope))
 
 
 def _joined(passages: Iterable[Document]) -> dict[str, Document]:
