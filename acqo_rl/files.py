@@ -15,8 +15,26 @@ _FULL = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT), "disk is full")
 
 
 def read_json(path: str | Path) -> Any:
-    """The content of a JSON file."""
-    return json.loads(Path(path).read_text(encoding="utf-8"))
+    """The content of a JSON file.
+
+    Raises:
+        ValueError: it is not JSON, or an object has a key twice.
+    """
+    return json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=object_of)
+
+
+def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of JSON with these keys and values.
+
+    Raises:
+        ValueError: a key is there twice.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice[:100]!r} is there twice in an object")
+    return found
 
 
 @contextmanager

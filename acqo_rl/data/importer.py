@@ -24,7 +24,7 @@ from urllib.parse import unquote, urlsplit
 
 from acqo_rl.data.beir import Located, documents_of, queries_of, read_beir, read_judged, read_splits, write_beir
 from acqo_rl.data.draw import draw, split_by_hash
-from acqo_rl.data.lines import Faults, Row, read_jsonl, read_lines, shorten
+from acqo_rl.data.lines import HAS_NUL, Faults, Row, read_jsonl, read_lines, shorten
 from acqo_rl.data.pages import CODE, PAGES, PageReader
 from acqo_rl.errors import ConfigError, DataError, check_positive
 from acqo_rl.text import normalised, one_line
@@ -371,6 +371,8 @@ def _read_csv(file: Path, suffix: str, faults: Faults) -> Iterator[tuple[int, Ro
             for row in rows:
                 if None in row or None in row.values():
                     faults.add(file, rows.line_num, f"found other columns than the {len(header)} of the header.")
+                elif any("\0" in value for value in row.values()):
+                    faults.add(file, rows.line_num, HAS_NUL)
                 else:
                     yield rows.line_num, row
     except (csv.Error, UnicodeDecodeError) as error:

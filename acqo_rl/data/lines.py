@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -12,11 +13,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from acqo_rl.errors import DataError
+from acqo_rl.files import object_of
 from acqo_rl.types import Written, well_formed
 
 Row = dict[str, Any]
 """The fields of a row by their names."""
 
+HAS_NUL = "has NUL characters, as UTF-16 without a mark has; convert the file to UTF-8."
+_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+"""The escape of NUL in JSON, which is not that of a backslash."""
 _POINTER = "version https://git-lfs."
 SHOWN = 10
 """Maximum number of faults of a file that an error lists; it gives only the number of the others."""
@@ -84,6 +89,9 @@ def read_lines(path: Path, faults: Faults) -> Iterator[tuple[int, str]]:
             if number == 1 and text.startswith(_POINTER):
                 faults.add(path, None, "a pointer of Git LFS instead of the data; run: git lfs pull")
                 return
+            if "\0" in text:
+                faults.add(path, number, HAS_NUL)
+                continue
             if text.strip():
                 yield number, text.rstrip("\r\n")
 
@@ -95,22 +103,15 @@ def _finite(number: str) -> Written:
     return value
 
 
-def _object(pairs: list[tuple[str, Any]]) -> Row:
-    row = dict(pairs)
-    if len(row) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twice!r} is there twice in an object")
-    return row
-
-
-_DECODER = json.JSONDecoder(parse_constant=_finite, parse_float=_finite, object_pairs_hook=_object)
+_DECODER = json.JSONDecoder(parse_constant=_finite, parse_float=_finite, object_pairs_hook=object_of)
 
 
 def read_jsonl(path: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
-    """Yields line numbers (from 1) and the JSON object of each line; lone surrogates are read as U+FFFD."""
+    """Yields line numbers (from 1) and the JSON object of each line; NUL and lone surrogates are read as U+FFFD."""
     for number, line in read_lines(path, faults):
         try:
+            if "\\u0000" in line:
+                line = _NUL.sub(r"\1\\ufffd", line)
             row = _DECODER.decode(line)
             if "\\ud" in line.lower():  # the escape of a surrogate
                 row = json.loads(well_formed(json.dumps(row, ensure_ascii=False)))

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from markdown_it import MarkdownIt
 from markdown_it.common.html_blocks import block_names
 
+from acqo_rl.data.lines import HAS_NUL
 from acqo_rl.errors import DataError
 from acqo_rl.libraries import reported
 from acqo_rl.settings import read_yaml
@@ -136,7 +137,7 @@ def _decoded(file: Path, suffix: str) -> str:
     try:
         content = file.read_text(encoding="utf-8-sig")
         if "\0" in content:
-            raise DataError(f"{file}: has NUL characters, as UTF-16 without a mark has; convert the file to UTF-8.")
+            raise DataError(f"{file}: {HAS_NUL}")
         return content
     except UnicodeDecodeError as error:
         declared = _ENCODING.search(file.read_bytes()[:1024]) if suffix in _HTML else None

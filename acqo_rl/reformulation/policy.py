@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from acqo_rl.errors import ConfigError, GrammarError
+from acqo_rl.files import read_json
 from acqo_rl.language_models.cache import checksums
 from acqo_rl.reformulation import grammar, prompt
 from acqo_rl.reformulation.grammar import TAGS, Grammar
@@ -92,7 +93,7 @@ class PolicySettings:
         required |= {"languages": (required["languages"][0], None), "checksums": (dict[str, str], {})}
         try:
             stored = create_model(cls.__name__, __config__=strict, **required).model_validate_json(
-                Path(file).read_bytes()
+                json.dumps(read_json(file))
             )
             listed = Path(file).with_name(WORDS_FILE)
             words = frozenset(listed.read_text(encoding="utf-8").split()) if listed.is_file() else None

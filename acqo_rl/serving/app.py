@@ -18,7 +18,7 @@ from acqo_rl import __version__
 from acqo_rl.errors import AcqoError, SearchError
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.searching.trace import Step
-from acqo_rl.serving.http import REFUSALS, Web, detail_of, finish_app
+from acqo_rl.serving.http import REFUSALS, Web, detail_of, finish_app, refuse_repeated_keys
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.logs import log_failures
 from acqo_rl.serving.requests import AnswerRequest, Asked, ReformulateRequest, SearchRequest
@@ -69,6 +69,7 @@ def make_app(service: Service, limits: Limits, web: Web = Web()) -> FastAPI:
         version=__version__,
         description="Rewrites search queries where that helps, searches, and fuses the rankings.",
         lifespan=lifespan,
+        dependencies=[Depends(refuse_repeated_keys)],
     )
     listing: dict[int | str, dict[str, Any]] = {code: REFUSALS[code] for code in (401, 429)}
 

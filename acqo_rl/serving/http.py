@@ -11,7 +11,7 @@ from functools import partial
 from ipaddress import ip_address
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
@@ -22,6 +22,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acqo_rl.errors import AcqoError, ConfigError, ConversationError, IndexMismatchError, NotFoundError, SearchError
+from acqo_rl.files import object_of
 from acqo_rl.serving.limits import Guard, Limits, path_of
 from acqo_rl.serving.logs import begin_request
 from acqo_rl.serving.metrics import Metrics
@@ -44,7 +45,7 @@ _PROBLEM = {"application/json": {"schema": {"type": "object", "properties": {"de
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"content": _PROBLEM, "description": cause}
     for status, cause in (
-        (400, "The body is incomplete or cannot be read, or the header Host is unknown."),
+        (400, "The body is incomplete, cannot be read or has a key twice in an object, or the header Host is unknown."),
         (401, "The API key is wrong or missing."),
         (404, "The strategy or collection is unknown."),
         (408, "The body arrived too slowly."),
@@ -208,6 +209,16 @@ def finish_app(
             allow_headers=["*"],
             expose_headers=["Retry-After", "X-Request-ID"],
         )
+
+
+async def refuse_repeated_keys(request: Request) -> None:
+    """Refuses a body of JSON with a key twice in an object, because a proxy may have checked the other one."""
+    try:
+        json.loads(await request.body(), object_pairs_hook=object_of)
+    except json.JSONDecodeError:
+        return  # there is no body, or it is refused by its schema
+    except ValueError as error:
+        raise HTTPException(400, f"The body cannot be read: {error}.") from error
 
 
 def _refusal(detail: object, status: int, headers: Mapping[str, str] | None = None) -> Response:

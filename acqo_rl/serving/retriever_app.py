@@ -3,7 +3,7 @@
 import json
 from typing import Annotated
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
@@ -11,7 +11,7 @@ from acqo_rl import __version__
 from acqo_rl.retrieval.manifest import IndexInfo
 from acqo_rl.retrieval.remote import Rankings
 from acqo_rl.roles import Retriever
-from acqo_rl.serving.http import REFUSALS, Web, finish_app
+from acqo_rl.serving.http import REFUSALS, Web, finish_app, refuse_repeated_keys
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.requests import Text, Whole, request_config
@@ -44,7 +44,7 @@ def make_retriever_app(retriever: Retriever, info: IndexInfo, limits: Limits, we
         limits: API keys, sizes and rates.
         web: path prefix, CORS origins and names.
     """
-    app = FastAPI(title="acqo_rl retriever", version=__version__)
+    app = FastAPI(title="acqo_rl retriever", version=__version__, dependencies=[Depends(refuse_repeated_keys)])
 
     @app.get("/info", responses={code: REFUSALS[code] for code in (401, 429)})
     async def describe() -> IndexInfo:

@@ -77,6 +77,11 @@ def test_fields_with_their_own_names_need_no_setting(write, imported):
     assert data.metadata["q"] == {"kind": "x"}
 
 
+def test_an_escaped_nul_is_read_as_a_broken_character(write, imported):
+    row = r'{"id": "d", "title": "\\u0000", "text": "a\u0000\\\u0000"}'
+    assert documents_of(imported([write("d.jsonl", row)])) == [Document("d", "\\u0000", "a\ufffd\\\ufffd")]
+
+
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
 def test_numbers_are_written_to_texts_as_they_are(write, imported, ending):
     rows = {"csv": "id,title,text\n1.10,2.50,1e3\n", "jsonl": '{"id": 1.10, "title": 2.50, "text": 1e3}'}
@@ -112,6 +117,9 @@ def test_queries_of_a_text_file_and_judgements_by_position_in_it(write, imported
         ("d.csv", "sep=;\nid;text\nd;t\n", [], "line 1: .* ';'"),
         ("d.jsonl", '[{"id": "d", "text": "t"}]', [], "expected a JSON object"),
         ("d.jsonl", '{"id": "d", "text": ["t"]}', [], r"line 1: text: .*found \['t'\]"),
+        ("d.jsonl", '{"id": "d", "text": "t", "more": {"a": 1, "a": 2}}', [], "line 1: .*'a' is there twice"),
+        ("d.jsonl", '{"id": "d", "text": "a\0b"}', [], "line 1: has NUL"),
+        ("d.csv", "id,text\nd,a\0b\n", [], "line 2: has NUL"),
         ("d.parquet", "PAR1", [], "not one of"),
         ("d.pdf", b"%PDF-1.4 nothing else", [], "not a readable PDF"),
         ("d.md", "---\na: &a [*a]\n---\n", [], "front matter"),

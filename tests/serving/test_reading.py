@@ -69,6 +69,15 @@ def test_a_broken_emoji_is_replaced(client, written, read):
 
 
 @pytest.mark.parametrize(
+    "body", [b'{"query": "q", "tenant": "a", "tenant": "b"}', b'{"query": "q", "filter": {"a": 1, "a": 2}}']
+)
+@pytest.mark.parametrize("path", ["/v1/search", "/v1/reformulate", "/v1/answer"])
+def test_a_body_with_a_key_twice_is_refused(client, path, body):
+    reply = client.post(path, content=body, headers={"Content-Type": "application/json"})
+    assert (reply.status_code, "twice" in reply.json()["detail"]) == (400, True)
+
+
+@pytest.mark.parametrize(
     "given",
     [
         given
