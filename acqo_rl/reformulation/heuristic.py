@@ -75,7 +75,7 @@ class Heuristic(Reformulator):
 
     name = "rules"
 
-    def __init__(self, max_sub_queries: int = 3, lexicon: Lexicon | None = None) -> None:
+    def __init__(self, max_sub_queries: int = 5, lexicon: Lexicon | None = None) -> None:
         """Creates the reformulator.
 
         Args:
@@ -95,11 +95,16 @@ class Heuristic(Reformulator):
     def _reformulate(self, query: Query) -> Reformulation:
         text = one_line(query.text).replace("\u2019", "'").rstrip(" ?!.,;:")
         route, found = self._rewritten(query, text if len(text) <= _LONGEST else "")
-        sub_queries = distinct(found)[: self.max_sub_queries]
+        needs = distinct(found)
+        sub_queries = needs[: self.max_sub_queries]
         if not sub_queries or [normalised(s.text) for s in sub_queries] == [normalised(query.text)]:
             route = "pass"
             sub_queries = pass_through(query, self.name).sub_queries
-        return Reformulation(query, route, sub_queries, self.name, query_type=query_type_of(query.text, query.history))
+        notes: tuple[str, ...] = ()
+        if len(needs) > len(sub_queries):
+            notes = (f"Of {len(needs)} searches, the first {len(sub_queries)} are made.",)
+        kind = query_type_of(query.text, query.history)
+        return Reformulation(query, route, sub_queries, self.name, query_type=kind, notes=notes)
 
     def _rewritten(self, query: Query, text: str) -> tuple[Route, list[SubQuery]]:
         parts = parts_of(text, self._lexicon)

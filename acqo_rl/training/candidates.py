@@ -52,7 +52,7 @@ def candidates(query: Query, max_sub_queries: int = 3, lexicon: Lexicon | None =
     if len(query.text) > _LONGEST:
         return []
     found: dict[tuple[str, ...], Candidate] = {}
-    for candidate in _candidates(query, lexicon or Lexicon()):
+    for candidate in _candidates(query, lexicon or Lexicon(), max_sub_queries):
         key = tuple(normalised(s.text) for s in candidate.sub_queries)
         if 0 < len(key) <= max_sub_queries and key != (normalised(query.text),):
             found.setdefault(key, candidate)
@@ -78,8 +78,8 @@ def drops_words(query: Query, route: Route, sub_queries: Sequence[SubQuery]) -> 
     return route == "decompose" and not {word.lower() for word in _content(query.text)} <= held
 
 
-def _candidates(query: Query, lexicon: Lexicon) -> Iterator[Candidate]:
-    rules = Heuristic(lexicon=lexicon).reformulate([query])[0]
+def _candidates(query: Query, lexicon: Lexicon, max_sub_queries: int) -> Iterator[Candidate]:
+    rules = Heuristic(max_sub_queries, lexicon).reformulate([query])[0]
     turns = with_last_turns(query)  # searched by the rules, but a policy cannot write texts of this length
     by_rules = list(_made([("rules", rules.route, [s.text for s in rules.sub_queries if s.text != turns])]))
     if query.history:

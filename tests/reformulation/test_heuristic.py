@@ -34,6 +34,15 @@ def test_there_are_at_most_as_many_searches_as_set(most):
     assert len(searched("capital of Peru, Chad, Norway, Japan and Kenya", max_sub_queries=most)) == most
 
 
+def test_five_items_are_searched_and_a_note_counts_what_is_more():
+    five = reformulate("capital of Peru, Chad, Norway, Japan and Kenya")
+    assert len(five.sub_queries) == 5
+    assert not five.notes
+    seven = reformulate("capital of Peru, Chad, Norway, Japan, Kenya, Ghana and Spain")
+    assert len(seven.sub_queries) == 5
+    assert seven.notes == ("Of 7 searches, the first 5 are made.",)
+
+
 @pytest.mark.parametrize(
     "text",
     [
