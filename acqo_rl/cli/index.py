@@ -10,6 +10,13 @@ r"""Build a search index from a BEIR folder.
     accelerate launch --num_processes 4 -m acqo_rl.cli index --data data/my_corpus --output indexes/my_corpus
 
 The same command resumes an interrupted build. A finished index is never overwritten: other settings are rejected.
+
+If documents were added, changed or removed, the same command with --update True encodes only new passages:
+
+    acqo index --data data/my_corpus --output indexes/my_corpus --update True
+
+The new state of the index is built beside the old one, which is replaced when it is complete. A running service opens
+it by itself.
 """
 
 from __future__ import annotations
@@ -19,17 +26,22 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from acqo_rl.data.beir import read_corpus
-from acqo_rl.errors import ConfigError
+from acqo_rl.data.beir import corpus_hash, read_corpus
+from acqo_rl.errors import ConfigError, IndexMismatchError
+from acqo_rl.files import hash_of
 from acqo_rl.retrieval.build import Shards, build_bm25_index, build_dense_index
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.retrieval.encoders import is_on_server, load_encoder
 from acqo_rl.retrieval.engines.location import is_engine
+from acqo_rl.retrieval.fields import lines_of
 from acqo_rl.retrieval.load import describe
-from acqo_rl.retrieval.manifest import FILE_NAME, PARTS
+from acqo_rl.retrieval.manifest import FILE_NAME, PARTS, DenseSettings, read_manifest
+from acqo_rl.retrieval.places import folder_of
 from acqo_rl.retrieval.splitting import long_documents, split_passages
+from acqo_rl.retrieval.update import STATES, KnownVectors, publish
 from acqo_rl.roles import Encoder
 from acqo_rl.settings import group, setting
+from acqo_rl.text import passage_text
 from acqo_rl.types import Amount, Document, Positive, Share
 
 if TYPE_CHECKING:
@@ -94,6 +106,11 @@ class BuildIndexConfig:
         of=_VECTORS,
     )
     faiss: FaissOptions = group("Settings of a FAISS index, such as --faiss.factory HNSW64.", FaissOptions, _VECTORS)
+    update: bool = setting(
+        "Bring a finished index up to date with its documents; repeat the other settings of the build. Vectors of "
+        "passages that did not change are kept; BM25 and its word statistics are computed again.",
+        False,
+    )
     bm25: Bm25Options = group(
         "Settings of a BM25 index, such as --bm25.language none.", Bm25Options, ("bm25", "hybrid")
     )
@@ -108,10 +125,20 @@ def main(config: BuildIndexConfig) -> None:
     state = PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(days=1))  # waits for slow processes
     encoder = load_encoder_of(config, state) if config.kind != "bm25" else None
     documents = list(read_corpus(config.data).values())
-    folders = [Path(config.output, part) for part in PARTS] if config.kind == "hybrid" else [Path(config.output)]
+    output = folder_of(config.output)[0]
+    if config.update:
+        old = folders_of(config, output)
+        check_same(config, old)
+        content = hash_of(corpus_hash(documents), *lines_of(documents))
+        output = Path(config.output, STATES, content[:16])
+    folders = folders_of(config, output)
     finished = all((folder / FILE_NAME).exists() for folder in folders)
     notes: list[str] = []
     passages = passages_of(config, documents, encoder, notes) if config.split_passages or not finished else documents
+    if config.update and encoder and not finished:
+        encoder = KnownVectors(encoder, old[0])
+        missing = encoder.missing([*map(passage_text, passages)])
+        notes.append(f"{missing:,} of {len(passages):,} passages are new and must be encoded.")
     shards = None
     if encoder and not (folders[0] / FILE_NAME).exists():
         shards = Shards(folders[0], passages, encoder, config.encoding.shard_size)
@@ -124,11 +151,37 @@ def main(config: BuildIndexConfig) -> None:
         state.wait_for_everyone()
     if state.is_main_process:
         build(config, folders, documents, passages, encoder)
+        if config.update:
+            publish(Path(config.output), output)
         info = describe(config.output)
-        size = sum(path.stat().st_size for path in Path(config.output).rglob("*") if path.is_file()) / 1e6
+        size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file()) / 1e6
         print(f"{config.output}: {info.document_count:,} documents, {size:,.1f} MB, fingerprint", end=" ")
         print(info.fingerprint[:16], "(already exists, nothing to do)" if finished else "(ready to search)")
     state.destroy_process_group()
+
+
+def folders_of(config: BuildIndexConfig, output: Path) -> list[Path]:
+    """The folders of the single indexes, the dense one first."""
+    return [output / part for part in PARTS] if config.kind == "hybrid" else [output]
+
+
+def check_same(config: BuildIndexConfig, folders: list[Path]) -> None:
+    """Checks that the settings are those of the finished index to update.
+
+    Raises:
+        IndexMismatchError: there is no finished index, or it has other settings.
+    """
+    for folder in folders:
+        settings = read_manifest(folder).settings
+        if isinstance(settings, DenseSettings):
+            given = asdict(config.faiss)
+            given["search_parameters"] = given["search_parameters"] or settings.search_parameters
+            is_same = config.kind in _VECTORS and (config.split_passages or not settings.passages)
+        else:
+            given = asdict(config.bm25)
+            is_same = config.kind != "dense"
+        if not is_same or given != {name: getattr(settings, name) for name in given}:
+            raise IndexMismatchError(f"{folder} was built with other settings; repeat those of its first build.")
 
 
 def check(config: BuildIndexConfig) -> None:

@@ -2,6 +2,7 @@
 
     manifest.json  doc_ids.json  and  index.faiss (dense)  or  bm25/ (sparse);  shards/ only while a build runs
     fields.json: the metadata of the documents, for filters
+    passages.npy  (dense): hashes of the passages, for updates
     spans.npy  (dense, with split documents): where the passage of each vector is in its document
     dense/  and  bm25/  (hybrid)
 
@@ -31,6 +32,7 @@ from acqo_rl.retrieval.manifest import (
     FILE_NAME,
     IDS_NAME,
     INDEX_NAME,
+    PASSAGES_NAME,
     SPANS_NAME,
     Bm25Settings,
     DenseSettings,
@@ -39,6 +41,7 @@ from acqo_rl.retrieval.manifest import (
     write_manifest,
 )
 from acqo_rl.retrieval.splitting import Part
+from acqo_rl.retrieval.update import digests_of
 from acqo_rl.roles import Encoder, Vectors
 from acqo_rl.text import passage_text
 from acqo_rl.types import Document
@@ -164,6 +167,8 @@ def build_dense_index(
     faiss_index.fill(index, shards.read(), factory)
     folder.mkdir(parents=True, exist_ok=True)
     faiss_index.write_index(index, folder / INDEX_NAME)
+    with atomic(folder / PASSAGES_NAME) as unfinished, unfinished.open("wb") as file:
+        np.save(file, digests_of([*map(passage_text, passages)]))
     if settings.passages:
         with atomic(folder / SPANS_NAME) as unfinished, unfinished.open("wb") as file:
             np.save(file, np.array([one.span if isinstance(one, Part) else (0, 0) for one in passages], np.int32))

@@ -26,8 +26,10 @@ IDS_NAME = "doc_ids.json"
 INDEX_NAME = "index.faiss"
 SPANS_NAME = "spans.npy"
 FIELDS_NAME = "fields.json"
+PASSAGES_NAME = "passages.npy"
+STATE_NAME = "state.txt"
 BM25_NAME = "bm25"
-_FILES = (IDS_NAME, INDEX_NAME, SPANS_NAME, FIELDS_NAME, f"{BM25_NAME}/*")
+_FILES = (IDS_NAME, INDEX_NAME, SPANS_NAME, FIELDS_NAME, PASSAGES_NAME, f"{BM25_NAME}/*")
 PARTS = ("dense", "bm25")
 """Folders of the parts of a hybrid index."""
 _EXACT = ConfigDict(strict=True, extra="forbid")

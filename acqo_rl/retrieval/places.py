@@ -7,7 +7,7 @@ from pathlib import Path
 from acqo_rl.addresses import Address, whole_of
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.engines.location import is_engine, read_location
-from acqo_rl.retrieval.manifest import FILE_NAME, PARTS
+from acqo_rl.retrieval.manifest import FILE_NAME, PARTS, STATE_NAME
 
 _JOINT = re.compile(r"\+(?!json:)")
 """The sign between index locations; that of ``http+json:`` belongs to one of them."""
@@ -19,9 +19,11 @@ def is_url(index: str | Path) -> bool:
 
 
 def folder_of(place: str | Path) -> tuple[Path, str]:
-    """The folder of an index location, and the metadata field after ``?tenant=``, or an empty text."""
-    folder, _, field = whole_of(place).partition("?tenant=")
-    return Path(folder), field
+    """The folder of the present state of an index location, and the field after ``?tenant=``, or an empty text."""
+    name, _, field = whole_of(place).partition("?tenant=")
+    folder = Path(name)
+    state = folder / STATE_NAME
+    return (folder / state.read_text(encoding="utf-8").strip() if state.is_file() else folder), field
 
 
 def tenant_of(place: str | Path) -> str:

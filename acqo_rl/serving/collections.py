@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from acqo_rl.addresses import Address, whole_of
 from acqo_rl.errors import ConfigError
@@ -30,6 +31,8 @@ class Collection:
         originals: retrievers of the indexes that search only the raw query, as separate lists.
         tenant: metadata field that holds the tenant of a document, which each search must name; empty without tenants.
         scope: the part of the documents that is searched.
+        states: folders of the indexes that were opened.
+        present: looks up the folders of their present states; ``None`` if it has none.
     """
 
     name: str
@@ -38,6 +41,8 @@ class Collection:
     originals: tuple[InCollection, ...] = ()
     tenant: str = ""
     scope: Scope = UNRESTRICTED
+    states: tuple[Path, ...] = ()
+    present: Callable[[], tuple[Path, ...]] | None = None
 
     @property
     def has_tenants(self) -> bool:
@@ -107,7 +112,7 @@ def open_collection(
     from acqo_rl.retrieval.engines.opening import documents_of
     from acqo_rl.retrieval.faiss_retriever import FaissRetriever
     from acqo_rl.retrieval.load import describe, load_retriever
-    from acqo_rl.retrieval.places import is_url, tenant_of
+    from acqo_rl.retrieval.places import folder_of, is_url, tenant_of
     from acqo_rl.searching.names import ORIGINAL, check_name, name_indexes
 
     known = {} if encoders is None else encoders
@@ -118,7 +123,13 @@ def open_collection(
     if not indexes or not all(indexes) or not (data or is_engine(indexes[0])):
         raise ConfigError(f"The collection {name!r} cannot be opened; use the form NAME=DATA,INDEX.")
     check_name(name, {})
-    parts = name_indexes([Address(f"{name}={'+'.join(index.whole() for index in indexes)}")])[name]
+    joined = Address(f"{name}={'+'.join(index.whole() for index in indexes)}")
+    parts = name_indexes([joined])[name]
+
+    def present() -> tuple[Path, ...]:
+        return tuple(folder_of(part.removesuffix(ORIGINAL))[0] for part in name_indexes([joined])[name])
+
+    states = present()
     singles = [part.removesuffix(ORIGINAL) for part in parts]
     tenants = {tenant_of(index) for index in singles}
     if len(tenants) > 1:
@@ -156,7 +167,7 @@ def open_collection(
         raise ConfigError(
             f"{name} has two indexes of the same kind ({', '.join(indexes)}); give one dense and one BM25 index."
         )
-    return Collection(name, documents, retrievers, originals, tenant=tenants.pop())
+    return Collection(name, documents, retrievers, originals, tenants.pop(), states=states, present=present)
 
 
 def searched_as_one(collections: Sequence[Collection], label: str = "indexes") -> Retriever:

@@ -100,7 +100,7 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
     from acqo_rl.searching.assemble import check_path
     from acqo_rl.searching.searcher import Timeouts
     from acqo_rl.serving.batching import Batcher
-    from acqo_rl.serving.collections import open_collection
+    from acqo_rl.serving.collections import Collection, open_collection
 
     limits = settings.timeouts
     batcher = partial(Batcher, size=settings.batch_size)
@@ -110,6 +110,11 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
         check_path(spec)
     reranker = load_reranker(settings.reranker, limits.reranking) if settings.reranker else None
     encoders: dict[str, Encoder] = {}
+    places = {one.partition("=")[0]: one for one in settings.collections}
+
+    def opened(name: str) -> Collection:
+        return open_collection(places[name], limits.sub_query, of_indexes, settings.open_index, encoders)
+
     collections = [
         open_collection(one, limits.sub_query, of_indexes, settings.open_index, encoders)
         for one in settings.collections
@@ -135,6 +140,7 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
     )
     try:
         service.warm_up()
+        service.watch(opened)
     except BaseException:
         service.close()
         raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
@@ -32,6 +33,8 @@ from acqo_rl.types import Query, Scope
 _SEARCHERS = 256
 """Maximum number of searchers and pipelines to keep (least recently used are dropped); each has its own cache."""
 
+_log = logging.getLogger(__name__)
+
 Made = TypeVar("Made", bound=Callable[..., Any])
 
 _CHANGING = 60.0
@@ -44,7 +47,7 @@ def _kept(kind: str) -> Callable[[Made], Made]:
     def key(service: Service, *asked: Any) -> Hashable:
         *strategy, collections = asked
         # Nothing that is kept for one part of the documents serves another one.
-        parts = tuple((collection.name, collection.scope) for collection in collections)
+        parts = tuple((collection.name, collection.scope, collection.states) for collection in collections)
         return kind, id(service.strategies.get(*strategy)) if strategy else None, parts
 
     return cachedmethod(  # type: ignore[return-value]
@@ -91,7 +94,8 @@ class Service:
         self._workers = Workers(64)  # calls of each retriever and of each reformulator at once
         self._made: LRUCache[Hashable, Any] = LRUCache(_SEARCHERS)
         self._making = threading.Condition()
-        self._probed = tuple(one.restrict(Scope(tenant="" if one.has_tenants else None)) for one in self.collections)
+        self._closed = threading.Event()
+        self._probed = _probed(self.collections)
         self.searcher("raw", None, self._probed)
 
     def find(self, body: SearchRequest) -> SearchResponse:
@@ -207,8 +211,41 @@ class Service:
         for name in self.strategies.names:
             self.searcher(name, None, self._probed).without_limits().search(query, DEPTH)
 
+    def watch(self, reopen: Callable[[str], Collection], seconds: float = 5.0) -> None:
+        """Opens the new states of indexes, in a thread; requests that have begun end with the old ones.
+
+        Args:
+            reopen: opens a collection by its name.
+            seconds: time between two looks.
+        """
+
+        def look() -> None:
+            while not self._closed.wait(seconds):
+                for collection in self.collections:
+                    self._renew(collection, reopen)
+
+        threading.Thread(target=look, daemon=True).start()
+
+    def _renew(self, collection: Collection, reopen: Callable[[str], Collection]) -> None:
+        """Replaces a collection by its present state; if this cannot be opened, the old one stays."""
+        try:
+            if collection.present is None or collection.present() == collection.states:
+                return
+            fresh = reopen(collection.name)
+            others = [one for one in self.collections if one is not collection]
+            self.strategies.read([one.documents for one in (*others, fresh) if not one.has_tenants])
+        except Exception as error:
+            _log.warning("the new state of the collection %s cannot be opened: %s", collection.name, error)
+            return
+        self.collections = tuple(fresh if one is collection else one for one in self.collections)
+        self._probed = _probed(self.collections)
+        with self._making:
+            self._made.clear()
+        _log.info("the collection %s has a new state of %s documents", fresh.name, f"{len(fresh.documents):,}")
+
     def close(self) -> None:
         """Ends the threads."""
+        self._closed.set()
         self._workers.close()
 
     @_kept("words")
@@ -220,6 +257,11 @@ class Service:
     def _cache_of(self, collections: Sequence[Collection]) -> dict[str, Any]:
         seconds = min(self.cache_ttl, _CHANGING) if _may_change(collections) else self.cache_ttl
         return {"cache_size": self.cache_size, "cache_seconds": seconds}
+
+
+def _probed(collections: Sequence[Collection]) -> tuple[Collection, ...]:
+    """The collections as they are probed; those with tenants as one sees them that has no documents."""
+    return tuple(one.restrict(Scope(tenant="" if one.has_tenants else None)) for one in collections)
 
 
 def _may_change(collections: Sequence[Collection]) -> bool:

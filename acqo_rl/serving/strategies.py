@@ -1,7 +1,7 @@
 """The strategies of a service: one description of a search path each, and their reformulators, loaded at once."""
 
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -10,13 +10,14 @@ from cachetools import cachedmethod
 from acqo_rl.errors import NotFoundError
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.lexicon import Lexicon
-from acqo_rl.reformulation.load import load_strategy_model
+from acqo_rl.reformulation.load import lexicon_for, load_strategy_model
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.settings import StrategySettings
 from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.searching.assemble import open_reformulator
 from acqo_rl.searching.description import PathSpec
 from acqo_rl.serving.batching import BatchedModel, Batcher
+from acqo_rl.types import Corpus
 
 
 @dataclass
@@ -44,7 +45,7 @@ class Strategies:
         self._language_models = {
             model: batched(load_strategy_model(model, settings), self.batcher) for model, settings in prompted.items()
         }
-        self._loaded: dict[Hashable, Reformulator] = {}
+        self._loaded: dict[tuple[Any, ...], Reformulator] = {}
         self._loading = threading.Condition()
         for name in self.names:
             self.get(name)
@@ -63,6 +64,15 @@ class Strategies:
         if name not in self.names:
             raise NotFoundError(f"Unknown strategy {name!r}; choose one of {', '.join(self.names)}.")
         return self._load(name, num_variants or self.paths[name].strategy.num_variants)
+
+    def read(self, corpora: Sequence[Corpus]) -> None:
+        """Reads the names in the collections again, for the rules."""
+        if self.lexicon is None:
+            return
+        self.lexicon = lexicon_for(["rules"], corpora)
+        with self._loading:
+            for key in [key for key in self._loaded if self.paths[key[0]].reformulator == "rules"]:
+                del self._loaded[key]
 
     def has_variants(self, name: str) -> bool:
         """Whether a strategy uses ``num_variants``."""
