@@ -1,10 +1,11 @@
 """Whether a query is in a language that rules, a policy or a network reads: one decision, for all steps of a search."""
 
+import unicodedata
 from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
 
-from acqo_rl.text import stop_words, words
+from acqo_rl.text import compatible, stop_words, words
 from acqo_rl.types import Query, Reformulation, Turn
 
 Languages = tuple[str, ...] | None
@@ -40,6 +41,8 @@ def _can_read(text: str, history: tuple[Turn, ...], languages: tuple[str, ...]) 
     said = " ".join(turn.text for turn in history if turn.speaker == "user")
     if languages == ENGLISH and _is_plain_english(text) and (not said or _is_plain_english(said)):
         return True
+    if languages == ENGLISH and not _is_latin(text):  # the detector does not know all scripts
+        return False
     if not said:
         return _odds(text, languages) <= _ALONE
     together = f"{said} {text}"[-_READ:]
@@ -51,6 +54,12 @@ def _is_plain_english(text: str) -> bool:
     english, foreign = _common_words()
     found = set(words(text.lower()))
     return text.isascii() and len(found & english - foreign) > 1 and found.isdisjoint(foreign - english)
+
+
+def _is_latin(text: str) -> bool:
+    """Whether at least half of the letters of a text are Latin."""
+    letters = [unicodedata.name(letter, "") for letter in compatible(text) if letter.isalpha()]
+    return 2 * sum("LATIN" in name for name in letters) >= len(letters)
 
 
 @cache

@@ -22,6 +22,9 @@ OTHERS = """
 ホテル・アドラーについて教えて|プールはありますか？|中国は？
 介绍一下阿德勒酒店|有游泳池吗？|有WiFi吗？
 아들러 호텔에 대해 알려줘|수영장이 있나요?|WiFi 있어?
+އުލްމްގައި Hotel Adler އެބަހުރި|އެތަނުގައި އަދި Lima ގައި ކީކޭ؟
+ߟߊ߬ߘߌ߬ ߞߋߟߋ߲ ߝߐ߫|ߖߌ ߦߋ߫ ߦߋ߲߬ ߓߊ߬؟
+ܐܡܪ ܠܝ ܥܠ ܦܘܢܕܩܐ|ܐܝܬ ܬܡܢ ܒܪܟܬܐ؟
 Erzähl mir etwas über das Hotel Adler|Gibt es dort einen Pool?|Hat es WLAN?|Und von Spanien?
 Parle-moi de l'hôtel Adler|Y a-t-il une piscine ?|Quand est-il mort ?|Par qui ?
 Háblame del hotel Adler|¿Quién lo construyó?|¿Cuándo murió?
