@@ -98,12 +98,13 @@ class Grammar:
     def ascii_regex(self) -> str:
         """A looser expression without characters beyond ASCII, for engines that know no others.
 
-        It only fixes the tags, and the number and the length of lines; :meth:`parse_tolerantly` reads the rest.
+        It only fixes the tags and the number of lines; :meth:`parse_tolerantly` reads the rest. An engine takes 20
+        seconds to compile limits of length.
         """
-        return f"({TAGS['pass']}|({_LISTS}){self._lines('', _ASCII_SIGNS)})"
+        return f"({TAGS['pass']}|({_LISTS}){self._lines('', _ASCII_SIGNS, limited=False)})"
 
-    def _lines(self, banned: str, signs: str) -> str:
-        return f"(\\n({_line(banned, signs)})){{1,{self.max_sub_queries}}}"
+    def _lines(self, banned: str, signs: str, *, limited: bool = True) -> str:
+        return f"(\\n({_line(banned, signs, limited)})){{1,{self.max_sub_queries}}}"
 
     def render(self, route: Route, sub_queries: Iterable[SubQuery], query: Query) -> str:
         """Renders the canonical completion for a route and its sub-queries; the inverse of :meth:`parse`.
@@ -180,7 +181,7 @@ class Grammar:
 
 
 @cache
-def _line(banned: str, signs: str) -> str:
+def _line(banned: str, signs: str, limited: bool = True) -> str:
     """Expression of the lines of a sub-query: no tag, and no space at either end.
 
     Engines of guided decoding know no lookahead. So a line of up to ``_COMPARED`` characters is read from its first
@@ -189,7 +190,13 @@ def _line(banned: str, signs: str) -> str:
     Args:
         banned: characters that no line has, beside the end of a line; as in a class of an expression.
         signs: punctuation, likewise.
+        limited: limit the length of a line; otherwise, all lines are read as those of up to ``_COMPARED`` characters.
     """
+
+    def up_to(length: int) -> str:
+        return f"{{0,{length}}}" if limited else "*"
+
+    few = up_to(_COMPARED)
     banned += "\\n"
     begun: list[str] = []
     left = [("", f" {signs}{''.join(tag[0] + tag[0].upper() for tag in TAGS.values())}")]
@@ -201,19 +208,18 @@ def _line(banned: str, signs: str) -> str:
                 begun.append(written)
                 left.append((written, either))
             written += f"[{either}]"
-        left.append((f"{written}[ {signs}]{{0,{_COMPARED}}}", f" {signs}"))
+        left.append((f"{written}[ {signs}]{few}", f" {signs}"))
     ends = "|".join([*begun, *(f"{start}[^ {banned}{excluded}]" for start, excluded in left)])
     goes_on = "|".join(f"{start}[^{banned}{excluded}]" for start, excluded in left)
     edge = f"[^ {banned}]"
     inner = f"[^{banned}]"
     sign = f"[{signs}]"
-    most = MAX_CHARACTERS - 3 * _COMPARED
-    return (
-        f"({sign}[ {signs}]{{0,{_COMPARED}}})?({ends}|({goes_on}){inner}{{0,{most}}}{edge})"
-        f"|{sign}([ {signs}]{{0,{_COMPARED}}}{sign})?"
-        f"|{_EXPANSION}({inner}{{0,{MAX_CHARACTERS - 3}}}{edge})"
-        f"|{edge}{inner}{{{_COMPARED - 1},{MAX_CHARACTERS - 2}}}{edge}"
+    line = (
+        f"({sign}[ {signs}]{few})?({ends}|({goes_on}){inner}{up_to(MAX_CHARACTERS - 3 * _COMPARED)}{edge})"
+        f"|{sign}([ {signs}]{few}{sign})?"
+        f"|{_EXPANSION}({inner}{up_to(MAX_CHARACTERS - 3)}{edge})"
     )
+    return f"{line}|{edge}{inner}{{{_COMPARED - 1},{MAX_CHARACTERS - 2}}}{edge}" if limited else line
 
 
 def repeats_words(completion: str, query: Query) -> bool:

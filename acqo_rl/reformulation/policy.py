@@ -70,20 +70,20 @@ class PolicySettings:
         return FeedbackSpec(self.feedback_results, self.feedback_words)
 
     def save(self, folder: str | Path) -> None:
-        """Writes the settings, with the checksums of the weights, to the folder of these."""
+        """Writes the settings, with the checksums of the weights and the words, to the folder of these."""
         stored = asdict(self)
         if words := stored.pop("words"):
             Path(folder, WORDS_FILE).write_text("".join(f"{word}\n" for word in sorted(words)), encoding="utf-8")
-        weights = sorted(Path(folder).glob("*.safetensors"))
-        stored["checksums"] = {path.name: checksum for path, checksum in zip(weights, checksums(weights), strict=True)}
+        files = [*sorted(Path(folder).glob("*.safetensors")), *Path(folder).glob(WORDS_FILE)]
+        stored["checksums"] = {path.name: checksum for path, checksum in zip(files, checksums(files), strict=True)}
         Path(folder, SETTINGS_FILE).write_text(json.dumps(stored, indent=2) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, file: str | Path) -> PolicySettings:
-        """Reads the settings of an exported model, and its words from the same folder; checks the weights in it.
+        """Reads the settings of an exported model, and its words from the same folder; checks both and the weights.
 
         Raises:
-            ConfigError: the weights are damaged.
+            ConfigError: the weights or the words are damaged.
             GrammarError: the file is damaged, or the model was trained with another grammar or prompt version.
         """
         from pydantic import ConfigDict, create_model
@@ -105,10 +105,13 @@ class PolicySettings:
             raise GrammarError(
                 f"{file} does not contain valid settings of a policy ({error}); fix it, or export the model again."
             ) from error
-        if checksums(paths) != [saved[path.name] for path in paths]:
+        damaged = [path.name for path, seen in zip(paths, checksums(paths), strict=True) if seen != saved[path.name]]
+        if WORDS_FILE in saved and words is None:
+            damaged.append(WORDS_FILE)
+        if damaged:
             raise ConfigError(
-                f"The weights in {Path(file).parent} are damaged: their checksums differ from {SETTINGS_FILE}; copy"
-                " or export the model again."
+                f"{', '.join(damaged)} in {Path(file).parent} is damaged or missing: its checksum differs from"
+                f" {SETTINGS_FILE}; copy or export the model again."
             )
         for what, seen, wanted in (
             ("grammar", settings.grammar_version, grammar.VERSION),

@@ -169,6 +169,15 @@ def test_a_tag_is_no_sub_query(before, tag, case, after, others):
     assert GRAMMAR.parse_tolerantly(f"split\n{tag} {case(tag)}", QUERY).sub_queries == (ORIGINAL,)
 
 
+@given(st.text(string.ascii_letters + " .-=", min_size=1, max_size=MAX_CHARACTERS).map(one_line).filter(bool))
+@settings(max_examples=300)
+def test_what_has_no_limits_of_length_matches_the_same_lines(line):
+    """An engine compiled the expression with limits in 20 seconds, at each start."""
+    assert re.findall(r"\{\d+,\d+\}", GRAMMAR.ascii_regex) == [f"{{1,{GRAMMAR.max_sub_queries}}}"]
+    written = f"split\n{line}"
+    assert bool(re.fullmatch(GRAMMAR.ascii_regex, written)) == bool(re.fullmatch(GRAMMAR.regex, written))
+
+
 @pytest.mark.parametrize(
     "line", ["\u2192 pass", "\U0001f600pass", "1. pass", "pass split", "split|pass", "\uff50ass", "." * 40 + "pass"]
 )

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from stand_ins import ScriptedLanguageModel
 
-from acqo_rl.errors import GrammarError
+from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.reformulation.policy import ONLY_ITSELF, Policy, PolicySettings, prompt_of
 from acqo_rl.types import Completion, Query, SubQuery
 
@@ -84,6 +84,13 @@ def test_round_trip(tmp_path):
     )
     settings.save(tmp_path)
     assert PolicySettings.load(tmp_path / "acqo.json") == settings
+    words = tmp_path / "words.txt"
+    words.write_bytes(words.read_bytes().replace(b"who", b"whn"))
+    with pytest.raises(ConfigError, match=words.name):
+        PolicySettings.load(tmp_path / "acqo.json")
+    words.unlink()
+    with pytest.raises(ConfigError, match=words.name):
+        PolicySettings.load(tmp_path / "acqo.json")
 
 
 @pytest.mark.parametrize(
