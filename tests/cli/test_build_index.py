@@ -51,7 +51,8 @@ def test_two_processes_build_the_same_index_as_one(data, tmp_path):
     assert run_in_two_processes(SCRIPT, *settings, two, env=ENVIRONMENT).count("ready to search") == 1
     for name in INDEX_FILES:
         assert (one / name).read_bytes() == (two / name).read_bytes()
-    assert sorted(path.name for path in two.iterdir()) == ["doc_ids.json", "index.faiss", "manifest.json"]
+    files = ["doc_ids.json", "fields.json", "index.faiss", "manifest.json", "passages.npy"]
+    assert sorted(path.name for path in two.iterdir()) == files
 
 
 def test_a_hybrid_build_resumes_after_a_finished_part(data, tmp_path, build, monkeypatch):
