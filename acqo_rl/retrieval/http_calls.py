@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LONGEST_PAUSE = 30.0  # seconds
+_LONGEST_ATTEMPT = 60.0
+"""Seconds after which an attempt ends, even if its answer still drips in."""
 
 
 class ServerError(SearchError):
@@ -57,7 +59,7 @@ class Server:
             seconds: time limit of a call over all attempts. By default a call is repeated for about a minute, so that a
                 training run survives a restart of the server.
             headers: further headers of all calls.
-            timeout: time limit of each attempt; by default, only pauses in an answer are limited.
+            timeout: time limit of each attempt; by default a minute, and half a minute for a pause.
 
         Raises:
             MissingPackageError: the packages of the extra ``remote`` are not installed.
@@ -67,7 +69,7 @@ class Server:
         self._what = what
         self._seconds = seconds
         self._retrying = make_retrying(is_temporary, seconds, is_async=True)
-        self._timeout = timeout
+        self._timeout = timeout or _LONGEST_ATTEMPT
         headers = {**(headers or {}), **({"Authorization": f"Bearer {key}"} if key else {})}
         self._connections = Connections(self.url, what, timeout or _LONGEST_PAUSE, headers)
 

@@ -184,6 +184,17 @@ def test_an_answer_without_end_has_the_time_and_the_bytes_of_a_call(kind, sends,
     assert time.monotonic() - begin < 15
 
 
+@pytest.mark.parametrize("sends", ["drips its head", "drips its body"])
+def test_a_call_without_a_time_limit_ends_too(monkeypatch, sends):
+    monkeypatch.setattr("acqo_rl.retrieval.http_calls._LONGEST_ATTEMPT", 0.5)
+    begin = time.monotonic()
+    with Endless() as server:
+        server.sends, server.parts = ENDLESS[sends], 100
+        with pytest.raises(SearchError):
+            load_retriever(f"http://{server.address}")
+    assert time.monotonic() - begin < 15
+
+
 def test_a_call_ends_at_once_when_nobody_waits_for_it_any_more():
     limit = TimeLimit()
     with Endless() as server, limited(limit), ThreadPoolExecutor() as pool:
