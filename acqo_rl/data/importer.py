@@ -9,6 +9,7 @@ import csv
 import logging
 import math
 import mimetypes
+import os
 import re
 import shutil
 import sys
@@ -191,6 +192,7 @@ def _rows(
     for path in map(Path, paths):
         for file in _files_of(path, skipped) if path.is_dir() else [path]:
             name = file.relative_to(path if path.is_dir() and len(paths) == 1 else path.parent).as_posix()
+            name = os.fsencode(name).decode("utf-8", "replace")
             suffix = file.suffix.lower()
             if suffix in _TABLES and not path.is_dir():
                 for number, row in _read_table(file, suffix, fields, setting, faults):

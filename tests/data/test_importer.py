@@ -1,6 +1,7 @@
 """Files of one's own become a BEIR folder that the reader reads; what would have to be guessed is a fault."""
 
 import json
+import os
 
 import pytest
 from hypothesis import given
@@ -203,6 +204,14 @@ def test_a_folder_of_pages(write, imported, caplog):
         "without text (scan.pdf)",
     )
     assert all(one in caplog.text for one in skipped)
+
+
+def test_a_file_name_that_is_not_utf_8_is_an_id_with_a_broken_character(imported, tmp_path):
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    (folder / os.fsdecode(b"caf\xe9.txt")).write_text("Open at nine.", encoding="utf-8")
+    (folder / "tea.txt").write_text("Open at ten.", encoding="utf-8")
+    assert [one.id for one in documents_of(imported([folder]))] == ["caf\ufffd.txt", "tea.txt"]
 
 
 def test_the_texts_of_links_are_kept_with_the_page_that_they_lead_to(write, imported):
