@@ -9,7 +9,7 @@ from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.cli import command, module_of
 from acqo_rl.data.beir import read_corpus
-from acqo_rl.errors import DataError, SearchError
+from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.language_models import load as language_models
 from acqo_rl.retrieval.build import build_bm25_index
 
@@ -62,8 +62,8 @@ def test_results_are_compared_with_those_in_the_log_or_else_with_those_of_the_ra
 def test_the_search_that_is_tried_has_all_settings_of_acqo_search(shadow):
     """Also those that evaluations give otherwise: of a fusion, and a reranker that is not there."""
     numbers("raw", shadow(SIMPLE, reformulator="raw")[0])
-    with pytest.raises(SearchError, match="nobody"):
-        shadow(SIMPLE, reformulator="rules", reranker="rerank:m@http://127.0.0.1:9/nobody")
+    with pytest.raises(ConfigError, match="nobody"):
+        shadow(SIMPLE, reformulator="rules", reranker="./nobody")
 
 
 def test_queries_that_change_stand_side_by_side_and_relevant_documents_say_who_is_helped(shadow):
