@@ -105,6 +105,7 @@ def main(config: PeersConfig) -> None:
     from acqo_rl.data.draw import draw
     from acqo_rl.language_models.load import load_language_model
     from acqo_rl.measures import measurable
+    from acqo_rl.reformulation.pass_through import RecentTurns
     from acqo_rl.training.run_folder import continue_rows
 
     folder = Path(config.output_dir)
@@ -115,6 +116,11 @@ def main(config: PeersConfig) -> None:
     auto = load_searcher(config.index, config.data, model=config.policy)
     meter = Meter(load_language_model(config.model, max_new_tokens=config.max_new_tokens))
     retriever = load_retriever(config.index)
+
+    def after_turns(query: Query) -> str:
+        [made] = RecentTurns().reformulate([query])
+        return made.sub_queries[0].text
+
     log: list[str] = []
     systems: dict[str, Found | None] = {
         "raw": lambda query: search(retriever, query.text, log).doc_ids,
@@ -154,11 +160,6 @@ def search(retriever: Retriever, text: str, log: list[str]) -> Ranking:
     log.append(text)
     [ranking] = retriever.search([text], K)
     return ranking
-
-
-def after_turns(query: Query) -> str:
-    """The query after its last two turns."""
-    return " ".join([*(turn.text for turn in query.history[-2:]), query.text])
 
 
 def peers(retriever: Retriever, meter: Meter, log: list[str]) -> dict[str, Found]:
@@ -258,13 +259,13 @@ def table(rows: Sequence[Row], qrels: dict[str, dict[str, int]]) -> str:
 
     from acqo_rl.evaluation.significance import paired_bootstrap
     from acqo_rl.evaluation.tables import Table, aligned, interval
-    from acqo_rl.measures import per_query
+    from acqo_rl.measures import per_query, to_run
 
     cells = []
     raw: Any = None
     for system in dict.fromkeys(row.system for row in rows):
         own = [row for row in rows if row.system == system]
-        run = {row.query_id: {one: 1 / rank for rank, one in enumerate(row.documents, start=1)} for row in own}
+        run = to_run({row.query_id: Ranking(tuple(row.documents), (0.0,) * len(row.documents)) for row in own})
         measured = per_query([MEASURE], {query_id: qrels[query_id] for query_id in run}, run)[MEASURE]
         values = np.array([measured[row.query_id] for row in own])
         raw = values if raw is None else raw

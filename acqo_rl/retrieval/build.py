@@ -17,8 +17,10 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acqo_rl.data.beir import corpus_hash
 from acqo_rl.errors import DataError, IndexMismatchError, check_positive
@@ -86,8 +88,7 @@ class Shards:
         own = [number for number in self.missing() if number % processes == rank]
         for number in tqdm(own, desc="shards", unit=" shards", disable=len(own) < 2 or rank > 0):
             embeddings = self._encoder.encode_passages([*map(passage_text, self._in_shard(number))])
-            with atomic(self._path(number)) as unfinished, unfinished.open("wb") as file:
-                np.save(file, embeddings)
+            _save(self._path(number), embeddings)
 
     def read(self) -> list[Vectors]:
         """Returns all shards, memory-mapped, in document order; none may be missing."""
@@ -167,11 +168,10 @@ def build_dense_index(
     faiss_index.fill(index, shards.read(), factory)
     folder.mkdir(parents=True, exist_ok=True)
     faiss_index.write_index(index, folder / INDEX_NAME)
-    with atomic(folder / PASSAGES_NAME) as unfinished, unfinished.open("wb") as file:
-        np.save(file, digests_of([*map(passage_text, passages)]))
+    _save(folder / PASSAGES_NAME, digests_of([*map(passage_text, passages)]))
     if settings.passages:
-        with atomic(folder / SPANS_NAME) as unfinished, unfinished.open("wb") as file:
-            np.save(file, np.array([one.span if isinstance(one, Part) else (0, 0) for one in passages], np.int32))
+        spans = [one.span if isinstance(one, Part) else (0, 0) for one in passages]
+        _save(folder / SPANS_NAME, np.array(spans, np.int32))
     manifest = _finish(folder, wanted, doc_ids, documents)
     shutil.rmtree(shards.folder, ignore_errors=True)
     return manifest
@@ -228,6 +228,12 @@ def _is_finished(folder: Path, wanted: Manifest, documents: Sequence[Document]) 
             f"{folder} contains another index: {'; '.join(reasons)}. Build into another folder, or delete this one."
         )
     return True
+
+
+def _save(path: Path, array: NDArray[Any]) -> None:
+    """Writes a NumPy array atomically."""
+    with atomic(path) as unfinished, unfinished.open("wb") as file:
+        np.save(file, array)
 
 
 def _finish(folder: Path, wanted: Manifest, doc_ids: Sequence[str], documents: Sequence[Document]) -> Manifest:

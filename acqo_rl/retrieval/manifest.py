@@ -29,7 +29,8 @@ FIELDS_NAME = "fields.json"
 PASSAGES_NAME = "passages.npy"
 STATE_NAME = "state.txt"
 BM25_NAME = "bm25"
-_FILES = (IDS_NAME, INDEX_NAME, SPANS_NAME, FIELDS_NAME, PASSAGES_NAME, f"{BM25_NAME}/*")
+FILES = (IDS_NAME, INDEX_NAME, SPANS_NAME, FIELDS_NAME, PASSAGES_NAME, f"{BM25_NAME}/*")
+"""Patterns of the files of a single index, beside the manifest."""
 PARTS = ("dense", "bm25")
 """Folders of the parts of a hybrid index."""
 _EXACT = ConfigDict(strict=True, extra="forbid")
@@ -187,7 +188,7 @@ def check_contents(folder: Path, manifest: Manifest) -> None:
 
 def _files(folder: Path) -> set[str]:
     """Names of the files of an index, without its manifest."""
-    return {path.relative_to(folder).as_posix() for name in _FILES for path in folder.glob(name)}
+    return {path.relative_to(folder).as_posix() for name in FILES for path in folder.glob(name)}
 
 
 def _checksum(path: Path) -> str:

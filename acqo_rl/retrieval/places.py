@@ -84,5 +84,7 @@ def _singles(place: Address) -> list[Address]:
     if is_engine(place):
         return read_location(place).singles
     folder, field = folder_of(place)
-    parts = [folder / name for name in PARTS if any((folder / part / FILE_NAME).is_file() for part in PARTS)]
-    return [Address(f"{part}?tenant={field}" if field else part) for part in parts] or [place]
+    parts = [folder / name for name in PARTS]
+    if not any((part / FILE_NAME).is_file() for part in parts):
+        return [place]
+    return [Address(f"{part}?tenant={field}" if field else part) for part in parts]

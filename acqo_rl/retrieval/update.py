@@ -21,14 +21,11 @@ from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.files import write_atomic
 from acqo_rl.retrieval.faiss_index import import_faiss, read_index
 from acqo_rl.retrieval.manifest import (
-    BM25_NAME,
-    FIELDS_NAME,
     FILE_NAME,
-    IDS_NAME,
+    FILES,
     INDEX_NAME,
     PARTS,
     PASSAGES_NAME,
-    SPANS_NAME,
     STATE_NAME,
     DenseSettings,
     checked,
@@ -39,7 +36,7 @@ from acqo_rl.roles import Encoder, Vectors
 
 STATES = "states"
 _DIGEST = 16
-_FIRST = (FILE_NAME, IDS_NAME, INDEX_NAME, PASSAGES_NAME, SPANS_NAME, FIELDS_NAME, BM25_NAME, *PARTS)
+_FIRST = (FILE_NAME, *{Path(pattern).parts[0] for pattern in FILES}, *PARTS)
 
 
 def digests_of(texts: Sequence[str]) -> Any:

@@ -110,15 +110,12 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
         check_path(spec)
     reranker = load_reranker(settings.reranker, limits.reranking) if settings.reranker else None
     encoders: dict[str, Encoder] = {}
-    places = {one.partition("=")[0]: one for one in settings.collections}
 
-    def opened(name: str) -> Collection:
-        return open_collection(places[name], limits.sub_query, of_indexes, settings.open_index, encoders)
+    def opened(place: str) -> Collection:
+        return open_collection(place, limits.sub_query, of_indexes, settings.open_index, encoders)
 
-    collections = [
-        open_collection(one, limits.sub_query, of_indexes, settings.open_index, encoders)
-        for one in settings.collections
-    ]
+    collections = [opened(place) for place in settings.collections]
+    places = {one.name: place for one, place in zip(collections, settings.collections, strict=True)}
     read = [collection.documents for collection in collections if not collection.has_tenants]
     answer_model = settings.answer_model and load_language_model(
         settings.answer_model,
@@ -140,7 +137,7 @@ def load_service(settings: ServiceSettings, strategies: StrategySettings) -> Ser
     )
     try:
         service.warm_up()
-        service.watch(opened)
+        service.watch(lambda name: opened(places[name]))
     except BaseException:
         service.close()
         raise

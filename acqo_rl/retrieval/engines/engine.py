@@ -13,10 +13,11 @@ from cachetools import LRUCache
 from acqo_rl.errors import SearchError
 from acqo_rl.files import hash_of
 from acqo_rl.libraries import reported
+from acqo_rl.retrieval.engines.filters import conditions_of
 from acqo_rl.retrieval.engines.location import Location
 from acqo_rl.retrieval.manifest import IndexInfo
 from acqo_rl.roles import Vectors
-from acqo_rl.types import Document, Filter
+from acqo_rl.types import Document, Filter, Scope
 
 Hit = tuple[str | None, float]
 """An entry that a search found: id and score (higher is better). It has no id if it does not meet the filter."""
@@ -66,6 +67,10 @@ class Engine(Protocol):
 
     def documents(self, doc_ids: Sequence[str] | None, where: Filter) -> Iterator[Document]:
         """The entries with the given ids, or all, in any order."""
+
+    def where(self, scope: Scope) -> Filter:
+        """The conditions of a scope; see :func:`~acqo_rl.retrieval.engines.filters.conditions_of`."""
+        return conditions_of(self.location.shown, self.location.options.tenant, scope)
 
     @property
     def info(self) -> IndexInfo:

@@ -12,7 +12,6 @@ from acqo_rl.fusion import best_first, best_scores
 from acqo_rl.retrieval.encoder import encode_texts, search_windows
 from acqo_rl.retrieval.encoders import load_encoder
 from acqo_rl.retrieval.engines.engine import Engine
-from acqo_rl.retrieval.engines.filters import conditions_of
 from acqo_rl.retrieval.engines.location import ENGINES, read_location
 from acqo_rl.roles import Encoder, RemoteCorpus, Retriever
 from acqo_rl.text import one_line
@@ -84,8 +83,7 @@ class EngineRetriever(Retriever):
         return search_windows(self.encoder, texts, k, lambda parts: self._search(parts, k))
 
     def _search(self, texts: Sequence[str], k: int) -> list[Ranking]:
-        location = self.engine.location
-        where = conditions_of(location.shown, location.options.tenant, self.scope)
+        where = self.engine.where(self.scope)
         missing = {search_key(text): text for text in texts if self.encoder or one_line(text)}
         found: dict[object, dict[str, float]] = {search_key(text): {} for text in texts}
         asked = k
@@ -157,8 +155,7 @@ class EngineDocuments(Mapping[str, Document], RemoteCorpus):
         return self.engine.count
 
     def _read(self, doc_ids: Sequence[str] | None) -> Iterator[Document]:
-        location = self.engine.location
-        return self.engine.documents(doc_ids, conditions_of(location.shown, location.options.tenant, self.scope))
+        return self.engine.documents(doc_ids, self.engine.where(self.scope))
 
 
 def _joined(passages: Iterable[Document]) -> dict[str, Document]:
