@@ -35,10 +35,10 @@ from acqo_rl.retrieval.encoders import is_on_server, load_encoder
 from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.fields import lines_of
 from acqo_rl.retrieval.load import describe
-from acqo_rl.retrieval.manifest import FILE_NAME, PARTS, DenseSettings, read_manifest
+from acqo_rl.retrieval.manifest import FILE_NAME, PARTS, read_manifest
 from acqo_rl.retrieval.places import folder_of
 from acqo_rl.retrieval.splitting import long_documents, split_passages
-from acqo_rl.retrieval.update import STATES, KnownVectors, publish
+from acqo_rl.retrieval.update import STATES, publish, with_known_vectors
 from acqo_rl.roles import Encoder
 from acqo_rl.settings import group, setting
 from acqo_rl.text import passage_text
@@ -128,7 +128,7 @@ def main(config: BuildIndexConfig) -> None:
     output = folder_of(config.output)[0]
     if config.update:
         old = folders_of(config, output)
-        check_same(config, old)
+        check_same(config, old, encoder)
         content = hash_of(corpus_hash(documents), *lines_of(documents))
         output = Path(config.output, STATES, content[:16])
     folders = folders_of(config, output)
@@ -136,9 +136,8 @@ def main(config: BuildIndexConfig) -> None:
     notes: list[str] = []
     passages = passages_of(config, documents, encoder, notes) if config.split_passages or not finished else documents
     if config.update and encoder and not finished:
-        encoder = KnownVectors(encoder, old[0])
-        missing = encoder.missing([*map(passage_text, passages)])
-        notes.append(f"{missing:,} of {len(passages):,} passages are new and must be encoded.")
+        encoder, new = with_known_vectors(encoder, old[0], [*map(passage_text, passages)])
+        notes.append(f"{new:,} of {len(passages):,} passages are new and must be encoded.")
     shards = None
     if encoder and not (folders[0] / FILE_NAME).exists():
         shards = Shards(folders[0], passages, encoder, config.encoding.shard_size)
@@ -165,22 +164,20 @@ def folders_of(config: BuildIndexConfig, output: Path) -> list[Path]:
     return [output / part for part in PARTS] if config.kind == "hybrid" else [output]
 
 
-def check_same(config: BuildIndexConfig, folders: list[Path]) -> None:
-    """Checks that the settings are those of the finished index to update.
+def check_same(config: BuildIndexConfig, folders: list[Path], encoder: Encoder | None) -> None:
+    """Checks that encoder and settings are those of the finished index to update.
 
     Raises:
-        IndexMismatchError: there is no finished index, or it has other settings.
+        IndexMismatchError: there is no finished index, or it has others.
     """
-    for folder in folders:
-        settings = read_manifest(folder).settings
-        if isinstance(settings, DenseSettings):
-            given = asdict(config.faiss)
-            given["search_parameters"] = given["search_parameters"] or settings.search_parameters
-            is_same = config.kind in _VECTORS and (config.split_passages or not settings.passages)
-        else:
-            given = asdict(config.bm25)
-            is_same = config.kind != "dense"
-        if not is_same or given != {name: getattr(settings, name) for name in given}:
+    given = [{"encoder_fingerprint": encoder.fingerprint, **asdict(config.faiss)}] if encoder else []
+    if config.kind != "dense":
+        given.append(asdict(config.bm25))
+    for folder, wanted in zip(folders, given, strict=True):
+        built = asdict(read_manifest(folder).settings)
+        wanted["search_parameters"] = wanted.get("search_parameters") or built.get("search_parameters")
+        is_split = bool(built.get("passages"))
+        if any(built.get(name) != value for name, value in wanted.items()) or is_split > config.split_passages:
             raise IndexMismatchError(f"{folder} was built with other settings; repeat those of its first build.")
 
 
