@@ -81,14 +81,15 @@ class Choice(NetworkStep):
         """
         options = self.read(made, search, fusion, may_ask=may_ask)
         best = self._scorer.best([query.features for query in options])
-        return [self._chosen(*option) for option in zip(options, best, strict=True)]
-
-    def _chosen(self, options: Options, best: int) -> Reformulation | None:
-        if not options.arms[best]:
-            return None
-        reason = f"Chosen after reading results: {' and '.join(ARMS[arm] for arm in options.arms[best])}."
-        made = options.searched[best]
-        return replace(made, made_by=self.name, reasoning=f"{reason} {made.reasoning}".strip())
+        chosen: list[Reformulation | None] = []
+        for query, place in zip(options, best, strict=True):
+            if not query.arms[place]:
+                chosen.append(None)
+                continue
+            reason = f"Chosen after reading results: {' and '.join(ARMS[arm] for arm in query.arms[place])}."
+            answer = query.searched[place]
+            chosen.append(replace(answer, made_by=self.name, reasoning=f"{reason} {answer.reasoning}".strip()))
+        return chosen
 
     def read(
         self, made: Sequence[Sequence[Reformulation]], search: Search, fusion: Fusion, *, may_ask: bool

@@ -125,7 +125,7 @@ class ConcurrentSearch:
     ) -> list[tuple[SubQuery, Ranking]]:
         """The rankings of each sub-query of a query, in the order of the retrievers."""
         return [
-            (sub_query, _found_by(sub_query, _without(ranking, query.left_out) if query.left_out else ranking))
+            (sub_query, _found_by(sub_query, ranking, query.left_out))
             for sub_query in sub_queries
             for one in retrievers
             if (ranking := self._ranking(one, searched_text(sub_query))) is not None
@@ -157,11 +157,9 @@ def _by_margin(found: Sequence[tuple[SubQuery, Ranking]]) -> Iterator[Ranking]:
         yield ranking if lead > least else ranking.first(0)
 
 
-def _without(ranking: Ranking, left_out: Collection[str]) -> Ranking:
-    return ranking.at([i for i, doc_id in enumerate(ranking.doc_ids) if doc_id not in left_out])
-
-
-def _found_by(sub_query: SubQuery, ranking: Ranking) -> Ranking:
+def _found_by(sub_query: SubQuery, ranking: Ranking, left_out: Collection[str]) -> Ranking:
+    if left_out:
+        ranking = ranking.at([i for i, doc_id in enumerate(ranking.doc_ids) if doc_id not in left_out])
     same = (type(ranking.query), ranking.query, ranking.weight) == (str, sub_query.text, sub_query.weight)
     return ranking if same else replace(ranking, query=sub_query.text, weight=sub_query.weight)
 

@@ -28,7 +28,7 @@ from acqo_rl.searching.sub_queries import (
 from acqo_rl.searching.threshold import check_cosine, fuse_similar
 from acqo_rl.searching.trace import Trace
 from acqo_rl.text import within_limits
-from acqo_rl.types import Corpus, FeedbackSpec, Query, Ranking, Reformulation
+from acqo_rl.types import Corpus, FeedbackSpec, Query, Reformulation
 
 T = TypeVar("T")
 
@@ -190,7 +190,7 @@ class Run:
         return [
             SearchResult(
                 with_strange_texts(some[-1], lists), lists, best, failed, self._trace.steps, some,
-                _place_of_first(best, before),
+                before.doc_ids.index(best.doc_ids[0]) + 1 if best.doc_ids else 1,
             )
             for some, lists, best, failed, before in zip(searched, rankings, fused, failures, plain, strict=True)
         ]  # fmt: skip
@@ -303,11 +303,6 @@ def _with_costs_of(answer: Reformulation, chosen: Reformulation) -> Reformulatio
         cached=answer.cached,
         notes=answer.notes if set(answer.sub_queries) <= set(chosen.sub_queries) else chosen.notes,
     )
-
-
-def _place_of_first(ordered: Ranking, fused: Ranking) -> int:
-    """The place in the fused ranking of the first document of the ordered one."""
-    return fused.doc_ids.index(ordered.doc_ids[0]) + 1 if ordered.doc_ids else 1
 
 
 def one_each(reformulator: Reformulator, queries: Sequence[Query]) -> list[Reformulation]:

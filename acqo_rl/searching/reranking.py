@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from acqo_rl.errors import SearchError, check_positive
 from acqo_rl.reformulation.pass_through import RecentTurns
@@ -50,14 +51,19 @@ class Reranking:
             SearchError: the reranker fails.
         """
         pairs = self.pairs(reformulations, rankings)
-        scores = iter(self._scores([pair for some in pairs for pair in some]))
-        scored = [[next(scores) for _ in some] for some in pairs]
-        return [self._reranked(ranking, some) for ranking, some in zip(rankings, scored, strict=True)]
-
-    def _reranked(self, ranking: Ranking, scored: Sequence[float]) -> Ranking:
-        best = _best_of_each(scored, min(self.depth, len(ranking.doc_ids)))
-        order = sorted(range(len(best)), key=lambda place: -best[place])
-        return reordered(ranking, order, [best[place] for place in order], RERANKER)
+        asked = [pair for its in pairs for pair in its]
+        scores = self.reranker.score(asked)
+        if len(scores) != len(asked):
+            raise SearchError(f"{self.reranker.name} returned {len(scores)} scores for {len(asked)} documents.")
+        rest = iter(scores)
+        reranked = []
+        for ranking, its in zip(rankings, pairs, strict=True):
+            scored = list(islice(rest, len(its)))  # of all documents for one text after the other
+            documents = min(self.depth, len(ranking.doc_ids))
+            best = [max(scored[place::documents]) for place in range(documents)]
+            order = sorted(range(documents), key=lambda place: -best[place])
+            reranked.append(reordered(ranking, order, [best[place] for place in order], RERANKER))
+        return reranked
 
     def pairs(
         self, reformulations: Sequence[Reformulation], rankings: Sequence[Ranking]
@@ -69,29 +75,12 @@ class Reranking:
         tops = [ranking.doc_ids[: self.depth] for ranking in rankings]
         documents = fetch(self.corpus, [doc_id for top in tops for doc_id in top])
         passages = [[passage_text(documents[d]) if d in documents else "" for d in top] for top in tops]
-        return [
-            [(text, passage) for text in texts for passage in some]
-            for texts, some in zip(_read_texts(reformulations), passages, strict=True)
-        ]
-
-    def _scores(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        scores = self.reranker.score(pairs)
-        if len(scores) != len(pairs):
-            raise SearchError(f"{self.reranker.name} returned {len(scores)} scores for {len(pairs)} documents.")
-        return scores
-
-
-def _read_texts(reformulations: Sequence[Reformulation]) -> list[list[str]]:
-    said = RecentTurns().reformulate([made.query for made in reformulations])
-    return [
-        list(dict.fromkeys([first.sub_queries[0].text, *(s.text for s in made.sub_queries if s.kind in _READ)]))
-        for first, made in zip(said, reformulations, strict=True)
-    ]
-
-
-def _best_of_each(scores: Sequence[float], documents: int) -> list[float]:
-    """The best score of each document, from the scores of all documents for one text after the other."""
-    return [max(scores[i::documents]) for i in range(documents)]
+        said = RecentTurns().reformulate([made.query for made in reformulations])
+        pairs = []
+        for made, with_turns, its in zip(reformulations, said, passages, strict=True):
+            texts = [with_turns.sub_queries[0].text, *(s.text for s in made.sub_queries if s.kind in _READ)]
+            pairs.append([(text, passage) for text in dict.fromkeys(texts) for passage in its])
+        return pairs
 
 
 def reordered(ranking: Ranking, order: Sequence[int], scores: Sequence[float], scored_by: str) -> Ranking:

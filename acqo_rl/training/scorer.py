@@ -93,11 +93,12 @@ def train(options: Sequence[ScoredOptions], settings: Training) -> tuple[Scorer,
             "for, and better more than fifty."
         )
     columns = [i for i, (group, _) in enumerate(settings.table.columns) if group != settings.left_out]
+    weighed = [decision.gains(settings.cost) for decision in options]
     features, gains, valid = (
         pad_sequence([torch.from_numpy(array) for array in arrays], batch_first=True)
         for arrays in (
             [decision.features[:, columns] for decision in options],
-            [_weighted(decision.gains(settings.cost), settings.loss_weight) for decision in options],
+            [np.where(gain < 0, np.float32(settings.loss_weight) * gain, gain) for gain in weighed],
             [np.ones(len(decision.rewards), np.bool_) for decision in options],
         )
     )
@@ -254,10 +255,6 @@ def _network(inputs: int) -> torch.nn.Sequential:
     return Sequential(
         Linear(inputs, _HIDDEN[0]), ReLU(), Dropout(_DROPOUT), Linear(*_HIDDEN), ReLU(), Linear(_HIDDEN[1], 1)
     )
-
-
-def _weighted(gains: NDArray[np.float32], loss_weight: float) -> NDArray[np.float32]:
-    return np.where(gains < 0, np.float32(loss_weight) * gains, gains)
 
 
 def _stacked(tensors: Sequence[torch.Tensor]) -> NDArray[np.float32]:
